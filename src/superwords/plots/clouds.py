@@ -1,0 +1,239 @@
+"""Word clouds: a word's area is its weight, the heaviest darkest, all words level and easily read."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from wordcloud.wordcloud import IntegralOccupancyMap
+
+from superwords.errors import InputError
+from superwords.plots.figures import FAINT, INK, new_figure, write_texts
+from superwords.plots.fonts import drawable
+
+MAX_WORDS = 100
+SMALLEST = 0.25  # of the heaviest word's size: smaller is not read
+SHADES = colormaps["viridis"]
+LIGHTEST = 0.45  # of the way along viridis: lighter is too pale on white
+CELL = 0.5  # points: the step of the layout grid
+TRIES = 12  # free places looked at for each word
+GAP = 1.5  # points kept free around a word
+POINTS_PER_INCH = 72.0
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A word in a layout: what is drawn, its font, and the box of its ink, in points from the lower left.
+
+    `ink` is the ink's left, bottom, width and height at a font size of one point, from the pen's start.
+    """
+
+    text: str
+    font: FontProperties
+    ink: tuple[float, float, float, float]
+    center: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Layout:
+    words: dict[str, Placed]
+    font_size: float
+    heaviest: float
+
+    def size_of(self, weight: float) -> float:
+        """Area grows as the weight: the side, which is the font size, as its square root."""
+        return self.font_size * max(math.sqrt(min(1.0, weight / self.heaviest)), SMALLEST)
+
+
+def cloud(
+    weights: Mapping[str, float], title: str | None = None, width: float = 5.0, height: float = 3.2
+) -> Figure:
+    """One word cloud of at most a hundred words, `width` by `height` inches."""
+    return cloud_grid([weights], None if title is None else [title], columns=1, width=width, height=height)
+
+
+def cloud_grid(
+    clouds: Sequence[Mapping[str, float]],
+    titles: Sequence[str] | None = None,
+    columns: int = 3,
+    width: float = 4.0,
+    height: float = 2.6,
+) -> Figure:
+    """Several clouds, each laid out for itself, in rows of `columns` panels of `width` by `height` inches."""
+    if not clouds:
+        raise InputError("There is no cloud to draw; give at least one dictionary of words and weights.")
+    if columns < 1:
+        raise InputError(f"The grid has {columns} columns; give at least one.")
+    checked = [heaviest_words(weights) for weights in clouds]
+    figure, panels = panel_grid(len(checked), min(columns, len(checked)), titles, width, height)
+    for axes, weights in zip(panels, checked):
+        draw(axes, lay_out(weights, width, height), weights)
+    return figure
+
+
+def cloud_pair(
+    weights_a: Mapping[str, float],
+    weights_b: Mapping[str, float],
+    titles: Sequence[str] | None = None,
+    width: float = 4.6,
+    height: float = 3.2,
+) -> Figure:
+    """One concept for two groups, or before and after: each word at the same place in both panels.
+
+    A word has its own group's size, on one scale for both; a word that a group lacks is small and grey.
+    """
+    shared: dict[str, float] = {}
+    for weights in (weights_a, weights_b):
+        for word, weight in positive(weights).items():
+            shared[word] = max(weight, shared.get(word, 0.0))
+    shared = heaviest_words(shared)
+    layout = lay_out(shared, width, height)
+    figure, panels = panel_grid(2, 2, titles, width, height)
+    for axes, weights in zip(panels, (weights_a, weights_b)):
+        own = positive(weights)
+        draw(axes, layout, {word: own.get(word, 0.0) for word in shared})
+    return figure
+
+
+def positive(weights: Mapping[str, float]) -> dict[str, float]:
+    for word, weight in weights.items():
+        if not math.isfinite(weight):
+            raise InputError(f"The weight of the word {word!r} is {weight}; weights must be finite numbers.")
+    return {str(word): float(weight) for word, weight in weights.items() if weight > 0}
+
+
+def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
+    """The heaviest hundred, heaviest first; equal weights in the order of the alphabet."""
+    ordered = sorted(positive(weights).items(), key=lambda item: (-item[1], item[0]))
+    return dict(ordered[:MAX_WORDS])
+
+
+def panel_grid(
+    n_panels: int, columns: int, titles: Sequence[str] | None, width: float, height: float
+) -> tuple[Figure, list[Axes]]:
+    """Panels of exactly `width` by `height` inches, since words are laid out in absolute sizes."""
+    if titles is not None and len(titles) != n_panels:
+        raise InputError(f"There are {len(titles)} titles for {n_panels} clouds; give one per cloud.")
+    rows = -(-n_panels // columns)
+    margin, head = 0.12, 0.12 if titles is None else 0.38
+    total_width = columns * (width + margin) + margin
+    total_height = rows * (height + head) + margin
+    figure = new_figure(total_width, total_height)
+    panels = []
+    for index in range(n_panels):
+        row, column = divmod(index, columns)
+        left = margin + column * (width + margin)
+        bottom = total_height - (row + 1) * (height + head)
+        axes = figure.add_axes(
+            (left / total_width, bottom / total_height, width / total_width, height / total_height)
+        )
+        axes.set(xlim=(0, width * POINTS_PER_INCH), ylim=(0, height * POINTS_PER_INCH), xticks=[], yticks=[])
+        axes.spines[:].set_color("#DDDDDD")
+        if titles is not None:
+            axes.set_title(titles[index], fontsize=11, color=INK, pad=5)
+        panels.append(axes)
+    if titles is not None:
+        write_texts([axes.title for axes in panels])
+    return figure, panels
+
+
+def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout | None:
+    """Places every word, heaviest first, at the largest size at which all of them fit; None without words."""
+    if not weights:
+        return None
+    heaviest = max(weights.values())
+    measured = {word: (text, font, ink_box(text, font)) for word, (text, font) in drawable(weights).items()}
+    wide, high = width * POINTS_PER_INCH, height * POINTS_PER_INCH
+    relative = {word: max(math.sqrt(weight / heaviest), SMALLEST) for word, weight in weights.items()}
+    boxes = {word: (measured[word][2][2] * r, measured[word][2][3] * r) for word, r in relative.items()}
+    font_size = largest_size(boxes, wide, high)
+    while (centers := place(boxes, font_size, wide, high)) is None:
+        font_size *= 0.93
+    return Layout(
+        {word: Placed(*measured[word], center=centers[word]) for word in weights}, font_size, heaviest
+    )
+
+
+def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float]:
+    vertices, _ = text_to_path.get_text_path(font, text, ismath=False)
+    points = np.asarray(vertices, dtype=float).reshape(-1, 2)
+    if len(points) == 0:
+        return (0.0, 0.0, 1.0, 1.0)
+    left, bottom = points.min(axis=0) / text_to_path.FONT_SCALE
+    right, top = points.max(axis=0) / text_to_path.FONT_SCALE
+    return (float(left), float(bottom), float(right - left), float(top - bottom))
+
+
+def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: float) -> float:
+    """Where the search starts: no word wider than the panel, the heaviest at most a quarter of its height,
+    three quarters of the panel covered."""
+    area = sum(w * h for w, h in boxes.values())
+    widest = max(w for w, _ in boxes.values())
+    return min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
+
+
+def place(
+    boxes: Mapping[str, tuple[float, float]], font_size: float, wide: float, high: float
+) -> dict[str, tuple[float, float]] | None:
+    """The centre of each word's box at this font size, or None when one of them finds no room."""
+    rows, columns = int(high / CELL), int(wide / CELL)
+    taken = np.zeros((rows, columns), dtype=np.uint32)
+    occupancy = IntegralOccupancyMap(rows, columns, None)
+    generator = random.Random(0)
+    centers = {}
+    for word, (box_width, box_height) in boxes.items():
+        tall = math.ceil((box_height * font_size + 2 * GAP) / CELL)
+        across = math.ceil((box_width * font_size + 2 * GAP) / CELL)
+        if tall >= rows or across >= columns:
+            return None
+        found = [occupancy.sample_position(tall, across, generator) for _ in range(TRIES)]
+        if None in found:
+            return None
+        # The most central of a few free places packs the cloud closer than any free place would.
+        off_center = [
+            math.hypot((row + tall / 2) / rows - 0.5, (column + across / 2) / columns - 0.5)
+            for row, column in found
+        ]
+        row, column = found[off_center.index(min(off_center))]
+        taken[row : row + tall, column : column + across] = 1
+        occupancy.update(taken, row, column)
+        centers[word] = ((column + across / 2) * CELL, high - (row + tall / 2) * CELL)
+    in_rows, in_columns = np.flatnonzero(taken.any(axis=1)), np.flatnonzero(taken.any(axis=0))
+    right = (wide - CELL * (in_columns[0] + in_columns[-1] + 1)) / 2
+    down = (high - CELL * (in_rows[0] + in_rows[-1] + 1)) / 2
+    return {word: (x + right, y - down) for word, (x, y) in centers.items()}
+
+
+def draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:
+    """Writes each placed word in its own weight's size and shade, centred on its place in the layout."""
+    if layout is None:
+        axes.text(0.5, 0.5, "no words", transform=axes.transAxes, ha="center", va="center", color=INK)
+        return
+    for word, placed in layout.words.items():
+        weight = weights[word]
+        size = layout.size_of(weight)
+        left, bottom, wide, tall = placed.ink
+        x, y = placed.center
+        axes.text(
+            x - size * (left + wide / 2),
+            y - size * (bottom + tall / 2),
+            placed.text,
+            fontproperties=placed.font,
+            fontsize=size,
+            color=shade(weight / layout.heaviest) if weight > 0 else FAINT,
+            parse_math=False,
+            gid="absent" if weight <= 0 else None,
+        )
+
+
+def shade(relative: float) -> str:
+    return to_hex(SHADES(LIGHTEST * (1.0 - min(1.0, relative))))
