@@ -24,8 +24,8 @@ MAX_WORDS = 100
 SMALLEST = 0.25  # of the heaviest word's size: smaller is not read
 SHADES = colormaps["viridis"]
 LIGHTEST = 0.45  # of the way along viridis: lighter is too pale on white
-CELL = 0.5  # points: the step of the layout grid
-TRIES = 12  # free places looked at for each word
+CELL = 1.0  # points: the step of the layout grid
+TRIES = 8  # free places looked at for each word
 GAP = 1.5  # points kept free around a word
 POINTS_PER_INCH = 72.0
 

@@ -1,0 +1,194 @@
+"""What the votes say: the figures the paper reports, each under its right name.
+
+The paper's "t-test interval" is the normal interval and its "sign test interval" the Wald interval; both are
+given, beside the t interval and the exact (Clopper–Pearson) interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from superwords.errors import InputError
+
+LEVEL = 0.95
+ATTENTION = {
+    "closely": "followed it closely",
+    "headlines": "followed the main headlines",
+    "little": "followed it very little",
+}
+# The paper keeps only people who followed the subject at least by its headlines.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "everyone": tuple(ATTENTION),
+    "at least headlines": ("closely", "headlines"),
+    "closely": ("closely",),
+    "headlines": ("headlines",),
+    "little": ("little",),
+}
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One participant's answers: for each question, in the study's order, whether ours was chosen."""
+
+    follows: bool
+    attention: str
+    chose_ours: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How many of `questions` pairs a participant decided for ours, over participants."""
+
+    participants: int
+    questions: int
+    mean: float | None
+    sd: float | None
+    normal_interval: Interval | None
+    t_interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Wins against losses, ties left out: the share won, its intervals and the two-sided sign test."""
+
+    wins: int
+    losses: int
+    ties: int
+    mean: float | None
+    sd: float | None
+    wald_interval: Interval | None
+    exact_interval: Interval | None
+    sign_test_p: float | None
+
+
+@dataclass(frozen=True)
+class Results:
+    """By group of participants (see GROUPS): preference, participants won and lost, and votes by word.
+
+    `following` is how many said that they follow the subject; None when only summary numbers were given.
+    """
+
+    questions: int
+    following: int | None
+    preference: dict[str, Preference]
+    balance: dict[str, Balance]
+    words: dict[str, dict[str, Balance]]
+
+
+def preference_summary(participants: int, mean: float, sd: float, questions: int = 10) -> Preference:
+    """The intervals of a mean preference from its summary numbers.
+
+    All scores are whole numbers, so a mean that was rounded for print is first taken back to the whole total
+    it came from: 5.735 of 34 people is 195 / 34.
+    """
+    if participants < 2:
+        raise InputError(f"An interval needs at least two participants; there are {participants}.")
+    if questions < 1 or not 0 <= mean <= questions:
+        raise InputError(f"The mean preference {mean} does not lie between 0 and the {questions} questions.")
+    if not (math.isfinite(sd) and sd >= 0):
+        raise InputError(f"The standard deviation is {sd}; give a number that is not negative.")
+    mean = round(mean * participants) / participants
+    error = sd / math.sqrt(participants)
+    tail = (1 + LEVEL) / 2
+    by_normal = float(stats.norm.ppf(tail)) * error
+    by_t = float(stats.t.ppf(tail, participants - 1)) * error
+    return Preference(
+        participants, questions, mean, sd, (mean - by_normal, mean + by_normal), (mean - by_t, mean + by_t)
+    )
+
+
+def preference_of(scores: Sequence[int], questions: int = 10) -> Preference:
+    """The mean, over participants, of the pairs each decided for ours; sd is the sample's (n - 1)."""
+    n = len(scores)
+    if n < 2:
+        return Preference(n, questions, float(scores[0]) if n else None, None, None, None)
+    return preference_summary(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
+
+
+def balance(wins: int, losses: int, ties: int = 0) -> Balance:
+    """Wins among wins and losses, with the Wald and the exact interval and the sign test."""
+    if min(wins, losses, ties) < 0:
+        raise InputError(f"Wins, losses and ties are {wins}, {losses} and {ties}; none can be negative.")
+    decided = wins + losses
+    if decided == 0:
+        return Balance(wins, losses, ties, None, None, None, None, None)
+    share = wins / decided
+    sd = math.sqrt(share * (1 - share))
+    half = float(stats.norm.ppf((1 + LEVEL) / 2)) * sd / math.sqrt(decided)
+    test = stats.binomtest(wins, decided, 0.5)
+    exact = test.proportion_ci(LEVEL, method="exact")
+    return Balance(
+        wins,
+        losses,
+        ties,
+        share,
+        sd,
+        (share - half, share + half),
+        (float(exact.low), float(exact.high)),
+        float(test.pvalue),
+    )
+
+
+def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
+    """All the figures from the votes; a participant wins us when more than half of the pairs went to ours."""
+    cast = list(votes)
+    questions = len(words)
+    for vote in cast:
+        if len(vote.chose_ours) != questions or vote.attention not in ATTENTION:
+            raise InputError(
+                f"A vote has {len(vote.chose_ours)} answers and attention {vote.attention!r}; "
+                f"it needs {questions} answers and one of {', '.join(ATTENTION)}."
+            )
+    preferences, balances = {}, {}
+    by_word: dict[str, dict[str, Balance]] = {word: {} for word in words}
+    for group, levels in GROUPS.items():
+        chosen = [vote.chose_ours for vote in cast if vote.attention in levels]
+        scores = [sum(answers) for answers in chosen]
+        preferences[group] = preference_of(scores, questions)
+        wins = sum(2 * score > questions for score in scores)
+        losses = sum(2 * score < questions for score in scores)
+        balances[group] = balance(wins, losses, len(scores) - wins - losses)
+        for index, word in enumerate(words):
+            ours = sum(answers[index] for answers in chosen)
+            by_word[word][group] = balance(ours, len(chosen) - ours)
+    return Results(questions, sum(vote.follows for vote in cast), preferences, balances, by_word)
+
+
+def to_json(found: Results) -> dict[str, Any]:
+    return asdict(found)
+
+
+def to_table(found: Results) -> pd.DataFrame:
+    """One row per group for the preference, the participants and each word: what the CSV holds."""
+    rows: list[dict[str, Any]] = []
+    for group, preference in found.preference.items():
+        rows.append({"figure": "preference", "word": "", "group": group, **flat(asdict(preference))})
+    for group, participants in found.balance.items():
+        rows.append({"figure": "participants", "word": "", "group": group, **flat(asdict(participants))})
+    for word, groups in found.words.items():
+        for group, votes in groups.items():
+            rows.append({"figure": "word", "word": word, "group": group, **flat(asdict(votes))})
+    table = pd.DataFrame(rows)
+    whole = ["participants", "questions", "wins", "losses", "ties"]
+    return table.astype({name: "Int64" for name in whole})
+
+
+def flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Intervals as two columns, low and high."""
+    flattened: dict[str, Any] = {}
+    for name, value in record.items():
+        if name.endswith("_interval"):
+            kind = name.removesuffix("_interval")
+            flattened[f"{kind}_low"], flattened[f"{kind}_high"] = value or (None, None)
+        else:
+            flattened[name] = value
+    return flattened
