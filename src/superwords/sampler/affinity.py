@@ -1,0 +1,40 @@
+"""Which words a newborn concept would hold together, from the words' features or the documents they share."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from superwords.sampler.model import Affinity
+
+_NEAR = 24
+_LEAST, _MOST = 0.02, 0.9
+_ABSENT = 0.5  # a near word that the document does not use is that much less probable
+_BLOCK = 256
+
+
+def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affinity:
+    """Each word's nearest words: by the angle of their features where known, else by the documents they share."""
+    n_words = counts.shape[1]
+    n_near = min(n_words, _NEAR)
+    known = np.zeros(n_words, bool) if features is None else ~np.isnan(features).any(axis=1)
+    known &= bool(features is not None and features.shape[1])
+    near = np.zeros((n_words, n_near), np.int32)
+    cosine = np.zeros((n_words, n_near))
+    profile = normalize(sparse.csr_array((counts > 0).astype(float).T))
+    vectors = normalize(np.where(known[:, None], features, 0.0)) if known.any() else None
+    for start in range(0, n_words, _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, n_words))
+        angle = (profile[rows] @ profile.T).toarray()
+        if vectors is not None:
+            both = np.ix_(known[rows], known)
+            angle[both] = (vectors[rows] @ vectors.T)[both]
+        angle[np.arange(len(rows)), rows] = np.inf
+        best = np.argsort(-angle, axis=1, kind="stable")[:, :n_near]
+        near[rows] = best
+        cosine[rows] = np.take_along_axis(angle, best, axis=1)
+    rho = np.clip(np.square(np.clip(cosine, 0.0, 1.0)), _LEAST, _MOST)
+    absent = rho * _ABSENT
+    absent[:, 0] = rho[:, 0]
+    return Affinity(near, rho, absent)

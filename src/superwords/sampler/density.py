@@ -1,0 +1,122 @@
+"""The log of the target density, MODEL.md section 1, term by term."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import betaln, gammaln
+
+from superwords.sampler.jit import kernel
+from superwords.sampler.model import Data, Model, Prior
+from superwords.sampler.semantics import log_features
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+
+
+def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
+    """Beta process BP(b₁, ·) with ω integrated out: Π_j α_ω b₁ B(m_j, D − m_j + b₁)."""
+    return float(
+        len(holders) * math.log(prior.alpha_omega * prior.b1)
+        + betaln(holders, n_documents - holders + prior.b1).sum()
+    )
+
+
+def log_word_sets(sizes: Sizes, prior: Prior) -> float:
+    """Nested beta process BP(b₂, Q) with γ integrated out, as a term for m_ji = 0 plus a correction where it is not."""
+    on, off = prior.b2 * prior.lam, prior.b2 * (1 - prior.lam)
+    level, how_many = np.unique(off, return_counts=True)
+    holders = sizes.holders[:, None]
+    empty = how_many * (gammaln(level + holders) - gammaln(level))
+    whole = len(on) * (gammaln(prior.b2 + sizes.holders) - gammaln(prior.b2))
+    j, i = np.nonzero(sizes.m)
+    m, of = sizes.m[j, i], sizes.holders[j]
+    filled = gammaln(on[i] + m) - gammaln(on[i]) + gammaln(off[i] + of - m) - gammaln(off[i] + of)
+    return float(empty.sum() - whole.sum() + filled.sum())
+
+
+def log_weights(weight: np.ndarray, prior: Prior) -> float:
+    """Π Gamma(π_j^(d); α_π, 1)."""
+    return float(((prior.alpha_pi - 1) * np.log(weight) - weight - gammaln(prior.alpha_pi)).sum())
+
+
+@kernel
+def log_text(state, data):
+    """Text with z summed out: Π_d S_d^{−N_d} Π_i (Σ_{j: c f = 1} θ_i π_j^(d) / T_dj)^{#_di}."""
+    explained = np.zeros(len(state.theta))
+    log_p = 0.0
+    for d in range(len(data.doc_ptr) - 1):
+        if data.length[d] == 0:
+            continue
+        first, last = state.doc_ptr[d], state.doc_ptr[d + 1]
+        total, empty = 0.0, 0.0
+        for p in range(first, last):
+            total += state.weight[p]
+            mass = 0.0
+            for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+                mass += state.theta[state.word[e]]
+            if mass == 0.0:
+                empty += state.weight[p]
+            for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+                explained[state.word[e]] += state.weight[p] / mass
+        for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
+            i = data.word[a]
+            if explained[i] <= 0.0:
+                return -np.inf
+            log_p += data.count[a] * math.log(state.theta[i] * explained[i] / total)
+        if data.null[d] > 0 and first < last:
+            if empty <= 0.0:
+                return -np.inf
+            log_p += data.null[d] * math.log(empty / total)
+        for e in range(state.pair_ptr[first], state.pair_ptr[last]):
+            explained[state.word[e]] = 0.0
+    return log_p
+
+
+def log_theta(theta: np.ndarray, prior: Prior) -> float:
+    """Π Gamma(θ_i; α_θ, 1), when θ is sampled (the paper's footnote 4)."""
+    return float(((prior.alpha_theta - 1) * np.log(theta) - theta - gammaln(prior.alpha_theta)).sum())
+
+
+def log_joint(state: State, model: Model) -> float:
+    """The log of the target density of a state, up to a constant."""
+    sizes = sizes_of(state)
+    log_p = (
+        log_concepts(sizes.holders, len(state.doc_ptr) - 1, model.prior)
+        + log_word_sets(sizes, model.prior)
+        + log_weights(state.weight, model.prior)
+        + float(log_text(state, model.data))
+        + log_features(sizes, model.data, model.prior)
+    )
+    return log_p + (log_theta(state.theta, model.prior) if model.steps.sample_theta else 0.0)
+
+
+def log_score(state: State, tokens: Tokens, model: Model) -> float:
+    """What the most probable draw is chosen by: the log density with π integrated out, given the imputed z.
+
+    Densities over π of different dimension cannot be compared; given z, π is Dirichlet-multinomial.
+    """
+    sizes = sizes_of(state)
+    data, prior = model.data, model.prior
+    return float(
+        log_concepts(sizes.holders, len(state.doc_ptr) - 1, prior)
+        + log_word_sets(sizes, prior)
+        + _log_tokens(state, tokens, data, prior)
+        + log_features(sizes, data, prior)
+    )
+
+
+def _log_tokens(state: State, tokens: Tokens, data: Data, prior: Prior) -> float:
+    """log P(z, w | c, f) with π integrated out; null tokens left out, as no real corpus has any."""
+    per_doc = np.diff(state.doc_ptr)
+    busy = per_doc > 0
+    total = per_doc[busy] * prior.alpha_pi
+    tokens_of = np.bincount(np.repeat(np.arange(len(per_doc)), per_doc), tokens.pair, len(per_doc))[busy]
+    log_z = (gammaln(total) - gammaln(total + tokens_of)).sum() + (
+        gammaln(prior.alpha_pi + tokens.pair) - gammaln(prior.alpha_pi)
+    ).sum()
+    theta = state.theta[state.word]
+    pair_of = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
+    mass = np.bincount(pair_of, theta, len(state.concept))
+    used = tokens.pair > 0
+    log_w = (tokens.entry * np.log(theta)).sum() - (tokens.pair[used] * np.log(mass[used])).sum()
+    return float(log_z + log_w)

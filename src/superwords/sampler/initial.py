@@ -1,0 +1,127 @@
+"""Where a chain starts: every word of every document must be explained by some concept."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+
+from superwords.errors import InputError
+from superwords.sampler.model import Data, Prior, n_documents, n_words
+from superwords.sampler.random import INITIAL, new_stream
+from superwords.sampler.simulate import draw_structure
+from superwords.sampler.state import State
+
+_WORDS_PER_CLUSTER = 11
+
+
+def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int) -> State:
+    """The start named by `init`: kmeans[:n], single, random[:n] or prior; n is the number of concepts."""
+    name, _, number = init.partition(":")
+    if number and not (number.isdigit() and int(number) > 0 and name in ("kmeans", "random")):
+        raise InputError(f"init={init!r} is not understood; give e.g. 'kmeans', 'kmeans:60', 'single', 'random' or 'prior'.")
+    rng = np.random.default_rng([seed, chain, INITIAL])
+    vocabulary = n_words(data)
+    n = min(vocabulary, int(number) if number else max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
+    if name == "single":
+        return _from_partition(np.zeros(vocabulary, int), data, prior, theta, rng, everywhere=True)
+    if name == "kmeans":
+        return _from_partition(_cluster_words(data, n, rng), data, prior, theta, rng)
+    if name == "random":
+        return _from_partition(rng.integers(n, size=vocabulary), data, prior, theta, rng)
+    if name == "prior":
+        return _from_prior(data, prior, theta, seed, chain, rng)
+    raise InputError(f"init={init!r} is not known; choose 'kmeans', 'single', 'random' or 'prior'.")
+
+
+def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Spherical k-means on the features; words without any go where the documents they occur in point."""
+    known = data.known & bool(data.Y.shape[1])
+    counts = _counts(data)
+    if known.sum() < 2:
+        return _kmeans(_profiles(counts), n_clusters, rng)
+    cluster = np.zeros(len(known), int)
+    cluster[known] = _kmeans(data.Y[known], min(n_clusters, int(known.sum())), rng)
+    if not known.all():
+        member = sparse.csr_array(
+            (np.ones(known.sum()), (np.flatnonzero(known), cluster[known])), shape=(len(known), n_clusters)
+        )
+        share = normalize(sparse.csr_array(counts @ member), norm="l1")
+        cluster[~known] = np.asarray((counts.T[~known] @ share).toarray()).argmax(axis=1)
+    return cluster
+
+
+def _kmeans(vectors: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    directions = normalize(vectors)
+    n_clusters = min(n_clusters, len(np.unique(directions, axis=0)))
+    seed = int(rng.integers(2**31))
+    return KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(directions)
+
+
+def _profiles(counts: sparse.csr_array) -> np.ndarray:
+    """Words by the documents that use them, in at most 50 dimensions."""
+    presence = sparse.csr_array(np.log1p(counts.astype(float)).T)
+    smallest = min(presence.shape)
+    if smallest <= 51:
+        return presence.toarray()
+    return TruncatedSVD(50, random_state=0).fit_transform(presence)
+
+
+def _counts(data: Data) -> sparse.csr_array:
+    return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(n_documents(data), n_words(data)))
+
+
+def _from_partition(
+    cluster: np.ndarray, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator, everywhere: bool = False
+) -> State:
+    """Each cluster a concept, held by the documents that use one of its words (or by all), all its words on."""
+    counts = _counts(data)
+    used, cluster = np.unique(cluster, return_inverse=True)
+    member = sparse.csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)))
+    holds = sparse.csr_array(counts @ member)
+    holds.sort_indices()
+    if everywhere:
+        holds = sparse.csr_array(np.ones((counts.shape[0], len(used))))
+    words_of = [np.flatnonzero(cluster == j).astype(np.int32) for j in range(len(used))]
+    concept = holds.indices.astype(np.int32)
+    sizes = np.array([len(words) for words in words_of])
+    return State(
+        holds.indptr.astype(np.int64),
+        concept,
+        np.maximum(rng.gamma(prior.alpha_pi, size=len(concept)), 1e-300),
+        np.concatenate([[0], np.cumsum(sizes[concept])]).astype(np.int64),
+        np.concatenate([words_of[j] for j in concept] or [np.zeros(0, np.int32)]),
+        theta.copy(),
+    )
+
+
+def _from_prior(
+    data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
+) -> State:
+    """A draw from the prior, and one concept of all words for the documents it leaves unexplained."""
+    state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), 0)
+    everything = np.arange(n_words(data), dtype=np.int32)
+    cover = int(state.concept.max()) + 1 if len(state.concept) else 0
+    concept, weight, words, per_doc = [], [], [], []
+    for d in range(n_documents(data)):
+        pairs = range(state.doc_ptr[d], state.doc_ptr[d + 1])
+        sets = [state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]] for p in pairs]
+        concept += [int(state.concept[p]) for p in pairs]
+        weight += [float(state.weight[p]) for p in pairs]
+        needed = data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]]
+        if not np.isin(needed, np.concatenate([*sets, np.zeros(0, np.int32)])).all():
+            sets.append(everything)
+            concept.append(cover)
+            weight.append(max(float(rng.gamma(prior.alpha_pi)), 1e-300))
+        words += sets
+        per_doc.append(len(sets))
+    return State(
+        np.concatenate([[0], np.cumsum(per_doc)]).astype(np.int64),
+        np.array(concept, np.int32),
+        np.array(weight, float),
+        np.concatenate([[0], np.cumsum([len(w) for w in words])]).astype(np.int64),
+        np.concatenate([*words, np.zeros(0, np.int32)]).astype(np.int32),
+        theta.copy(),
+    )

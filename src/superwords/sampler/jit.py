@@ -1,0 +1,49 @@
+"""The one wrapper through which every kernel of the project is compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+
+# Sums may be reordered (so that loops vectorise), but NaN and infinity keep their meaning.
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@cache
+def cache_folder() -> str | None:
+    """A folder for compiled kernels that changes with any sampler source, or None where nothing can be written.
+
+    numba's own cache does not notice an edit in an imported module; keying the folder by all sources does.
+    """
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(root) / "superwords" / "kernels" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            return None
+    except OSError:
+        return None
+    return str(folder)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` on first call, without the GIL, and keep the machine code on disk."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+    folder = None if config.CACHE_DIR else cache_folder()
+    if folder is None:
+        return numba.njit(cache=bool(config.CACHE_DIR), **options)(function)
+    config.CACHE_DIR = folder
+    try:
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        config.CACHE_DIR = ""

@@ -1,0 +1,118 @@
+"""What the sampler is given: hyperparameters, data, and which steps it takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+
+class Prior(NamedTuple):
+    """The hyperparameters, in the paper's symbols; `lam` has one entry per word."""
+
+    alpha_omega: float
+    b1: float
+    b2: float
+    lam: np.ndarray
+    alpha_pi: float
+    K: float
+    alpha_sigma: float
+    beta_sigma: float
+    alpha_theta: float
+
+
+class Data(NamedTuple):
+    """Counts by document and by word, and the features Y of the words that have them.
+
+    `null` counts the tokens a forward simulation drew from an empty concept; real corpora have none.
+    """
+
+    doc_ptr: np.ndarray  # (D+1) into word, count
+    word: np.ndarray
+    count: np.ndarray
+    null: np.ndarray  # (D)
+    length: np.ndarray  # (D) tokens of a document, null ones included
+    word_ptr: np.ndarray  # (V+1) into holder: the documents in which a word occurs
+    holder: np.ndarray
+    Y: np.ndarray  # (V, F), zero rows where unknown
+    known: np.ndarray  # (V)
+
+
+class Affinity(NamedTuple):
+    """For each seed word the words a newborn concept would hold with it, used by data-driven births only."""
+
+    near: np.ndarray  # (V, M), the seed itself first
+    rho_present: np.ndarray  # (V, M) probability of a near word that occurs in the document
+    rho_absent: np.ndarray  # (V, M) and of one that does not
+
+
+class Steps(NamedTuple):
+    """Which moves a sweep makes, and whether it makes them as published.
+
+    The `published_*` switches run the paper's inexact steps (MODEL.md section 2) for comparison.
+    """
+
+    flips: bool = True
+    births: int = 1
+    data_driven: bool = True
+    weights: bool = True
+    handovers: float = 0.25
+    words: bool = True
+    sample_theta: bool = False
+    published_pi: bool = False
+    published_birth: bool = False
+    published_eta: bool = False
+    published_join: bool = False
+    published_order: bool = False
+
+
+PUBLISHED = Steps(
+    data_driven=False,
+    handovers=0.0,
+    published_pi=True,
+    published_birth=True,
+    published_eta=True,
+    published_join=True,
+    published_order=True,
+)
+PRIOR_PROPOSALS = Steps(data_driven=False, handovers=0.0)
+
+
+class Model(NamedTuple):
+    prior: Prior
+    data: Data
+    affinity: Affinity
+    steps: Steps
+
+
+def make_data(counts: sparse.csr_array, features: np.ndarray | None, null: np.ndarray | None = None) -> Data:
+    """Counts (D, V) and features (V, F; a NaN row is unknown) in the sampler's arrays."""
+    n_documents, n_words = counts.shape
+    counts = sparse.csr_array(counts)
+    counts.sort_indices()
+    by_word = sparse.csc_array(counts)
+    by_word.sort_indices()
+    if features is None:
+        features = np.zeros((n_words, 0))
+    known = ~np.isnan(features).any(axis=1)
+    null = np.zeros(n_documents, np.int64) if null is None else np.asarray(null, np.int64)
+    return Data(
+        counts.indptr.astype(np.int64),
+        counts.indices.astype(np.int32),
+        counts.data.astype(np.int32),
+        null,
+        np.asarray(counts.sum(axis=1)).ravel().astype(np.int64) + null,
+        by_word.indptr.astype(np.int64),
+        by_word.indices.astype(np.int32),
+        np.ascontiguousarray(np.where(known[:, None], features, 0.0), dtype=float),
+        known,
+    )
+
+
+def n_documents(data: Data) -> int:
+    return len(data.doc_ptr) - 1
+
+
+def n_words(data: Data) -> int:
+    return len(data.word_ptr) - 1

@@ -1,0 +1,346 @@
+"""One document on the desk: its concepts and word sets unpacked, while the c step changes them.
+
+The desk holds what belongs to the document, the tally what the whole corpus shares. Both are rebuilt from the state at
+the start of every c step, and packed into a new state at its end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.jit import kernel
+from superwords.sampler.state import Sizes, State
+
+# Places in Desk.number
+PAIRS, USED, FIRST, LAST = 0, 1, 2, 3
+# Places in Desk.total
+WEIGHT, EMPTY = 0, 1
+# Places in Tally.number
+ACTIVE, FREE = 0, 1
+# Places in Tally.mean
+THETA_MEAN, PRIOR_MASS, LAM_MAX, LOG_NARROW = 0, 1, 2, 3
+ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
+
+
+class Desk(NamedTuple):
+    """The pairs of one document (index k), and how its words are explained (index a, into the document's words)."""
+
+    spot: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
+    mark: np.ndarray  # (V) scratch: 1 for the words of the word set under consideration
+    explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
+    rest: np.ndarray  # (a) the same without the concept under consideration
+    cover: np.ndarray  # (a) how many concepts explain the word
+    seed: np.ndarray  # (a) scratch of births
+    place: np.ndarray  # (J slots) k + 1 of a concept that is on, else 0
+    concept: np.ndarray  # (k)
+    weight: np.ndarray  # (k) π
+    mass: np.ndarray  # (k) T = Σ θ over the words on
+    start: np.ndarray  # (k) into arena
+    size: np.ndarray  # (k)
+    arena: np.ndarray  # word sets, one after the other; those of concepts left behind stay until the end
+    number: np.ndarray  # [pairs, arena used, first and last of the document's words]
+    total: np.ndarray  # [Σ π, Σ π over empty concepts]
+
+
+class Tally(NamedTuple):
+    """m_ji, m_j, n_i and lists of what is in use; grows when concepts are born."""
+
+    m: np.ndarray  # (slots, V)
+    holders: np.ndarray  # (slots) m_j
+    total: np.ndarray  # (V) n_i
+    mass: np.ndarray  # (slots) Σ_i θ_i m_ji
+    support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
+    support_size: np.ndarray
+    listed: np.ndarray  # (slots, V)
+    active: np.ndarray  # (slots) the slots in use, in no order
+    free: np.ndarray  # (slots) a stack of free ones
+    number: np.ndarray  # [active, free]
+    mean: np.ndarray  # [mean θ, Σ θ λ, max λ, Σ log (1 − ELSEWHERE λ)/(1 − λ)]
+
+
+@kernel
+def new_tally(sizes, theta, lam, n_slots):
+    """The tally of a state's sizes, with room for `n_slots` concepts."""
+    n_rows, n_words = sizes.m.shape
+    m = np.zeros((n_slots, n_words), np.int32)
+    listed = np.zeros((n_slots, n_words), np.uint8)
+    support = np.zeros((n_slots, n_words), np.int32)
+    support_size = np.zeros(n_slots, np.int64)
+    holders = np.zeros(n_slots, np.int64)
+    mass = np.zeros(n_slots)
+    active = np.zeros(n_slots, np.int32)
+    free = np.zeros(n_slots, np.int32)
+    number = np.zeros(2, np.int64)
+    for j in range(n_slots):
+        if j >= n_rows:
+            free[number[FREE]] = j
+            number[FREE] += 1
+            continue
+        active[number[ACTIVE]] = j
+        number[ACTIVE] += 1
+        holders[j] = sizes.holders[j]
+        for i in range(n_words):
+            if sizes.m[j, i] > 0:
+                m[j, i] = sizes.m[j, i]
+                listed[j, i] = 1
+                support[j, support_size[j]] = i
+                support_size[j] += 1
+                mass[j] += theta[i] * m[j, i]
+    narrow = (np.log1p(-ELSEWHERE * lam) - np.log1p(-lam)).sum()
+    mean = np.array([theta.mean(), (theta * lam).sum(), lam.max(), narrow])
+    return Tally(
+        m, holders, sizes.total.copy(), mass, support, support_size, listed, active, free, number, mean
+    )
+
+
+@kernel
+def _wider(rows, n):
+    out = np.zeros((n, rows.shape[1]), rows.dtype)
+    out[: rows.shape[0]] = rows
+    return out
+
+
+@kernel
+def _longer(row, n):
+    out = np.zeros(n, row.dtype)
+    out[: len(row)] = row
+    return out
+
+
+@kernel
+def grow_tally(tally, n):
+    free = _longer(tally.free, n)
+    for j in range(len(tally.holders), n):
+        free[tally.number[FREE]] = j
+        tally.number[FREE] += 1
+    return Tally(
+        _wider(tally.m, n),
+        _longer(tally.holders, n),
+        tally.total,
+        _longer(tally.mass, n),
+        _wider(tally.support, n),
+        _longer(tally.support_size, n),
+        _wider(tally.listed, n),
+        _longer(tally.active, n),
+        free,
+        tally.number,
+        tally.mean,
+    )
+
+
+@kernel
+def new_desk(n_words, longest, n_slots):
+    return Desk(
+        np.zeros(n_words, np.int32),
+        np.zeros(n_words, np.uint8),
+        np.zeros(longest),
+        np.zeros(longest),
+        np.zeros(longest, np.int64),
+        np.zeros(longest),
+        np.zeros(n_slots, np.int32),
+        np.zeros(n_slots, np.int32),
+        np.zeros(n_slots),
+        np.zeros(n_slots),
+        np.zeros(n_slots, np.int64),
+        np.zeros(n_slots, np.int64),
+        np.zeros(8 * n_words + 64, np.int32),
+        np.zeros(4, np.int64),
+        np.zeros(2),
+    )
+
+
+@kernel
+def grow_desk(desk, n_slots, n_arena):
+    return Desk(
+        desk.spot,
+        desk.mark,
+        desk.explained,
+        desk.rest,
+        desk.cover,
+        desk.seed,
+        _longer(desk.place, n_slots),
+        _longer(desk.concept, n_slots),
+        _longer(desk.weight, n_slots),
+        _longer(desk.mass, n_slots),
+        _longer(desk.start, n_slots),
+        _longer(desk.size, n_slots),
+        _longer(desk.arena, n_arena),
+        desk.number,
+        desk.total,
+    )
+
+
+@kernel
+def unpack(desk, state, data, d):
+    """Lay document d on the desk (which has room for it)."""
+    number, total = desk.number, desk.total
+    number[FIRST], number[LAST] = data.doc_ptr[d], data.doc_ptr[d + 1]
+    for a in range(number[LAST] - number[FIRST]):
+        desk.spot[data.word[number[FIRST] + a]] = a + 1
+        desk.explained[a] = 0.0
+        desk.cover[a] = 0
+    number[PAIRS], number[USED] = 0, 0
+    total[WEIGHT], total[EMPTY] = 0.0, 0.0
+    for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+        first, last = state.pair_ptr[p], state.pair_ptr[p + 1]
+        used = number[USED]
+        mass = 0.0
+        for e in range(first, last):
+            desk.arena[used + e - first] = state.word[e]
+            mass += state.theta[state.word[e]]
+        place_pair(desk, state.concept[p], state.weight[p], mass, last - first)
+
+
+@kernel
+def place_pair(desk, j, weight, mass, size):
+    """The document takes concept j; its word set stands at the arena's end."""
+    k, start = desk.number[PAIRS], desk.number[USED]
+    desk.concept[k], desk.weight[k], desk.mass[k] = j, weight, mass
+    desk.start[k], desk.size[k] = start, size
+    desk.place[j] = k + 1
+    desk.number[PAIRS] += 1
+    desk.number[USED] += size
+    desk.total[WEIGHT] += weight
+    if size == 0:
+        desk.total[EMPTY] += weight
+    for e in range(start, start + size):
+        a = desk.spot[desk.arena[e]] - 1
+        if a >= 0:
+            desk.explained[a] += weight / mass
+            desk.cover[a] += 1
+
+
+@kernel
+def drop_pair(desk, k):
+    """The document gives up its k-th concept; desk.rest holds what the others explain."""
+    start, size = desk.start[k], desk.size[k]
+    for e in range(start, start + size):
+        a = desk.spot[desk.arena[e]] - 1
+        if a >= 0:
+            desk.explained[a] = desk.rest[a]
+            desk.cover[a] -= 1
+    desk.place[desk.concept[k]] = 0
+    last = desk.number[PAIRS] - 1
+    if k != last:
+        desk.concept[k], desk.weight[k], desk.mass[k] = desk.concept[last], desk.weight[last], desk.mass[last]
+        desk.start[k], desk.size[k] = desk.start[last], desk.size[last]
+        desk.place[desk.concept[k]] = k + 1
+    desk.number[PAIRS] = last
+    desk.total[WEIGHT], desk.total[EMPTY] = 0.0, 0.0
+    for other in range(last):
+        desk.total[WEIGHT] += desk.weight[other]
+        if desk.size[other] == 0:
+            desk.total[EMPTY] += desk.weight[other]
+
+
+@kernel
+def clear(desk, data):
+    for b in range(desk.number[FIRST], desk.number[LAST]):
+        desk.spot[data.word[b]] = 0
+    for k in range(desk.number[PAIRS]):
+        desk.place[desk.concept[k]] = 0
+
+
+@kernel
+def count_pair(tally, theta, j, words, step):
+    """Enter (step = 1) or strike (step = −1) a document's word set for concept j in the tally."""
+    tally.holders[j] += step
+    for w in words:
+        tally.m[j, w] += step
+        tally.total[w] += step
+        tally.mass[j] += step * theta[w]
+        if step > 0 and tally.listed[j, w] == 0:
+            tally.listed[j, w] = 1
+            tally.support[j, tally.support_size[j]] = w
+            tally.support_size[j] += 1
+
+
+@kernel
+def take_slot(tally):
+    tally.number[FREE] -= 1
+    j = tally.free[tally.number[FREE]]
+    tally.active[tally.number[ACTIVE]] = j
+    tally.number[ACTIVE] += 1
+    tally.mass[j] = 0.0
+    for s in range(tally.support_size[j]):
+        tally.listed[j, tally.support[j, s]] = 0
+    tally.support_size[j] = 0
+    return j
+
+
+@kernel
+def release_slot(tally, j):
+    for at in range(tally.number[ACTIVE]):
+        if tally.active[at] == j:
+            tally.number[ACTIVE] -= 1
+            tally.active[at] = tally.active[tally.number[ACTIVE]]
+            break
+    tally.free[tally.number[FREE]] = j
+    tally.number[FREE] += 1
+
+
+class Pile(NamedTuple):
+    """The new state under construction."""
+
+    doc_ptr: np.ndarray
+    concept: np.ndarray
+    weight: np.ndarray
+    pair_ptr: np.ndarray
+    word: np.ndarray
+
+
+@kernel
+def new_pile(state):
+    return Pile(
+        np.zeros_like(state.doc_ptr),
+        np.zeros(len(state.concept) + 64, np.int32),
+        np.zeros(len(state.concept) + 64),
+        np.zeros(len(state.concept) + 65, np.int64),
+        np.zeros(len(state.word) + 1024, np.int32),
+    )
+
+
+@kernel
+def put_on_pile(pile, desk, d):
+    """Append the document on the desk to the pile, its word sets in ascending order."""
+    pairs = pile.doc_ptr[d]
+    used = pile.pair_ptr[pairs]
+    n = desk.number[PAIRS]
+    need = used + desk.size[:n].sum()
+    concept, weight, pair_ptr, word = pile.concept, pile.weight, pile.pair_ptr, pile.word
+    if pairs + n > len(concept):
+        concept = _longer(concept, 2 * (pairs + n))
+        weight = _longer(weight, 2 * (pairs + n))
+        pair_ptr = _longer(pair_ptr, 2 * (pairs + n) + 1)
+    if need > len(word):
+        word = _longer(word, 2 * need)
+    for k in range(n):
+        concept[pairs], weight[pairs] = desk.concept[k], desk.weight[k]
+        end = used + desk.size[k]
+        word[used:end] = np.sort(desk.arena[desk.start[k] : desk.start[k] + desk.size[k]])
+        used = end
+        pairs += 1
+        pair_ptr[pairs] = end
+    pile.doc_ptr[d + 1] = pairs
+    return Pile(pile.doc_ptr, concept, weight, pair_ptr, word)
+
+
+@kernel
+def finish(pile, theta):
+    pairs = pile.doc_ptr[-1]
+    return State(
+        pile.doc_ptr,
+        pile.concept[:pairs].copy(),
+        pile.weight[:pairs].copy(),
+        pile.pair_ptr[: pairs + 1].copy(),
+        pile.word[: pile.pair_ptr[pairs]].copy(),
+        theta,
+    )
+
+
+@kernel
+def tally_sizes(tally):
+    """What the tally says m_ji, m_j and n_i are, slot by slot (for comparison with a rebuild)."""
+    return Sizes(tally.m, tally.holders, tally.total)

@@ -1,0 +1,141 @@
+"""Counter-based random numbers: Philox4x64-10 keyed by seed, chain, sweep, move and document (or word).
+
+A stream is named, not advanced: what a document draws in a sweep depends on nothing but those five numbers,
+so neither threads, nor the order of documents, nor a split over machines can change a bit.
+(Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from superwords.sampler.jit import kernel
+
+# What a stream is for; the fourth word of the counter.
+INITIAL, SEMANTICS, MEMBERSHIP, RELABEL, TOKENS, WORDS, IMPORTANCE, DATA, STRUCTURE, FOLD_IN = range(10)
+
+_M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
+_W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
+_SHIFT = np.uint64(11)
+_ONE, _FOUR = np.uint64(1), np.uint64(4)
+_TO_UNIT = 2.0**-53
+_SMALLEST = 1e-300
+
+
+@intrinsic
+def _mulhi(typingctx, a, b):
+    """The upper 64 bits of a 64 × 64 bit product."""
+    signature = types.uint64(types.uint64, types.uint64)
+
+    def codegen(context, builder, signature, args):
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return signature, codegen
+
+
+def new_stream(seed: int, chain: int) -> np.ndarray:
+    """A generator for one chain: [counter (4), key (2), block (4), used]. Open a stream before drawing."""
+    stream = np.zeros(11, np.uint64)
+    stream[4] = np.uint64(seed % 2**64)
+    stream[5] = np.uint64(chain)
+    stream[10] = _FOUR
+    return stream
+
+
+@kernel
+def open_stream(stream, move, sweep, ident):
+    """Go to the start of the stream of `ident` (a document or a word) in a move of a sweep."""
+    stream[0] = np.uint64(0)
+    stream[1] = np.uint64(ident)
+    stream[2] = np.uint64(sweep)
+    stream[3] = np.uint64(move)
+    stream[10] = _FOUR
+
+
+@kernel
+def _fill_block(stream):
+    c0, c1, c2, c3 = stream[0], stream[1], stream[2], stream[3]
+    k0, k1 = stream[4], stream[5]
+    for _ in range(10):
+        h0, l0 = _mulhi(_M0, c0), _M0 * c0
+        h1, l1 = _mulhi(_M1, c2), _M1 * c2
+        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
+        k0 += _W0
+        k1 += _W1
+    stream[6], stream[7], stream[8], stream[9] = c0, c1, c2, c3
+    stream[0] += _ONE
+    stream[10] = np.uint64(0)
+
+
+@kernel
+def uniform(stream):
+    """A uniform number in (0, 1), never 0 or 1."""
+    if stream[10] == _FOUR:
+        _fill_block(stream)
+    used = np.int64(stream[10])
+    bits = stream[6 + used]
+    stream[10] += _ONE
+    return (np.float64(bits >> _SHIFT) + 0.5) * _TO_UNIT
+
+
+@kernel
+def below(stream, n):
+    """A uniform whole number in 0..n−1."""
+    return min(int(uniform(stream) * n), n - 1)
+
+
+@kernel
+def normal(stream):
+    radius = math.sqrt(-2.0 * math.log(uniform(stream)))
+    return radius * math.cos(2.0 * math.pi * uniform(stream))
+
+
+@kernel
+def gamma(stream, shape):
+    """Gamma(shape, 1) by Marsaglia and Tsang (2000)."""
+    if shape < 1.0:
+        boost = math.log(uniform(stream)) / shape
+        return max(gamma_above_one(stream, shape + 1.0) * math.exp(boost), _SMALLEST)
+    return gamma_above_one(stream, shape)
+
+
+@kernel
+def gamma_above_one(stream, shape):
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(stream)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        if math.log(uniform(stream)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return d * v
+
+
+@kernel
+def poisson(stream, mean):
+    """Poisson(mean) for small means, by counting exponential gaps."""
+    count, at = 0, -math.log(uniform(stream))
+    while at < mean:
+        count += 1
+        at -= math.log(uniform(stream))
+    return count
+
+
+@kernel
+def skip(stream, p):
+    """How many failures come before the first success of probability p (2^62 if it never comes)."""
+    if p >= 1.0:
+        return 0
+    if p <= 0.0:
+        return 1 << 62
+    gap = math.log(uniform(stream)) / math.log1p(-p)
+    return int(gap) if gap < 4e18 else 1 << 62

@@ -1,0 +1,98 @@
+"""The state that MCMC samples, and the statistics that are always rebuilt from it.
+
+Word sets are ragged and sparse: a *pair* is a document that holds a concept, and an *entry* is a word that is on
+in a pair. Pairs stand document by document, entries pair by pair with words in ascending order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.errors import InputError
+from superwords.sampler.jit import kernel
+from superwords.sampler.random import RELABEL, below, open_stream
+
+
+class State(NamedTuple):
+    """c, f, π and θ. Pair p of document d: doc_ptr[d] <= p < doc_ptr[d+1]."""
+
+    doc_ptr: np.ndarray  # (D+1) int64, into concept and weight
+    concept: np.ndarray  # (P) int32: j of a pair
+    weight: np.ndarray  # (P) π_j^(d)
+    pair_ptr: np.ndarray  # (P+1) int64, into word
+    word: np.ndarray  # (E) int32: the words on in a pair, ascending
+    theta: np.ndarray  # (V)
+
+
+class Tokens(NamedTuple):
+    """An imputation z, summed per entry and per pair; it lives for one sweep."""
+
+    entry: np.ndarray  # (E) n_dji
+    pair: np.ndarray  # (P) n_dj, null tokens left out
+    null: np.ndarray  # (P) null tokens imputed to an (empty) pair
+
+
+class Sizes(NamedTuple):
+    """m_ji, m_j and n_i = Σ_j m_ji."""
+
+    m: np.ndarray  # (J, V) int32
+    holders: np.ndarray  # (J) int64
+    total: np.ndarray  # (V) int64
+
+
+def n_concepts(state: State) -> int:
+    return int(state.concept.max()) + 1 if len(state.concept) else 0
+
+
+@kernel
+def count_memberships(state, n_concepts, n_words):
+    """Rebuild m_ji, m_j and n_i from the state."""
+    m = np.zeros((n_concepts, n_words), np.int32)
+    holders = np.zeros(n_concepts, np.int64)
+    total = np.zeros(n_words, np.int64)
+    for p in range(len(state.concept)):
+        j = state.concept[p]
+        holders[j] += 1
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            m[j, state.word[e]] += 1
+            total[state.word[e]] += 1
+    return Sizes(m, holders, total)
+
+
+def sizes_of(state: State) -> Sizes:
+    return count_memberships(state, n_concepts(state), len(state.theta))
+
+
+@kernel
+def relabel(state, n_slots, stream, sweep):
+    """Number the concepts in use 0..J−1 in a uniformly random order.
+
+    Concepts are an unordered set: were their numbers to carry history, a scan in their order would be inexact.
+    """
+    label = np.full(n_slots, -1, np.int32)
+    for p in range(len(state.concept)):
+        label[state.concept[p]] = 0
+    used = np.flatnonzero(label == 0)
+    open_stream(stream, RELABEL, sweep, 0)
+    for k in range(len(used) - 1, 0, -1):
+        swap = below(stream, k + 1)
+        used[k], used[swap] = used[swap], used[k]
+    for k in range(len(used)):
+        label[used[k]] = k
+    for p in range(len(state.concept)):
+        state.concept[p] = label[state.concept[p]]
+    return len(used)
+
+
+def check_state(state: State, n_documents: int, n_words: int) -> None:
+    """Say in one sentence what is wrong with a state that comes from outside (a file, a user)."""
+    if len(state.doc_ptr) != n_documents + 1 or state.doc_ptr[-1] != len(state.concept):
+        raise InputError(f"The state does not hold {n_documents} documents; give the state of the same corpus.")
+    if len(state.pair_ptr) != len(state.concept) + 1 or state.pair_ptr[-1] != len(state.word):
+        raise InputError("The state's word sets do not match its concepts; the file may be damaged.")
+    if len(state.theta) != n_words or (len(state.word) and state.word.max() >= n_words):
+        raise InputError(f"The state does not fit a vocabulary of {n_words} words; give the state of the same corpus.")
+    if len(state.weight) != len(state.concept) or not (state.weight > 0).all():
+        raise InputError("The state has a concept whose weight is not positive; the file may be damaged.")

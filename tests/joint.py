@@ -1,0 +1,155 @@
+"""Joint-distribution (Geweke 2004) tests, as an ensemble of short chains that start in the exact joint distribution.
+
+Every replicate draws (state, data) from the prior by forward simulation, then alternates a sweep given the data with new
+data given the state. If every step is exact the joint distribution never changes, so a statistic's mean over the steps
+has the mean of its first, forward-simulated value. Replicates are independent: the z-scores need no allowance for
+autocorrelation, and their false-alarm rate is what the normal distribution says.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.chain import Chain
+from superwords.sampler.jit import kernel
+from superwords.sampler.model import Affinity, Data, Model, Prior, Steps
+from superwords.sampler.random import new_stream
+from superwords.sampler.simulate import draw_features, draw_structure, draw_text
+from superwords.sampler.state import n_concepts
+
+
+class Setting(NamedTuple):
+    n_documents: int = 4
+    n_words: int = 4
+    length: int = 3
+    n_features: int = 0
+    n_unknown: int = 0
+    alpha_omega: float = 1.5
+    b1: float = 1.0
+    b2: float = 1.0
+    lam: float = 0.3
+    alpha_pi: float = 1.0
+    alpha_theta: float = 2.0
+
+
+@kernel
+def dense_data(counts, null, Y, known):
+    """The sampler's arrays from small dense counts."""
+    n_documents, n_words = counts.shape
+    n = (counts > 0).sum()
+    doc_ptr, word_ptr = np.zeros(n_documents + 1, np.int64), np.zeros(n_words + 1, np.int64)
+    word, count, holder = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    at = 0
+    for d in range(n_documents):
+        for i in range(n_words):
+            if counts[d, i] > 0:
+                word[at], count[at] = i, counts[d, i]
+                at += 1
+        doc_ptr[d + 1] = at
+    at = 0
+    for i in range(n_words):
+        for d in range(n_documents):
+            if counts[d, i] > 0:
+                holder[at] = d
+                at += 1
+        word_ptr[i + 1] = at
+    return Data(doc_ptr, word, count, null, counts.sum(axis=1) + null, word_ptr, holder, Y, known)
+
+
+def prior_of(setting: Setting) -> Prior:
+    lam = np.linspace(0.7, 1.3, setting.n_words) * setting.lam
+    return Prior(
+        setting.alpha_omega, setting.b1, setting.b2, lam, setting.alpha_pi, 0.7, 3.0, 2.0, setting.alpha_theta
+    )
+
+
+def any_affinity(n_words: int) -> Affinity:
+    """A fixed table: any will do, as long as it does not depend on the state."""
+    rng = np.random.default_rng(5)
+    n_near = max(1, n_words - 1)
+    near = np.array([[i, *rng.permutation([w for w in range(n_words) if w != i])[: n_near - 1]] for i in range(n_words)])
+    rho = rng.uniform(0.2, 0.9, near.shape)
+    return Affinity(near.astype(np.int32), rho, rho * 0.5)
+
+
+@kernel
+def statistics(state, null, counts, Y):
+    """Moments of the state and of the data, the mixed ones included."""
+    n_pairs = len(state.concept)
+    n_rows = state.concept.max() + 1 if n_pairs else 0
+    m, holders = np.zeros((n_rows, len(state.theta))), np.zeros(n_rows)
+    empty, products = 0.0, 0.0
+    for p in range(n_pairs):
+        j = state.concept[p]
+        holders[j] += 1
+        size = state.pair_ptr[p + 1] - state.pair_ptr[p]
+        empty += size == 0
+        products += size * state.weight[p]
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            m[j, state.word[e]] += 1
+    per_doc = state.doc_ptr[1:] - state.doc_ptr[:-1]
+    total = m.sum(axis=0)
+    live = 0.0
+    for j in range(n_rows):
+        live += holders[j] > 0
+    n_features = Y.shape[1]
+    out = np.zeros(20)
+    out[0] = live
+    out[1] = n_pairs
+    out[2] = len(state.word)
+    out[3] = state.weight.sum()
+    out[4] = (state.weight**2).sum()
+    out[5] = np.log(state.weight).sum()
+    out[6] = empty
+    out[7] = (holders**2).sum()
+    out[8] = (m**2).sum()
+    out[9] = (holders == 1).sum()
+    out[10] = (per_doc**2).sum()
+    out[11] = products
+    out[12] = total[0]
+    out[13] = (total**2).sum()
+    out[14] = null.sum()
+    out[15] = (counts[:, 0] ** 2).sum()
+    out[16] = (counts.sum(axis=0) * total).sum()
+    out[17] = (np.abs(Y[:, 0]) * (total > 0)).sum() if n_features else 0.0
+    out[18] = (Y[0, 0] * Y[1, 0]) / (1.0 + Y[0, 0] ** 2 + Y[1, 0] ** 2) if n_features else 0.0
+    out[19] = np.log(state.theta[0]) * total[0]
+    return out
+
+
+def joint_z(
+    setting: Setting, steps: Steps, n_replicates: int = 1500, n_steps: int = 15, seed: int = 1, chain_class: type[Chain] = Chain
+) -> np.ndarray:
+    """z-scores of 20 statistics (0 where a statistic is constant)."""
+    prior, affinity = prior_of(setting), any_affinity(setting.n_words)
+    lengths = np.full(setting.n_documents, setting.length)
+    known = np.arange(setting.n_words) >= setting.n_unknown
+    rng = np.random.default_rng(seed)
+    stream = new_stream(seed, 999)
+    differences = np.zeros((n_replicates, 20))
+    for r in range(n_replicates):
+        theta = np.maximum(rng.gamma(setting.alpha_theta, size=setting.n_words), 1e-300)
+        if not steps.sample_theta:
+            theta = np.linspace(0.5, 1.5, setting.n_words)
+        state = draw_structure(prior, lengths, theta, stream, r)
+        chain = None
+        for step in range(n_steps + 1):
+            counts, null = draw_text(state, lengths, stream, r * (n_steps + 1) + step)
+            Y = draw_features(state, prior, setting.n_features, rng)
+            Y[~known] = 0.0
+            now = statistics(state, null, counts, Y)
+            differences[r] += now / n_steps if step else -now
+            if step == n_steps:
+                break
+            model = Model(prior, dense_data(counts, null, Y, known), affinity, steps)
+            if chain is None:
+                chain = chain_class(model, state, seed, r)
+            chain.model = model
+            chain.step()
+            state = chain.state
+            assert n_concepts(state) >= 0
+    spread = differences.std(axis=0, ddof=1)
+    z = differences.mean(axis=0) / np.where(spread > 0, spread, 1) * np.sqrt(n_replicates)
+    return np.where(spread > 0, z, 0.0)
