@@ -1,0 +1,6 @@
+"""The paper's recipe example on data inside the package: English and German recipes, pictures of words."""
+
+from superwords.demo.data import Demo, load_demo
+from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy
+
+__all__ = ["Demo", "RankAccuracy", "load_demo", "picture_similarity", "rank_accuracy"]

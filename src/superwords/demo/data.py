@@ -1,0 +1,107 @@
+"""The demo corpus: recipes written for this project, their words, translations and picture features."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.corpus import Corpus
+from superwords.demo.ranks import WordPair
+from superwords.features import table
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Recipes as a corpus (metadata `lang` and `title`), the tokens of each recipe in order, the language of
+    each word, picture features (V, 10) with NaN rows for words that cannot be drawn, and the translations."""
+
+    corpus: Corpus
+    tokens: list[list[str]]
+    languages: list[str]
+    picture_features: np.ndarray
+    pairs: list[WordPair]
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return self.corpus.vocabulary
+
+
+def load_demo() -> Demo:
+    """Read the demo data from the package; nothing is downloaded."""
+    words = read_csv("words.csv")
+    recipes = [json.loads(line) for line in read_text("recipes.jsonl").splitlines()]
+    vocabulary = words["word"].tolist()
+    finders = {lang: WordFinder(rows) for lang, rows in words.groupby("lang")}
+    sentences = [
+        [finders[recipe["lang"]].words_in(sentence) for sentence in _SENTENCE_END.split(recipe["text"])]
+        for recipe in recipes
+    ]
+    tokens = [[word for sentence in recipe for word in sentence] for recipe in sentences]
+    corpus = Corpus.from_counts(
+        count(tokens, vocabulary),
+        vocabulary,
+        metadata={key: [recipe[key] for recipe in recipes] for key in ("lang", "title")},
+        ids=[recipe["id"] for recipe in recipes],
+    )
+    presence = count(
+        [list(dict.fromkeys(sentence)) for recipe in sentences for sentence in recipe], vocabulary
+    )
+    corpus = replace(
+        corpus,
+        sentences=presence,
+        sentence_row=np.repeat(np.arange(len(recipes)), [len(recipe) for recipe in sentences]),
+        texts=[recipe["text"] for recipe in recipes],
+    )
+    pictures = table(read_csv("pictures.csv"), vocabulary)
+    return Demo(corpus, tokens, words["lang"].tolist(), pictures, read_pairs())
+
+
+class WordFinder:
+    """Finds the words of one language by their listed forms, the longest first: ice cream is not cream."""
+
+    def __init__(self, words: pd.DataFrame) -> None:
+        # German tells nouns by their capital; English has one only where a sentence begins.
+        self._fold = bool((words["lang"] == "en").all())
+        self._word_of = {form: row.word for row in words.itertuples() for form in str(row.forms).split("|")}
+        forms = sorted(self._word_of, key=len, reverse=True)
+        self._pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})\b")
+
+    def words_in(self, text: str) -> list[str]:
+        return [
+            str(self._word_of[form]) for form in self._pattern.findall(text.lower() if self._fold else text)
+        ]
+
+
+def count(rows: list[list[str]], vocabulary: list[str]) -> sparse.csr_array:
+    index = {word: i for i, word in enumerate(vocabulary)}
+    row = np.repeat(np.arange(len(rows)), [len(words) for words in rows])
+    col = [index[word] for words in rows for word in words]
+    counts = sparse.csr_array((np.ones(len(col), np.int32), (row, col)), shape=(len(rows), len(vocabulary)))
+    counts.sum_duplicates()
+    return counts
+
+
+def read_pairs() -> list[WordPair]:
+    """The translations as pairs of sets: English words, German words."""
+    rows = read_csv("translations.csv")
+    return [
+        (frozenset(english.split("|")), frozenset(german.split("|")))
+        for english, german in zip(rows["english"], rows["german"], strict=True)
+    ]
+
+
+def read_csv(name: str) -> pd.DataFrame:
+    with resources.files("superwords.demo").joinpath(name).open(encoding="utf-8") as lines:
+        return pd.read_csv(lines, keep_default_na=False)
+
+
+def read_text(name: str) -> str:
+    return resources.files("superwords.demo").joinpath(name).read_text(encoding="utf-8")

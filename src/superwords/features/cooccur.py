@@ -1,0 +1,96 @@
+"""Features from the company words keep: which words share a sentence, projected onto principal components."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
+
+from superwords.corpus import Corpus
+from superwords.errors import InputError
+from superwords.features.block import WordFeatures, check_n_components, fixed_scores, principal_components
+
+WEIGHTINGS = ("log", "ppmi")
+
+_DENSE_WORDS = 1000
+"""Up to this many words the exact dense decomposition is the faster one, and takes 8 MB."""
+
+_START_SEED = 20120614
+
+
+def cooccurrence(corpus: Corpus, n_components: int = 50, weighting: str = "log") -> np.ndarray:
+    """Sentence co-occurrence of each word as (V, F) principal components; see `cooccurrence_components`."""
+    return cooccurrence_components(corpus, n_components, weighting).values
+
+
+def cooccurrence_components(corpus: Corpus, n_components: int = 50, weighting: str = "log") -> WordFeatures:
+    """Sentence co-occurrence projected onto principal components, with the variance each explains.
+
+    Row i holds, for every other word l, log(1 + n_il) with n_il the number of sentences that hold both, or
+    with `weighting="ppmi"` max(0, log((n_il + 1)/(e_il + 1))), e_il = n_i n_l / N being what independence
+    would give. A corpus made of ready counts has no sentences: its documents take their place. Words in no
+    sentence are unknown (NaN). There are fewer columns than `n_components` when the data have a lower rank.
+    """
+    n_components = check_n_components(n_components)
+    presence = presence_matrix(corpus)
+    occurrences = np.asarray(presence.sum(axis=0)).ravel()
+    used = np.flatnonzero(occurrences > 0)
+    if len(used) < 2:
+        raise InputError("Co-occurrence needs at least two words that occur; this corpus has fewer.")
+    weights = weigh(presence[:, used], weighting)
+    if weights.nnz == 0:
+        raise InputError(
+            "No two words of this corpus share a sentence, so co-occurrence tells nothing of them."
+        )
+    scores, explained = sparse_principal_components(weights, n_components)
+    values = np.full((corpus.n_words, scores.shape[1]), np.nan)
+    values[used] = scores
+    return WordFeatures(values, explained, [f"cooccurrence_{k + 1}" for k in range(scores.shape[1])])
+
+
+def presence_matrix(corpus: Corpus) -> sparse.csr_array:
+    """Sentences (or documents, where sentences are not known) by words: 1 where the word occurs."""
+    rows = corpus.counts if corpus.sentences is None else corpus.sentences
+    presence = sparse.csr_array(rows > 0, dtype=np.int32)
+    presence.eliminate_zeros()
+    return presence
+
+
+def weigh(presence: sparse.csr_array, weighting: str = "log") -> sparse.csr_array:
+    """The weighted co-occurrence of every two different words, (V, V) and sparse: it is 0 where n_il is 0."""
+    if weighting not in WEIGHTINGS:
+        raise InputError(f"The weighting is {weighting!r}; choose one of {', '.join(WEIGHTINGS)}.")
+    together = sparse.coo_array(presence.T @ presence)
+    # A word is no company to itself: its own frequency would swamp the row.
+    different = together.row != together.col
+    row, col, n_together = together.row[different], together.col[different], together.data[different]
+    if weighting == "log":
+        data = np.log1p(n_together)
+    else:
+        occurrences = np.asarray(presence.sum(axis=0), dtype=float).ravel()
+        expected = occurrences[row] * occurrences[col] / presence.shape[0]
+        data = np.maximum(0.0, np.log((n_together + 1.0) / (expected + 1.0)))
+    weights = sparse.csr_array((data, (row, col)), shape=together.shape)
+    weights.eliminate_zeros()
+    return weights
+
+
+def sparse_principal_components(rows: sparse.csr_array, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and explained shares as of the dense matrix, which is centred without ever being written out."""
+    n_rows, n_columns = rows.shape
+    if n_rows <= _DENSE_WORDS or n_components >= min(n_rows, n_columns) // 2:
+        return principal_components(rows.toarray(), n_components)
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    transposed = rows.T.tocsr()
+    centred = LinearOperator(
+        rows.shape,
+        matvec=lambda x: rows @ x - mean @ x,
+        rmatvec=lambda x: transposed @ x - mean * x.sum(),
+        matmat=lambda x: rows @ x - mean @ x,
+        rmatmat=lambda x: transposed @ x - np.outer(mean, x.sum(axis=0)),
+        dtype=float,
+    )
+    start = np.random.default_rng(_START_SEED).standard_normal(min(rows.shape))
+    left, singular, right = svds(centred, k=n_components, v0=start)
+    total = float((rows.data**2).sum() - n_rows * (mean**2).sum())
+    return fixed_scores(left[:, ::-1], singular[::-1], right[::-1], n_components, total)

@@ -1,0 +1,169 @@
+"""Features from word vectors: a matrix, a text file, a spaCy pipeline, or a function that embeds words."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+from superwords.features.block import check_any_known, check_vocabulary, find_word, spellings
+
+
+def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
+    """A vector for each word, (V, F), from one of these sources:
+
+    - `(matrix, words)`: a matrix and its words; a dict word → vector; a DataFrame with the words as index;
+    - a (V, F) array whose rows are the vocabulary's;
+    - the path of a word2vec or GloVe text file, with or without a header line, also .gz;
+    - the name of an installed spaCy pipeline that has vectors;
+    - a function that turns a list of words into a matrix, one row each; it is given the whole phrases.
+
+    Except from a function or an aligned array, a phrase with no vector of its own gets the mean of those of
+    its words that are known. Words with no vector are unknown: a NaN row.
+    """
+    words = check_vocabulary(vocabulary)
+    if callable(source):
+        return check_embedding(source(list(words)), len(words), "The function's result")
+    if isinstance(source, np.ndarray):
+        return check_embedding(source, len(words), "The matrix")
+    known, name = lookup(source, words)
+    width = len(next(iter(known.values()))) if known else 1
+    values = np.array([word_vector(known, word, width) for word in words])
+    check_any_known(values, name)
+    return values
+
+
+def word_vector(known: Mapping[str, np.ndarray], word: str, width: int) -> np.ndarray:
+    own = find_word(known, word)
+    if own is not None:
+        return own
+    parts = [part for part in (find_word(known, piece) for piece in pieces(word)) if part is not None]
+    return np.mean(parts, axis=0) if parts else np.full(width, np.nan)
+
+
+def pieces(word: str) -> list[str]:
+    return word.replace("_", " ").split()
+
+
+def check_embedding(result: Any, n_words: int, name: str) -> np.ndarray:
+    try:
+        values = np.array(result, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is not a matrix of numbers; give one row of equal length per word."
+        ) from None
+    if values.ndim != 2 or len(values) != n_words or values.shape[1] == 0:
+        raise InputError(
+            f"{name} has the shape {values.shape}; give one row for each of the {n_words} words."
+        )
+    if np.isinf(values).any():
+        raise InputError(f"{name} holds an infinite number; give finite numbers, or NaN for unknown.")
+    values[np.isnan(values).any(axis=1)] = np.nan
+    check_any_known(values, name)
+    return values
+
+
+def lookup(source: Any, words: list[str]) -> tuple[dict[str, np.ndarray], str]:
+    """The vectors by word, at least those that the vocabulary may need, and what to call the source."""
+    if isinstance(source, pd.DataFrame):
+        return by_word(source.to_numpy(), list(source.index)), "the table of vectors"
+    if isinstance(source, Mapping):
+        return by_word(list(source.values()), list(source)), "the table of vectors"
+    if isinstance(source, tuple) and len(source) == 2:
+        return by_word(*source), "the matrix of vectors"
+    if isinstance(source, (str, Path)):
+        if Path(source).is_file():
+            return read_vectors(Path(source), words), str(source)
+        return spacy_vectors(str(source), words), f"the spaCy pipeline {source}"
+    raise InputError(
+        f"The vectors are given as a {type(source).__name__}; give (matrix, words), a file, "
+        "the name of a spaCy pipeline or a function."
+    )
+
+
+def by_word(matrix: Any, words: Sequence[Any]) -> dict[str, np.ndarray]:
+    rows = check_embedding(matrix, len(words), "The matrix of vectors")
+    known = ~np.isnan(rows).any(axis=1)
+    return {str(word): row for word, row, is_known in zip(words, rows, known, strict=True) if is_known}
+
+
+def spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
+    try:
+        import spacy
+    except ImportError:
+        raise InputError(
+            f"{name}: there is no such file, and spaCy is not installed to load it by name."
+        ) from None
+    try:
+        vocab = spacy.load(name).vocab
+    except OSError:
+        raise InputError(f"{name}: there is no such file and no spaCy pipeline of that name.") from None
+    if vocab.vectors_length == 0:
+        raise InputError(f"The spaCy pipeline {name} has no word vectors; use one of its _md or _lg sisters.")
+    return {
+        key: np.asarray(vocab.get_vector(key), dtype=float)
+        for key in wanted_keys(words)
+        if vocab.has_vector(key)
+    }
+
+
+def wanted_keys(words: list[str]) -> set[str]:
+    return {key for word in words for part in (word, *pieces(word)) for key in spellings(part)}
+
+
+def read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
+    """The wanted vectors of a text file, read line by line: the file may be larger than memory."""
+    opener: Callable[..., TextIO] = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
+            return parse_vectors(lines, wanted_keys(words), path)
+    except (OSError, EOFError, zlib.error):
+        raise InputError(
+            f"{path}: this file of vectors cannot be read; it may be cut short or damaged."
+        ) from None
+
+
+def parse_vectors(lines: TextIO, wanted: set[str], path: Path) -> dict[str, np.ndarray]:
+    known: dict[str, np.ndarray] = {}
+    width = 0
+    for number, line in enumerate(lines, start=1):
+        if number == 1 and (width := header_width(line)):
+            continue
+        first = line.split(maxsplit=1)[:1]
+        if width and first and first[0] not in wanted:
+            continue
+        fields = line.split()
+        if not fields:
+            continue
+        width = width or len(fields) - 1
+        # Some words hold spaces themselves, so the numbers are counted from the right.
+        word = " ".join(fields[:-width]) if width else ""
+        if len(fields) <= width or not width:
+            raise InputError(
+                f"{path}, line {number}: a word and {width or 'some'} numbers are expected here."
+            )
+        if word in wanted and word not in known:
+            known[word] = parse_numbers(fields[-width:], path, number)
+    return known
+
+
+def header_width(line: str) -> int:
+    """The length of the vectors by word2vec's first line, "words length"; 0 when the line is no header."""
+    fields = line.split()
+    return int(fields[1]) if len(fields) == 2 and all(field.isdigit() for field in fields) else 0
+
+
+def parse_numbers(fields: list[str], path: Path, number: int) -> np.ndarray:
+    try:
+        vector = np.array(fields, dtype=float)
+    except ValueError:
+        raise InputError(f"{path}, line {number}: what follows the word is not all numbers.") from None
+    if not np.isfinite(vector).all():
+        raise InputError(f"{path}, line {number}: the vector is not finite.")
+    return vector
