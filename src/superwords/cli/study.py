@@ -26,8 +26,7 @@ def serve(
 ) -> None:
     """Serve the questionnaire until Ctrl-C; each vote is on the disk before the participant is thanked."""
     from superwords.study.pairs import load_study
-    from superwords.study.server import LOOPBACK, listen
-    from superwords.study.server import serve as serve_study
+    from superwords.study.server import LOOPBACK, listen, web_server
     from superwords.study.store import VoteStore
 
     study = load_study(study_file)
@@ -39,7 +38,7 @@ def serve(
     print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
     if host not in LOOPBACK:
         print("Anyone who reaches this machine's network can open it.", flush=True)
-    serve_study(study, store, listener, loopback=host in LOOPBACK)
+    web_server(study, store, host).run(sockets=[listener])
 
 
 @app.command()

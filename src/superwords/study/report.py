@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,7 +15,7 @@ from superwords.plots.figures import write_atomically
 from superwords.study.results import ATTENTION, Balance, Interval, Preference, Results, to_table
 
 NONE = "–"
-WIDTH = 130
+WIDTH = 160
 
 
 def print_results(found: Results, console: Console | None = None) -> None:
@@ -38,7 +39,7 @@ def print_results(found: Results, console: Console | None = None) -> None:
 
 
 def preference_table(groups: dict[str, Preference], questions: int) -> Table:
-    table = Table(title=f"Pairs of {questions} decided for ours", title_justify="left")
+    table = Table(title=f"Pairs of {questions} decided for ours", title_justify="left", box=SIMPLE_HEAD)
     for name in ("participants", "number", "mean", "sd", "normal interval", "t interval"):
         table.add_column(name, justify="left" if name == "participants" else "right")
     for group, row in groups.items():
@@ -54,7 +55,11 @@ def preference_table(groups: dict[str, Preference], questions: int) -> Table:
 
 
 def balance_table(groups: dict[str, Balance]) -> Table:
-    table = Table(title="Participants who preferred ours (ties left out of the mean)", title_justify="left")
+    table = Table(
+        title="Participants who preferred ours (ties left out of the mean)",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
     for name in (
         "participants",
         "wins",
@@ -73,7 +78,7 @@ def balance_table(groups: dict[str, Balance]) -> Table:
 
 def word_table(words: dict[str, dict[str, Balance]]) -> Table:
     """All votes for each word, then the share for ours at each attention level."""
-    table = Table(title="Votes for ours by word", title_justify="left")
+    table = Table(title="Votes for ours by word", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("word", overflow="fold")
     for name in ("ours", "theirs", "mean", "Wald interval", "exact interval", "sign test p", *ATTENTION):
         table.add_column(name, justify="right")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import secrets
@@ -186,22 +187,26 @@ def create_app(
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket, so that a busy port is told before anything is served."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        if not 0 <= port <= 65_535:
+            raise OSError("ports go from 0 to 65535")
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with contextlib.ExitStack() as undo:
+            listener = undo.enter_context(socket.socket(family, kind))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            undo.pop_all()
+    except OSError as error:
         raise InputError(
-            f"The server cannot listen on {host} port {port} ({reason}); give another --host or --port."
+            f"The server cannot listen on {host} port {port} ({error.strerror or error}); "
+            "give another --host or --port."
         ) from None
     return listener
 
 
-def serve(study: Mapping[str, Any], store: VoteStore, listener: socket.socket, loopback: bool = True) -> None:
-    """Serves until interrupted. No request is logged: who took part is nobody's business."""
-    app = create_app(study, store, LOOPBACK if loopback else None)
+def web_server(study: Mapping[str, Any], store: VoteStore, host: str) -> uvicorn.Server:
+    """The server, to be run on a `listen` socket. It logs no request: who took part is nobody's business."""
+    app = create_app(study, store, LOOPBACK if host in LOOPBACK else None)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, limit_concurrency=500, lifespan="off"
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    return uvicorn.Server(config)
