@@ -1,0 +1,131 @@
+"""Draws kept from the chains: their traces, the most probable one, the consensus one, and co-membership."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import arviz_base
+import numpy as np
+import xarray
+from arviz_stats.base import array_stats
+from scipy import sparse
+
+from superwords.sampler.chain import Draw
+from superwords.sampler.density import log_joint, log_score
+from superwords.sampler.model import Model
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+
+TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
+_DENSE_WORDS = 5000
+
+
+class Kept(NamedTuple):
+    """One kept draw: its state and the z it came with, and the score the most probable draw is chosen by."""
+
+    sweep: int
+    state: State
+    tokens: Tokens
+    score: float
+
+
+@dataclass
+class ChainDraws:
+    """What is kept of one chain."""
+
+    kept: list[Kept] = field(default_factory=list)
+    trace: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TRACED})
+
+    def keep(self, draw: Draw, model: Model) -> None:
+        state = State(*(array.copy() for array in draw.state))
+        self.kept.append(Kept(draw.sweep, state, draw.tokens, log_score(state, draw.tokens, model)))
+        values = log_joint(state, model), len(np.unique(state.concept)), len(state.concept), len(state.word)
+        for name, value in zip(TRACED, values):
+            self.trace[name].append(float(value))
+
+
+class Draws:
+    """The kept draws of all chains."""
+
+    def __init__(self, chains: list[ChainDraws]):
+        self.chains = chains
+
+    def __len__(self) -> int:
+        return sum(len(chain.kept) for chain in self.chains)
+
+    def all(self) -> list[Kept]:
+        return [draw for chain in self.chains for draw in chain.kept]
+
+    def trace(self) -> xarray.DataTree:
+        """The traced quantities in ArviZ layout, dims (chain, draw), as far as every chain has come."""
+        n = min(len(chain.kept) for chain in self.chains)
+        values = {
+            name: np.array([chain.trace[name][:n] for chain in self.chains]) for name in TRACED
+        }
+        for name in TRACED[1:]:
+            values[name] = values[name].astype(int)
+        return arviz_base.from_dict({"posterior": values})
+
+    def most_probable(self) -> Kept:
+        """The draw of the highest density over all chains, π integrated out (MODEL.md section 6)."""
+        return max(self.all(), key=lambda draw: draw.score)
+
+    def consensus(self, co_membership: Any) -> Kept:
+        """The draw whose co-membership lies closest to the posterior's: the least Σ (C_s − C̄)²."""
+
+        def distance(draw: Kept) -> float:
+            together = shared_concepts(sizes_of(draw.state))
+            if sparse.issparse(co_membership):
+                return float((together - 2 * together.multiply(co_membership)).sum())
+            row, column = together.nonzero()
+            return float((1 - 2 * co_membership[row, column]).sum())
+
+        return min(self.all(), key=distance)
+
+    def co_membership(self) -> Any:
+        """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words."""
+        draws = self.all()
+        n_words = len(draws[0].state.theta)
+        total: Any = sparse.csr_array((n_words, n_words)) if n_words > _DENSE_WORDS else np.zeros((n_words, n_words))
+        for draw in draws:
+            together = shared_concepts(sizes_of(draw.state))
+            total = total + together if sparse.issparse(total) else total + together.toarray()
+        return total / len(draws)
+
+    def co_membership_of(self, i: int) -> np.ndarray:
+        """For word i, (chain, draw, V): which words share a concept with it in each draw."""
+        n = min(len(chain.kept) for chain in self.chains)
+        out = np.zeros((len(self.chains), n, len(self.all()[0].state.theta)), bool)
+        for c, chain in enumerate(self.chains):
+            for s, draw in enumerate(chain.kept[:n]):
+                m = sizes_of(draw.state).m
+                out[c, s] = (m[m[:, i] > 0] > 0).any(axis=0)
+        return out
+
+
+def shared_concepts(sizes: Sizes) -> sparse.csr_array:
+    """1 where two words are on in the same concept."""
+    on = sparse.csr_array((sizes.m > 0).astype(np.float32))
+    together = sparse.csr_array(on.T @ on)
+    together.data[:] = 1.0
+    return together
+
+
+def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
+    """R-hat (needs two chains or more; NaN else), bulk effective sample size and MCSE of each traced quantity."""
+    out = {}
+    for name in TRACED:
+        values = trace["posterior"][name].values.astype(float)
+        n_chains, n_draws = values.shape
+        steady = bool(np.all(values == values.flat[0]))
+        enough = n_draws >= 4
+        out[name] = {
+            "rhat": 1.0 if steady else _statistic("rhat", values) if enough and n_chains > 1 else float("nan"),
+            "ess": float(values.size) if steady else _statistic("ess", values) if enough else float("nan"),
+            "mcse": 0.0 if steady else _statistic("mcse", values) if enough else float("nan"),
+        }
+    return out
+
+
+def _statistic(name: str, values: np.ndarray) -> float:
+    return float(getattr(array_stats, name)(values, chain_axis=0, draw_axis=1))

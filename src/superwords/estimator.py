@@ -1,0 +1,207 @@
+"""`ConceptModel`: fit, the fitted attributes, and going on from there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from superwords.corpus import Corpus
+from superwords.draws import ChainDraws, Draws, Kept
+from superwords.errors import InputError
+from superwords.fitting import Report, Schedule, document_order, run_chains
+from superwords.sampler.affinity import make_affinity
+from superwords.sampler.chain import Chain
+from superwords.sampler.initial import initial_state
+from superwords.sampler.model import Model, make_data
+from superwords.sampler.state import sizes_of
+from superwords.settings import (
+    STEPS,
+    make_features,
+    make_prior,
+    make_seed,
+    make_theta,
+    whole_number,
+)
+
+_KEPT_PER_CHAIN = 100
+_DENSE_WEIGHTS = 50_000_000
+
+
+class ConceptModel(BaseEstimator):
+    """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
+
+    Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None lets
+    the package choose. `theta` may also be "uniform", "frequency", "root" (of the frequency) or "sample".
+    `init` is "kmeans", "single", "random" or "prior", the first and third also with a number of concepts ("kmeans:60").
+    `steps` is "exact" (default), "prior" (exact, with the paper's proposals from the prior) or "published" (the paper's
+    inexact steps, for comparison only).
+    """
+
+    def __init__(
+        self,
+        alpha_omega: float | None = None,
+        lam: Any = None,
+        theta: Any = None,
+        alpha_pi: float | None = None,
+        K: float | None = None,
+        alpha_sigma: float | None = None,
+        beta_sigma: float | None = None,
+        b1: float = 1.0,
+        b2: float = 1.0,
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        thin: int | None = None,
+        init: str = "kmeans",
+        standardize_features: bool = True,
+        steps: str = "exact",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: Report | None = None,
+    ):
+        self.alpha_omega = alpha_omega
+        self.lam = lam
+        self.theta = theta
+        self.alpha_pi = alpha_pi
+        self.K = K
+        self.alpha_sigma = alpha_sigma
+        self.beta_sigma = beta_sigma
+        self.b1 = b1
+        self.b2 = b2
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn_in = n_burn_in
+        self.thin = thin
+        self.init = init
+        self.standardize_features = standardize_features
+        self.steps = steps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, *, features: Any = None) -> ConceptModel:
+        """Sample the concepts of X (a Corpus, or counts (D, V)); features (V, F) steer them, NaN rows are unknown."""
+        self._forget()
+        self._prepare(X, features)
+        run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, features: Any = None) -> Any:
+        return self.fit(X, features=features).doc_concept_
+
+    def advance(self, n_sweeps: int) -> ConceptModel:
+        """Go on for further sweeps, with the bits an uninterrupted run would have had."""
+        self._forget()
+        more = whole_number("n_sweeps", n_sweeps, 1)
+        self._schedule = self._schedule._replace(n_sweeps=self._schedule.n_sweeps + more)
+        run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        return self
+
+    def _prepare(self, X: Any, features: Any) -> None:
+        """Check everything that is given and set the chains at their start."""
+        n_chains = whole_number("n_chains", self.n_chains, 1)
+        self._schedule = self._make_schedule()
+        if self.steps not in STEPS:
+            raise InputError(f"steps={self.steps!r} is not known; choose 'exact', 'prior' or 'published'.")
+        self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
+        self._order = document_order(self.corpus_.counts, self.corpus_.ids)
+        counts = sparse.csr_array(self.corpus_.counts[self._order])
+        n_documents, n_words = counts.shape
+        prior = make_prior(self.get_params(), n_documents, n_words)
+        theta = make_theta(self.theta, counts)
+        values = make_features(features, n_words, self.standardize_features)
+        sampled = isinstance(self.theta, str) and self.theta == "sample"
+        steps = STEPS[self.steps]._replace(sample_theta=sampled)
+        model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)
+        self.seed_ = make_seed(self.random_state)
+        self.chains_ = [
+            Chain(model, initial_state(self.init, model.data, prior, theta, self.seed_, c), self.seed_, c)
+            for c in range(n_chains)
+        ]
+        self._kept = [ChainDraws() for _ in range(n_chains)]
+
+    def _make_schedule(self) -> Schedule:
+        n_sweeps = whole_number("n_sweeps", self.n_sweeps, 1)
+        burn_in = n_sweeps // 2 if self.n_burn_in is None else whole_number("n_burn_in", self.n_burn_in, 0)
+        if burn_in >= n_sweeps:
+            raise InputError(f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in.")
+        most = n_sweeps - burn_in
+        thin = max(1, most // _KEPT_PER_CHAIN) if self.thin is None else whole_number("thin", self.thin, 1)
+        if thin > most:
+            raise InputError(f"thin={thin} keeps no draw of the {most} sweeps after burn-in; give a smaller thin.")
+        return Schedule(n_sweeps, burn_in, thin)
+
+    def _forget(self) -> None:
+        """Drop what was computed from earlier draws."""
+        for name, value in list(vars(type(self)).items()):
+            if isinstance(value, cached_property):
+                self.__dict__.pop(name, None)
+
+    @property
+    def draws_(self) -> Draws:
+        """The kept draws of all chains; documents stand in the chains' own order (see `document_order`)."""
+        return Draws(self._kept)
+
+    @cached_property
+    def best_draw_(self) -> Kept:
+        """The most probable draw over all chains, its concepts in the order of the fitted attributes."""
+        return self.draws_.most_probable()
+
+    @cached_property
+    def consensus_draw_(self) -> Kept:
+        """The draw closest to the posterior co-membership."""
+        return self.draws_.consensus(self.co_membership_)
+
+    @cached_property
+    def _concept_order(self) -> np.ndarray:
+        """Most documents first; ties by the words, so that the order does not hang on labels."""
+        sizes = sizes_of(self.best_draw_.state)
+        keys = [(-int(sizes.holders[j]), tuple(-sizes.m[j])) for j in range(len(sizes.holders))]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
+
+    @property
+    def n_concepts_(self) -> int:
+        """Concepts in the most probable draw."""
+        return len(self._concept_order)
+
+    @cached_property
+    def concept_word_(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
+        sizes = sizes_of(self.best_draw_.state)
+        return (sizes.m / np.maximum(sizes.holders, 1)[:, None])[self._concept_order]
+
+    @cached_property
+    def doc_concept_(self) -> Any:
+        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
+
+        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
+        """
+        weights = self.weights_of(self.best_draw_)[:, self._concept_order]
+        dense = weights.shape[0] * weights.shape[1] <= _DENSE_WEIGHTS
+        return weights.toarray() if dense else sparse.csr_array(weights)
+
+    def weights_of(self, draw: Kept) -> sparse.csr_array:
+        """A draw's (D, J) weights, documents in the order they were given, concepts in the draw's own."""
+        state = draw.state
+        share = self.chains_[0].model.prior.alpha_pi + draw.tokens.pair
+        row = np.repeat(np.arange(len(self._order)), np.diff(state.doc_ptr))
+        total = np.bincount(row, share, len(self._order))
+        n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
+        return sparse.csr_array(
+            (share / total[row], (self._order[row], state.concept)), shape=(len(self._order), n_rows)
+        )
+
+    @cached_property
+    def co_membership_(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        return self.draws_.co_membership()
+
+    @cached_property
+    def trace_(self) -> xarray.DataTree:
+        """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
+        return self.draws_.trace()

@@ -1,0 +1,132 @@
+"""From what a user gives (or leaves out) to the sampler's hyperparameters, with one sentence where it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from superwords.errors import InputError
+from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
+
+WORDS_PER_CONCEPT = 10.0
+THETA_NAMES = ("uniform", "frequency", "root", "sample")
+STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
+
+
+def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prior:
+    """The hyperparameters: numbers given are held fixed at, others set by a rule of the corpus's size."""
+
+    def positive(name: str, default: float) -> float:
+        value = given[name]
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+            raise InputError(f"{name}={value!r} is not a positive number; give one greater than 0.")
+        return float(value)
+
+    return Prior(
+        alpha_omega=positive("alpha_omega", 1.0),
+        b1=positive("b1", 1.0),
+        b2=positive("b2", 1.0),
+        lam=make_lam(given["lam"], n_words),
+        alpha_pi=positive("alpha_pi", 1.0),
+        K=positive("K", 0.5),
+        alpha_sigma=positive("alpha_sigma", 2.0),
+        beta_sigma=positive("beta_sigma", 1.0),
+        alpha_theta=1.0,
+    )
+
+
+def make_lam(lam: Any, n_words: int) -> np.ndarray:
+    if lam is None:
+        lam = min(0.5, WORDS_PER_CONCEPT / n_words)
+    values = per_word("lam", lam, n_words)
+    bad = ~((values > 0) & (values < 1))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        where = "" if np.ndim(lam) == 0 else f" for word {at}"
+        raise InputError(f"lam is {values[at]}{where}; every λ must lie strictly between 0 and 1.")
+    return values
+
+
+def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
+    """The words' importance θ, scaled to a mean of 1 (its scale does not matter)."""
+    n_words = counts.shape[1]
+    if theta is None or (isinstance(theta, str) and theta in ("uniform", "sample")):
+        return np.ones(n_words)
+    if isinstance(theta, str):
+        if theta not in THETA_NAMES:
+            raise InputError(
+                f"theta={theta!r} is not known; give 'uniform', 'frequency', 'root', 'sample', a number or one per word."
+            )
+        frequency = np.asarray(counts.sum(axis=0)).ravel() + 0.5
+        values = frequency if theta == "frequency" else np.sqrt(frequency)
+    else:
+        values = per_word("theta", theta, n_words)
+        bad = ~((values > 0) & np.isfinite(values))
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise InputError(f"theta is {values[at]} for word {at}; every θ must be a positive, finite number.")
+    return values / values.mean()
+
+
+def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
+    try:
+        values = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}={value!r} is not a number; give a number, or one per word.") from None
+    if values.ndim == 0:
+        return np.full(n_words, float(values))
+    if values.shape != (n_words,):
+        raise InputError(f"{name} has shape {values.shape}; give a number, or one per word ({n_words}).")
+    return values.copy()
+
+
+def make_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
+    """Features (V, F) with whole NaN rows for unknown words, centred and scaled over the known ones if asked."""
+    if features is None:
+        return None
+    try:
+        values = np.array(features, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("The features are not numbers; give a words-by-features array.") from None
+    if values.ndim != 2 or len(values) != n_words:
+        raise InputError(
+            f"The features have shape {values.shape}; give one row per word of the vocabulary, ({n_words}, F)."
+        )
+    if np.isinf(values).any():
+        row, column = (int(x) for x in np.argwhere(np.isinf(values))[0])
+        raise InputError(
+            f"The feature in row {row}, column {column} is infinite; give finite numbers, or NaN for unknown words."
+        )
+    unknown = np.isnan(values).any(axis=1)
+    values[unknown] = np.nan
+    if values.shape[1] == 0 or unknown.all():
+        return None
+    if standardize:
+        known = values[~unknown]
+        spread = known.std(axis=0)
+        values = (values - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return values
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name}={value!r} is not a whole number of at least {least}.")
+    return int(value)
+
+
+def make_seed(random_state: Any) -> int:
+    """A 63-bit seed from None (fresh), a whole number, or a numpy generator."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        draw = random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
+        return int(draw(2**31))
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None.")
+    return int(random_state)
