@@ -137,7 +137,7 @@ def panel_grid(
             (left / total_width, bottom / total_height, width / total_width, height / total_height)
         )
         axes.set(xlim=(0, width * POINTS_PER_INCH), ylim=(0, height * POINTS_PER_INCH), xticks=[], yticks=[])
-        axes.spines[:].set_color("#DDDDDD")
+        axes.spines[:].set_color("#DDDDDD" if n_panels > 1 else "none")
         if titles is not None:
             axes.set_title(titles[index], fontsize=11, color=INK, pad=5)
         panels.append(axes)

@@ -60,8 +60,8 @@ def questionnaire(form: Form, missing: Sequence[str] = ()) -> str:
     return document(
         form.title,
         f"""<p>You will see {pairs} of word clouds about {subject}, and choose one of each pair. The larger a
-word, the more it weighs. It takes five to ten minutes. Nothing about you is stored but these answers, and a
-cookie that counts you once.</p>
+word, the more it weighs. Allow half a minute to a minute for each pair. Nothing about you is stored but these
+answers; a cookie in your browser counts you once.</p>
 <form id="study" method="post" action="/vote">
 <input type="hidden" name="token" value="{escape(form.token)}">
 {missing_summary(form, missing)}
