@@ -65,14 +65,13 @@ def load_demo() -> Demo:
 
 
 class WordFinder:
-    """Finds the words of one language by their listed forms, the longest first: ice cream is not cream."""
+    """Finds the words of one language by their listed forms, from the left: ice cream is not cream."""
 
     def __init__(self, words: pd.DataFrame) -> None:
         # German tells nouns by their capital; English has one only where a sentence begins.
         self._fold = bool((words["lang"] == "en").all())
         self._word_of = {form: row.word for row in words.itertuples() for form in str(row.forms).split("|")}
-        forms = sorted(self._word_of, key=len, reverse=True)
-        self._pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})\b")
+        self._pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._word_of))})\b")
 
     def words_in(self, text: str) -> list[str]:
         return [
