@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,25 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
+from superwords.text.building import CountedTexts, count_texts, count_tokens, row_texts
+from superwords.text.options import (
+    Fixed,
+    TextOptions,
+    language_code,
+    passage_length,
+    read_recipe,
+    units_of_labels,
+    word_method,
+    words_to_drop,
+)
+from superwords.text.reading import Documents
+from superwords.text.stream import Method, Progress
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts of V words in D rows. A row is a document, or a passage of one (then `parent` names its document).
+    """Counts of V words in D rows. A row is a document, or a passage of one (then `parent` names its
+    document).
 
     `metadata` has one row per row of `counts`, whatever was pruned. `sentences` is the sentence-by-word
     presence matrix that sentence co-occurrence is computed from, and `sentence_row` the row of `counts` each
@@ -52,7 +67,7 @@ class Corpus:
         metadata: Any = None,
         ids: Sequence[Any] | None = None,
     ) -> Corpus:
-        """A corpus from ready counts: a (D, V) array or scipy sparse matrix of whole, non-negative numbers."""
+        """A corpus from ready counts: a (D, V) array or sparse matrix of whole, non-negative numbers."""
         matrix = check_counts(counts)
         n_documents, n_words = matrix.shape
         words = [f"word{i}" for i in range(n_words)] if vocabulary is None else [str(w) for w in vocabulary]
@@ -68,6 +83,198 @@ class Corpus:
                 f"There are {len(names)} ids for {n_documents} documents; give one id per row of the counts."
             )
         return cls(matrix, words, check_metadata(metadata, n_documents), names)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        language: str | Sequence[str] = "en",
+        min_df: float | None = None,
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        words: str | None = None,
+        tagger: str | None = None,
+        lemmas: bool = False,
+        drop: Iterable[str] | str | Path | None = None,
+        drop_procedural: bool = False,
+        vocabulary: Sequence[str] | None = None,
+        recipe: Mapping[str, Any] | None = None,
+        keep_texts: bool | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Corpus:
+        """A corpus of raw texts; docs/text.md tells how words are found.
+
+        language: one code, or one per document. min_df, max_df: a number of documents or a share of them;
+        min_df is chosen from their number if not given. unit: "document", or "passages:5" for rows of five
+        sentences. words: "phrases" (noun phrases and names; the default where the language can be tagged),
+        "plain" or "ngrams:2". vocabulary: count exactly these words; recipe: find words exactly as the corpus
+        did whose `notes["recipe"]` it is. keep_texts: by default, texts are kept if they are in memory
+        already.
+        """
+        if isinstance(texts, str):
+            raise InputError("The texts are one string; give a list with one string per document.")
+        is_stored = hasattr(texts, "__len__") and iter(texts) is not texts
+        documents: Any = texts if is_stored else list(texts)
+        n_documents = len(documents)
+        if n_documents == 0:
+            raise InputError("There are no documents; give at least one text.")
+        languages = _document_languages(language, n_documents)
+        codes = {languages} if isinstance(languages, str) else set(languages)
+        if recipe is not None:
+            method, max_length, known_language, units = read_recipe(recipe)
+            if known_language is not None and isinstance(languages, str):
+                languages = known_language
+            fixed: Fixed | None = Fixed(_columns(units, vocabulary), units)
+        else:
+            method, max_length = word_method(words, codes, tagger, lemmas)
+            fixed = None if vocabulary is None else _fixed_vocabulary(vocabulary, codes, method)
+        options = TextOptions(
+            method,
+            max_length,
+            passage_length(unit),
+            min_df,
+            max_df,
+            words_to_drop(drop),
+            drop_procedural,
+            fixed,
+        )
+        names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
+        counted = count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
+        is_kept = isinstance(documents, list | tuple) if keep_texts is None else keep_texts
+        is_passages = options.passage_sentences is not None
+        kept = row_texts(documents, counted, is_passages) if is_kept else None
+        return cls._of_rows(counted, names, table, is_passages, kept)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        documents: Iterable[Sequence[str] | Sequence[Sequence[str]]],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        min_df: float | None = None,
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        drop: Iterable[str] | str | Path | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> Corpus:
+        """A corpus of ready tokens, each a word as it stands. A document is a list of tokens (one sentence),
+        or a list of sentences, each a list of tokens.
+        """
+        sentences = [_sentences(document, d) for d, document in enumerate(documents)]
+        if not sentences:
+            raise InputError("There are no documents; give at least one list of tokens.")
+        names, table = _check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
+        fixed = None
+        if vocabulary is not None:
+            check_unique_words(vocabulary)
+            fixed = Fixed(list(vocabulary), {word: word for word in vocabulary})
+        options = TextOptions(
+            Method("tokens"), 1, passage_length(unit), min_df, max_df, words_to_drop(drop), False, fixed
+        )
+        counted = count_tokens(sentences, options)
+        return cls._of_rows(counted, names, table, options.passage_sentences is not None, None)
+
+    @classmethod
+    def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
+        """A corpus of what `superwords.text.reading.read_documents` read; options as in `from_texts`."""
+        if documents.counts is not None:
+            return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
+        make = cls.from_tokens if documents.are_tokens else cls.from_texts
+        return make(documents.texts, documents.ids, documents.metadata, **options)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        counted: CountedTexts,
+        names: list[str],
+        table: pd.DataFrame,
+        is_passages: bool,
+        texts: list[str] | None,
+    ) -> Corpus:
+        empty = counted.notes["empty_documents"]
+        notes = {**counted.notes, "empty_documents": [names[d] for d in empty]}
+        parent = counted.parent if is_passages else None
+        if is_passages:
+            table = table.iloc[counted.parent].reset_index(drop=True)
+            names = [f"{names[d]}#{p + 1}" for d, p in zip(counted.parent, counted.passage, strict=True)]
+        return cls(
+            counted.counts,
+            counted.vocabulary,
+            table,
+            names,
+            parent,
+            counted.sentences,
+            counted.sentence_row,
+            texts,
+            notes,
+        )
+
+
+def _document_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
+    if isinstance(language, str):
+        return language_code(language)
+    codes = {name: language_code(name) for name in set(language)}
+    if len(language) != n_documents:
+        raise InputError(
+            f"There are {len(language)} languages for {n_documents} documents; "
+            "give one language, or one per document."
+        )
+    return [codes[name] for name in language]
+
+
+def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) -> list[str]:
+    if vocabulary is None:
+        return sorted({label for label in units.values() if label is not None})
+    check_unique_words(vocabulary)
+    return [str(word) for word in vocabulary]
+
+
+def _fixed_vocabulary(vocabulary: Sequence[str], languages: set[str], method: Method) -> Fixed:
+    check_unique_words(vocabulary)
+    return Fixed([str(word) for word in vocabulary], units_of_labels(vocabulary, languages, method))
+
+
+def _checked(texts: Iterable[Any]) -> Iterable[str]:
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            hint = (
+                "use Corpus.from_tokens for lists of tokens"
+                if isinstance(text, list | tuple)
+                else "give strings"
+            )
+            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
+        yield text
+
+
+def _sentences(document: Any, n: int) -> list[list[str]]:
+    parts: list[Any] = [None] if isinstance(document, str) else list(document)
+    if all(isinstance(part, str) for part in parts):
+        return [parts] if parts else []
+    if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
+        return [list(part) for part in parts]
+    raise InputError(
+        f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens."
+    )
+
+
+def _check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
+    if ids is None:
+        return [str(d) for d in range(n_documents)]
+    names = [str(name) for name in ids]
+    if len(names) != n_documents:
+        raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
+    seen: dict[str, int] = {}
+    for d, name in enumerate(names):
+        if seen.setdefault(name, d) != d:
+            raise InputError(
+                f"The id {name!r} is given twice, to documents {seen[name]} and {d}; give each its own."
+            )
+    return names
 
 
 def check_unique_words(words: Sequence[str]) -> None:
