@@ -6,10 +6,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from superwords.concepts import agreement, groups, readings, tables
+from superwords.concepts.sets import WordSets, co_membership, word_sets
+from superwords.concepts.summary import Summary, summarize
 from superwords.corpus import Corpus
 from superwords.draws import ChainDraws, Draws, Kept
 from superwords.errors import InputError
@@ -199,9 +203,67 @@ class ConceptModel(BaseEstimator):
     @cached_property
     def co_membership_(self) -> Any:
         """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
-        return self.draws_.co_membership()
+        return co_membership(self.word_sets_)
 
     @cached_property
     def trace_(self) -> xarray.DataTree:
         """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
         return self.draws_.trace()
+
+    @cached_property
+    def word_sets_(self) -> WordSets:
+        """The words of every concept of every kept draw."""
+        return word_sets(self.draws_)
+
+    @cached_property
+    def summary_(self) -> Summary:
+        """All kept draws set beside the most probable one; the tables below are made of it (docs/results.md)."""
+        return summarize(self)
+
+    def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Concepts, most documents first: name, prevalence, strength where held, top words, stability, leftovers."""
+        return tables.concept_table(self, n_words)
+
+    def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
+        """The n words that tell a concept (1, 2, …) apart and are used for it."""
+        return tables.top_words(self, concept, n)
+
+    def words_of(self, concept: int) -> pd.DataFrame:
+        """The words of a concept and how sure each is."""
+        return tables.word_table(self, concept)
+
+    def words(self) -> pd.DataFrame:
+        """Every word with the concepts that hold it."""
+        return tables.vocabulary_table(self)
+
+    def documents(self, passages: bool = False) -> pd.DataFrame:
+        """Documents with their concepts, weights and intervals; of passages: their source documents, unless asked."""
+        return tables.document_table(self, passages)
+
+    def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
+        """Documents that show what a concept is, with a passage where texts are at hand."""
+        return readings.representative_documents(self, concept, n)
+
+    def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
+        """P(a word shares a concept with `word`), with its Monte-Carlo standard error."""
+        return readings.similar_words(self, word, n)
+
+    def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Prevalence, strength and words of each concept among each group of a metadata column."""
+        return groups.by_group(self, column, n_words)
+
+    def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+        """Prevalence in one group less that in another, with interval."""
+        return groups.compare_groups(self, column, first, second)
+
+    def group_words(self, column: str, concept: int) -> pd.DataFrame:
+        """The words each group uses for a concept, with intervals."""
+        return groups.group_words(self, column, concept)
+
+    def convergence(self) -> pd.DataFrame:
+        """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""
+        return agreement.convergence_table(self)
+
+    def verdict(self) -> str:
+        """In one sentence: whether the chains agree, or why to sample longer."""
+        return agreement.verdict(self)

@@ -1,0 +1,68 @@
+"""Whether the chains agree, in a table and in one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from superwords.draws import convergence
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+GOOD_RHAT = 1.1
+GOOD_ESS_PER_CHAIN = 25
+LEAST_DRAWS = 4
+PLAIN = {
+    "log_joint": "the log joint density",
+    "n_concepts": "the number of concepts",
+    "n_memberships": "how many concepts documents hold",
+    "n_words_on": "how many words are on",
+}
+
+
+def convergence_table(model: ConceptModel) -> pd.DataFrame:
+    """R-hat, effective sample size and Monte-Carlo standard error of each traced quantity."""
+    rows = convergence(model.trace_)
+    return pd.DataFrame([{"quantity": name, **row} for name, row in rows.items()])
+
+
+def verdict(model: ConceptModel) -> str:
+    """One sentence: the chains agree, or sample longer and why. With one chain, that agreement cannot be judged."""
+    table = convergence_table(model).set_index("quantity")
+    n_chains, n_draws = model.trace_["posterior"]["log_joint"].shape
+    if n_draws < LEAST_DRAWS:
+        kept = f"{n_draws} draw" + ("s" if n_draws > 1 else "")
+        return f"Sample longer, because {kept} per chain are too few to judge by (at least {LEAST_DRAWS} are needed)."
+    wanted = GOOD_ESS_PER_CHAIN * n_chains
+    slowest = str(table["ess"].idxmin())
+    ess = float(table.loc[slowest, "ess"])
+    few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {PLAIN.get(slowest, slowest)}"
+    if n_chains == 1:
+        alone = "whether chains agree cannot be judged from one chain; fit with n_chains=2 or more"
+        if ess < wanted:
+            return f"Sample longer, because {few} ({wanted} are wanted), and {alone}."
+        return f"{alone[0].upper()}{alone[1:]} (within the chain, the draws are worth {ess:.0f} independent ones)."
+    worst = str(table["rhat"].idxmax())
+    rhat = float(table.loc[worst, "rhat"])
+    if rhat > GOOD_RHAT:
+        return (
+            f"Sample longer, because the chains differ in {PLAIN.get(worst, worst)} "
+            f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted); {_found_by_all(model)}."
+        )
+    if ess < wanted:
+        return f"Sample longer, because {few} ({wanted} are wanted); {_found_by_all(model)}."
+    return (
+        f"The chains agree (R-hat at most {rhat:.2f}, the draws are worth at least {ess:.0f} independent ones); "
+        f"{_found_by_all(model)}."
+    )
+
+
+def _found_by_all(model: ConceptModel) -> str:
+    """How many concepts every chain holds in at least half of its draws."""
+    aligned = model.summary_.alignment
+    shares = np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
+    n_found = int((shares >= 0.5).all(axis=0).sum())
+    return f"{n_found} of {model.n_concepts_} concepts are found by every chain"

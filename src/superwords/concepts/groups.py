@@ -1,0 +1,247 @@
+"""Concepts by group of documents: how many hold them, how strongly, and with which words.
+
+Intervals of prevalences hold two uncertainties: which documents hold the concept (over the draws), and that the
+documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for each draw).
+Passages of one source document are alike, so of a corpus of passages their number is first divided by the design
+effect: how much more the prevalence varies from source to source than it would with independent passages.
+Intervals of strengths are over the draws alone; those of words over documents alone, at the mean over the draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.special import betaincinv
+
+from superwords.concepts.intervals import TAILS, interval
+from superwords.concepts.ranking import ranked_rows
+from superwords.concepts.tables import concept_index, concept_names, drawn_weights
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+_BETA_DRAWS = 4000
+_BETA_SEED = 1785  # the Beta draws are numerical integration: the same call gives the same table
+_TOP_WORDS = 10
+
+
+class Groups(NamedTuple):
+    """Per draw t, group g and concept j; NaN in draws in which j has no partner."""
+
+    labels: list[Any]
+    rows: list[np.ndarray]  # documents of each group
+    holders: np.ndarray  # (T, G, J)
+    strength: np.ndarray  # (T, G, J)
+    effect: np.ndarray  # (G, J) design effect
+
+
+def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
+    """One row per concept and group of the metadata column: prevalence and strength with intervals, and top words."""
+    groups = make_groups(model, column)
+    prevalence = _prevalence_draws(groups)
+    low, high = interval(prevalence)
+    weak, strong = interval(groups.strength)
+    used = [_users(model, rows) for rows in groups.rows]
+    label = concept_names(model)
+    rows = []
+    for j in range(model.n_concepts_):
+        for g, group in enumerate(groups.labels):
+            top = _top_words(model, groups, used, g, j, n_words)
+            rows.append(
+                {
+                    "concept": j + 1,
+                    "name": label[j],
+                    "group": group,
+                    "n_documents": len(groups.rows[g]),
+                    "documents": _mean(groups.holders[:, g, j]),
+                    "prevalence": _mean(groups.holders[:, g, j]) / len(groups.rows[g]),
+                    "prevalence_low": low[g, j],
+                    "prevalence_high": high[g, j],
+                    "strength": _mean(groups.strength[:, g, j]),
+                    "strength_low": weak[g, j],
+                    "strength_high": strong[g, j],
+                    "top_words": [model.corpus_.vocabulary[i] for i, _, _, _ in top],
+                    "shares": [share for _, share, _, _ in top],
+                }
+            )
+    columns = ["concept", "name", "group", "n_documents", "documents", "prevalence", "prevalence_low"]
+    columns += ["prevalence_high", "strength", "strength_low", "strength_high", "top_words", "shares"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def compare_groups(model: ConceptModel, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+    """Prevalence in one group less that in another, with interval, the largest differences first.
+
+    Without `first` and `second`, the two groups of a column that has exactly two.
+    """
+    groups = make_groups(model, column)
+    a, b = _two_groups(groups, column, first, second)
+    prevalence = _prevalence_draws(groups)
+    difference = prevalence[:, a] - prevalence[:, b]
+    low, high = interval(difference)
+    mean = [
+        [_mean(groups.holders[:, g, j]) / len(groups.rows[g]) for j in range(model.n_concepts_)]
+        for g in (a, b)
+    ]
+    table = pd.DataFrame(
+        {
+            "concept": np.arange(1, model.n_concepts_ + 1),
+            "name": pd.Series(concept_names(model), dtype=object),
+            f"prevalence_{groups.labels[a]}": np.array(mean[0]),
+            f"prevalence_{groups.labels[b]}": np.array(mean[1]),
+            "difference": np.array(mean[0]) - np.array(mean[1]),
+            "low": low,
+            "high": high,
+            "probability_greater": [_mean(np.where(np.isnan(one), np.nan, one > 0)) for one in difference.T],
+        }
+    )
+    largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[largest].reset_index(drop=True)
+
+
+def group_words(model: ConceptModel, column: str, concept: int) -> pd.DataFrame:
+    """A concept's words in each group: share of the group's documents holding it that use the word for it."""
+    j = concept_index(model, concept)
+    groups = make_groups(model, column)
+    used = [_users(model, rows) for rows in groups.rows]
+    rows = []
+    for g, group in enumerate(groups.labels):
+        for i, share, low, high in _top_words(model, groups, used, g, j):
+            word = model.corpus_.vocabulary[i]
+            rows.append({"group": group, "word": word, "share": share, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
+
+
+def make_groups(model: ConceptModel, column: str) -> Groups:
+    metadata = model.corpus_.metadata
+    if column not in metadata.columns:
+        known = ", ".join(repr(name) for name in metadata.columns)
+        have = f"the columns are {known}" if known else "the corpus has no metadata"
+        raise InputError(f"There is no column {column!r}; {have}.")
+    values = metadata[column].reset_index(drop=True)
+    labels = sorted(values.dropna().unique().tolist(), key=_sort_key)
+    rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
+    if not labels:
+        raise InputError(f"The column {column!r} is empty; choose one that has values.")
+    kept = model.summary_
+    matched = kept.alignment.matched[kept.memberships.draw]
+    member = sparse.csr_array(
+        (
+            np.ones(sum(map(len, rows))),
+            (np.repeat(np.arange(len(rows)), [len(r) for r in rows]), np.concatenate(rows)),
+        ),
+        shape=(len(rows), len(values)),
+    )
+    drawn = drawn_weights(model)
+    holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
+    total = np.array([(member @ w).toarray() for w in drawn])
+    gone = ~matched[:, None, :] & np.ones((1, len(rows), 1), bool)
+    strength = np.where(gone | (holders == 0), np.nan, total / np.maximum(holders, 1))
+    holders = np.where(gone, np.nan, holders)
+    return Groups(labels, rows, holders, strength, _design_effect(model, rows, drawn, holders))
+
+
+def _sort_key(label: Any) -> tuple[bool, float, str]:
+    number = isinstance(label, int | float)
+    return not number, float(label) if number else 0.0, str(label)
+
+
+def _design_effect(
+    model: ConceptModel, rows: list[np.ndarray], drawn: list[sparse.csr_array], holders: np.ndarray
+) -> np.ndarray:
+    """(G, J): variance of the prevalence between source documents over that of independent passages, at least 1."""
+    effect = np.ones(holders.shape[1:])
+    parent = model.corpus_.parent
+    if parent is None:
+        return effect
+    for g, here in enumerate(rows):
+        _, source = np.unique(parent[here], return_inverse=True)
+        n_rows, n_sources = len(here), int(source.max()) + 1
+        size = np.bincount(source).astype(float)
+        gather = sparse.csr_array((np.ones(n_rows), (source, np.arange(n_rows))))
+        ratios = []
+        for weights, held in zip(drawn, holders[:, g]):
+            share = held / n_rows
+            spread = (gather @ (weights[here] > 0).astype(float)).toarray() - size[:, None] * share
+            between = (spread**2).sum(axis=0) * n_sources / max(n_sources - 1, 1)
+            within = n_rows * share * (1 - share)
+            ratios.append(
+                np.where(within > 0, between / np.where(within > 0, within, 1.0), n_rows / n_sources)
+            )
+        effect[g] = np.maximum(1.0, np.mean(ratios, axis=0))
+    return np.where(np.isnan(effect), 1.0, effect)
+
+
+def _prevalence_draws(groups: Groups) -> np.ndarray:
+    """(draws, G, J) draws of the prevalence: a few from the Beta posterior of every draw's number of holders."""
+    n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
+    holders = groups.holders / groups.effect
+    times = max(1, _BETA_DRAWS // max(len(holders), 1))
+    known = ~np.isnan(holders)
+    on = np.where(known, holders, 0.0) + 0.5
+    off = np.where(known, n_rows - holders, 0.0) + 0.5
+    rng = np.random.default_rng(_BETA_SEED)
+    drawn = rng.beta(np.repeat(on, times, axis=0), np.repeat(np.maximum(off, 0.5), times, axis=0))
+    return np.where(np.repeat(known, times, axis=0), drawn, np.nan)
+
+
+def _users(model: ConceptModel, rows: np.ndarray) -> sparse.csr_array:
+    """(J, V): mean number of the given documents that use a word for a concept, over the draws that have a say."""
+    kept = model.summary_
+    uses = kept.uses
+    n_matched = np.maximum(kept.alignment.matched[kept.memberships.draw].sum(axis=0), 1)
+    inside = np.zeros(model.corpus_.n_documents, bool)
+    inside[rows] = True
+    here = np.repeat(inside, np.diff(uses.ptr))
+    concept, word = uses.concept[here], uses.word[here]
+    share = uses.draws[here] / n_matched[concept]
+    return sparse.csr_array((share, (concept, word)), shape=(model.n_concepts_, model.corpus_.n_words))
+
+
+def _top_words(
+    model: ConceptModel,
+    groups: Groups,
+    used: list[sparse.csr_array],
+    g: int,
+    j: int,
+    n_words: int | None = None,
+) -> list[tuple[int, float, float, float]]:
+    """Words of concept j in group g with share and interval, ranked as everywhere but by this group's share."""
+    holders = _mean(groups.holders[:, g, j])
+    if not holders > 0:
+        return []
+    words = model.summary_.words
+    rows = ranked_rows(words, j, model.corpus_.n_words)
+    everywhere = np.bincount(words.word, words.documents, model.corpus_.n_words)
+    users = used[g][[j]].toarray().ravel()[words.word[rows]]
+    telling = users * words.documents[rows] / np.maximum(everywhere[words.word[rows]], 1e-12)
+    order = np.argsort(-telling, kind="stable")
+    order = order[users[order] > 0][:n_words]
+    n = holders / groups.effect[g, j]
+    share = np.minimum(users[order] / holders, 1.0)
+    low, high = (betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS)
+    columns = (words.word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
+    return list(zip(*columns))
+
+
+def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[int, int]:
+    if first is None and second is None and len(groups.labels) == 2:
+        return 0, 1
+    found = []
+    for wanted in (first, second):
+        match = [g for g, label in enumerate(groups.labels) if label == wanted or str(label) == str(wanted)]
+        if wanted is None or not match:
+            known = ", ".join(repr(label) for label in groups.labels)
+            asked = "Two groups are needed" if wanted is None else f"There is no group {wanted!r}"
+            raise InputError(f"{asked} to compare; the groups of {column!r} are {known}.")
+        found.append(match[0])
+    return found[0], found[1]
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,41 @@
+"""Credible intervals of sparse quantities: what is not written down is 0, and counts as much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+LEVEL = 0.95
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+
+
+def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The central 95% over the first axis, NaN values (a draw without a say) left out."""
+    low = np.full(values.shape[1:], np.nan)
+    high = low.copy()
+    for at in np.ndindex(values.shape[1:]):
+        known = values[(slice(None), *at)]
+        known = known[~np.isnan(known)]
+        if len(known):
+            low[at], high[at] = np.quantile(known, TAILS)
+    return low, high
+
+
+def sparse_quantile(key: np.ndarray, value: np.ndarray, n_values: np.ndarray, q: float) -> np.ndarray:
+    """The q-quantile for each key that occurs, in ascending order of keys.
+
+    `value` holds the positive values; `n_values` how many values, zeros included, each occurring key has in all.
+    """
+    order = np.lexsort((value, key))
+    value = value[order]
+    _, start, written = np.unique(key[order], return_index=True, return_counts=True)
+    n_zeros = n_values - written
+    position = q * np.maximum(n_values - 1, 0)
+    below = np.floor(position).astype(int)
+    above = np.minimum(below + 1, n_values - 1)
+
+    def at(rank: np.ndarray) -> np.ndarray:
+        from_start = np.clip(rank - n_zeros, 0, written - 1)
+        return np.where(rank < n_zeros, 0.0, value[start + from_start])
+
+    share = position - below
+    return at(below) * (1 - share) + at(above) * share

@@ -1,0 +1,76 @@
+"""Which words tell a concept apart, and what to call it.
+
+A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that have the
+word on and use it for this concept, times the share of all documents' uses of the word that are for this concept.
+Both are means over the draws in which the concept has a partner. Words that are on but never used come last, by the
+share of documents that have them on.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from superwords.concepts.summary import WordUse
+
+NAME_WORDS = 3
+_MIN_SHARE_OF_BEST = 0.25  # a name's further words must tell at least that much of what its first word tells
+
+
+def scores(words: WordUse, n_vocabulary: int) -> np.ndarray:
+    """One score per row of `words`."""
+    everywhere = np.bincount(words.word, words.documents, n_vocabulary)[words.word]
+    return words.used * words.documents / np.where(everywhere > 0, everywhere, 1.0)
+
+
+def ranked_rows(words: WordUse, concept: int, n_vocabulary: int) -> np.ndarray:
+    """Rows of `words` that belong to a concept (0, 1, …), the most telling first."""
+    score = scores(words, n_vocabulary)
+    rows = np.arange(*np.searchsorted(words.concept, [concept, concept + 1]))
+    return rows[np.lexsort((words.word[rows], -words.on[rows], -score[rows]))]
+
+
+def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.ndarray]:
+    """`ranked_rows` of every concept."""
+    order = np.lexsort((words.word, -words.on, -scores(words, n_vocabulary), words.concept))
+    return np.split(order, np.searchsorted(words.concept, np.arange(1, n_concepts))) if n_concepts else []
+
+
+def names(words: WordUse, n_concepts: int, vocabulary: list[str]) -> list[str]:
+    """A short name for every concept: its two or three most telling words, made unique where they are not."""
+    score = scores(words, len(vocabulary))
+    out: list[str] = []
+    taken: dict[str, int] = {}
+    for rows in ranked_words(words, n_concepts, len(vocabulary)):
+        name = (
+            ", ".join(_name_words([(vocabulary[words.word[r]], float(score[r])) for r in rows]))
+            or "(no words)"
+        )
+        taken[name] = taken.get(name, 0) + 1
+        out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return out
+
+
+def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
+    chosen: list[str] = []
+    for word, score in ranked:
+        if chosen and score < _MIN_SHARE_OF_BEST * ranked[0][1]:
+            break
+        if not any(_says_the_same(word, other) for other in chosen):
+            chosen.append(word)
+        if len(chosen) == NAME_WORDS:
+            break
+    return chosen
+
+
+def _says_the_same(a: str, b: str) -> bool:
+    """Whether one of two phrases only repeats words of the other: "care" beside "health care", "cost" beside "costs"."""
+    stems_a, stems_b = (
+        {_stem(part) for part in re.split(r"\W+", word.casefold()) if part} for word in (a, b)
+    )
+    return bool(stems_a) and bool(stems_b) and (stems_a <= stems_b or stems_b <= stems_a)
+
+
+def _stem(part: str) -> str:
+    return part[:-1] if len(part) > 3 and part.endswith("s") else part

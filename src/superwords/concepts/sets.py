@@ -1,0 +1,87 @@
+"""Which words are on in which concept, draw by draw: what P(two words share a concept) is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from superwords.draws import Draws
+from superwords.sampler.state import State
+
+DENSE_WORDS = 5000
+
+
+class WordSets(NamedTuple):
+    """The words that are on in at least one document of a concept, for every concept of every kept draw."""
+
+    chain: np.ndarray  # (S) of a draw
+    n_concepts: np.ndarray  # (S) of a draw
+    ptr: np.ndarray  # into word: one slice per concept, draw after draw
+    word: np.ndarray
+    n_words: int
+
+
+def word_sets(draws: Draws) -> WordSets:
+    chain, sizes, lengths, words = [], [], [], []
+    n_words = 0
+    for c, one in enumerate(draws.chains):
+        for draw in one.kept:
+            sets = on_in_concepts(draw.state)
+            chain.append(c)
+            sizes.append(sets.shape[0])
+            lengths.append(np.diff(sets.indptr))
+            words.append(sets.indices.astype(np.int32))
+            n_words = sets.shape[1]
+    ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    return WordSets(np.array(chain, np.int32), np.array(sizes, np.int32), ptr, np.concatenate(words), n_words)
+
+
+def on_in_concepts(state: State) -> sparse.csr_array:
+    """(J, V): in how many documents a word is on in a concept, m_ji, as a sparse array with sorted words."""
+    n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
+    concept = np.repeat(state.concept, np.diff(state.pair_ptr))
+    counted = np.ones(len(state.word), np.int32)
+    on = sparse.csr_array(
+        sparse.coo_array((counted, (concept, state.word)), shape=(n_rows, len(state.theta)))
+    )
+    on.sort_indices()
+    return on
+
+
+def sets_by_draw(sets: WordSets) -> Iterator[sparse.csr_array]:
+    """(J, V) of each draw: 1 where a word is on in a concept."""
+    last = np.cumsum(sets.n_concepts)
+    for n, end in zip(sets.n_concepts, last):
+        ptr = sets.ptr[end - n : end + 1]
+        words = sets.word[ptr[0] : ptr[-1]]
+        yield sparse.csr_array(
+            (np.ones(len(words), np.float32), words, ptr - ptr[0]), shape=(int(n), sets.n_words)
+        )
+
+
+def co_membership(sets: WordSets) -> Any:
+    """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words."""
+    shape = (sets.n_words, sets.n_words)
+    total: Any = sparse.csr_array(shape) if sets.n_words > DENSE_WORDS else np.zeros(shape)
+    for on in sets_by_draw(sets):
+        together = sparse.csr_array(on.T @ on)
+        together.data[:] = 1.0
+        total = total + (together if sparse.issparse(total) else together.toarray())
+    return total / len(sets.chain)
+
+
+def sharing(sets: WordSets, i: int) -> np.ndarray:
+    """For word i, (chain, draw, V): which words share a concept with it, as far as every chain has come."""
+    n_chains = int(sets.chain.max()) + 1
+    n_draws = int(np.bincount(sets.chain, minlength=n_chains).min())
+    out = np.zeros((n_chains, n_draws, sets.n_words), bool)
+    seen = np.zeros(n_chains, int)
+    for c, on in zip(sets.chain, sets_by_draw(sets)):
+        if seen[c] < n_draws:
+            holding = on[:, [i]].nonzero()[0]
+            out[c, seen[c], on[holding].indices] = True
+        seen[c] += 1
+    return out

@@ -1,0 +1,238 @@
+"""Everything the tables are made of, gathered from all kept draws in one pass, small enough to be stored.
+
+The most probable draw is the reference: its concepts, in the order of the fitted attributes, are the columns here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from superwords.concepts.alignment import Partners, Usage, find_partners, reordered, usage_of
+from superwords.concepts.intervals import TAILS, sparse_quantile
+from superwords.draws import Kept
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+# Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
+_MOST_PAIRS = 4_000_000
+_FEWEST_DRAWS = 20
+_MERGE_KEYS = 4_000_000
+
+
+class Alignment(NamedTuple):
+    """How the concepts of each draw (S of them) relate to the reference's; 0 (or NaN) where there is no partner."""
+
+    chain: np.ndarray  # (S)
+    similarity: np.ndarray  # (S, J) cosine; 0: no partner
+    jaccard: np.ndarray  # (S, J)
+    holders: np.ndarray  # (S, J) m_j of the partner
+    strength: np.ndarray  # (S, J) mean weight where held; NaN: no partner
+
+    @property
+    def matched(self) -> np.ndarray:
+        return self.similarity > 0
+
+
+class WordUse(NamedTuple):
+    """Words of concepts, averaged over the draws in which the concept has a partner; sorted by concept, then word."""
+
+    concept: np.ndarray
+    word: np.ndarray
+    inside: np.ndarray  # share of the draws in which the word is on in any document of the concept
+    on: np.ndarray  # share of the concept's documents that have the word on
+    on_low: np.ndarray
+    on_high: np.ndarray
+    used: np.ndarray  # share of the concept's documents that have the word on and use it
+    used_low: np.ndarray
+    used_high: np.ndarray
+    documents: np.ndarray  # how many documents that is
+
+
+class Memberships(NamedTuple):
+    """Weights of documents (in the order they were given) in the reference concepts, draw by draw."""
+
+    draw: np.ndarray  # (T) which of the S draws
+    ptr: np.ndarray  # (T·D + 1) into concept and weight: the documents of one draw after those of another
+    concept: np.ndarray
+    weight: np.ndarray
+
+
+class Uses(NamedTuple):
+    """In how many of the T draws a document uses a word for a concept."""
+
+    ptr: np.ndarray  # (D + 1)
+    concept: np.ndarray
+    word: np.ndarray
+    draws: np.ndarray
+
+
+class Summary(NamedTuple):
+    alignment: Alignment
+    words: WordUse
+    memberships: Memberships
+    uses: Uses
+
+
+def summarize(model: ConceptModel) -> Summary:
+    """Align every kept draw with the most probable one and gather what the tables need."""
+    order = model._concept_order
+    draws = model.draws_.all()
+    reference = reordered(usage_of(model.best_draw_), order)
+    chain = np.array([c for c, one in enumerate(model.draws_.chains) for _ in one.kept], np.int32)
+    gathered = _Gathered(model, reference, _spaced_draws(model.best_draw_, reference, len(draws)))
+    for s, draw in enumerate(draws):
+        gathered.add(s, draw)
+    return gathered.summary(chain)
+
+
+def _spaced_draws(best: Kept, reference: Usage, n_draws: int) -> np.ndarray:
+    size = max(len(best.state.concept), reference.on.nnz, 1)
+    n_spaced = min(n_draws, max(_FEWEST_DRAWS, _MOST_PAIRS // size))
+    return np.unique(np.linspace(0, n_draws - 1, n_spaced).round().astype(int))
+
+
+class _Gathered:
+    """The running sums of `summarize`."""
+
+    def __init__(self, model: ConceptModel, reference: Usage, spaced: np.ndarray):
+        self.model = model
+        self.reference = reference
+        self.spaced = spaced
+        self.n_concepts, self.n_words = reference.on.shape
+        self.partners: list[Partners] = []
+        self.holders: list[np.ndarray] = []
+        self.strength: list[np.ndarray] = []
+        empty = sparse.csr_array((self.n_concepts, self.n_words))
+        self.inside, self.on, self.used, self.documents = empty, empty, empty, empty
+        self.memberships: list[sparse.csr_array] = []
+        self.shares: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.uses = _CountedKeys()
+
+    def add(self, s: int, draw: Kept) -> None:
+        usage = usage_of(draw)
+        partners = find_partners(self.reference, usage)
+        ours = np.flatnonzero(partners.of >= 0)
+        # (J, J_s): 1 where a reference concept has its partner.
+        pick = sparse.csr_array(
+            (np.ones(len(ours)), (ours, partners.of[ours])), shape=(self.n_concepts, len(usage.holders))
+        )
+        aligned = Usage(pick @ usage.holders, pick @ usage.on, pick @ usage.used)
+        per_document = sparse.diags_array(1 / np.maximum(aligned.holders, 1))
+        on, used = sparse.csr_array(per_document @ aligned.on), sparse.csr_array(per_document @ aligned.used)
+        weights = sparse.csr_array(self.model.weights_of(draw) @ pick.T)
+        total = np.asarray(weights.sum(axis=0)).ravel()
+        held = aligned.holders > 0
+        self.partners.append(partners)
+        self.holders.append(aligned.holders)
+        self.strength.append(np.where(held, total / np.maximum(aligned.holders, 1), np.nan))
+        self.inside = self.inside + (aligned.on > 0).astype(float)
+        self.on, self.used = self.on + on, self.used + used
+        self.documents = self.documents + aligned.used
+        if s in self.spaced:
+            weights.sort_indices()
+            self.memberships.append(weights)
+            row, column = on.nonzero()
+            key = row.astype(np.int64) * self.n_words + column
+            self.shares.append((key, *(np.asarray(share[row, column]).ravel() for share in (on, used))))
+            self.uses.add(self._use_keys(draw, partners))
+
+    def _use_keys(self, draw: Kept, partners: Partners) -> np.ndarray:
+        """(document, concept, word) as one number, for every entry with tokens and a partner."""
+        state = draw.state
+        label = np.full(int(state.concept.max()) + 1 if len(state.concept) else 0, -1)
+        ours = np.flatnonzero(partners.of >= 0)
+        label[partners.of[ours]] = ours
+        pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
+        document = np.repeat(self.model._order, np.diff(state.doc_ptr))[pair].astype(np.int64)
+        concept = label[state.concept[pair]]
+        busy = (draw.tokens.entry > 0) & (concept >= 0)
+        return (document[busy] * self.n_concepts + concept[busy]) * self.n_words + state.word[busy]
+
+    def summary(self, chain: np.ndarray) -> Summary:
+        n_documents = self.model.corpus_.n_documents
+        shape = (len(chain), self.n_concepts)
+        alignment = Alignment(
+            chain,
+            np.array([p.similarity for p in self.partners], np.float32).reshape(shape),
+            np.array([p.jaccard for p in self.partners], np.float32).reshape(shape),
+            np.array(self.holders, np.int32).reshape(shape),
+            np.array(self.strength, np.float32).reshape(shape),
+        )
+        stacked = sparse.csr_array(sparse.vstack(self.memberships, format="csr"))
+        memberships = Memberships(
+            self.spaced.astype(np.int32),
+            stacked.indptr.astype(np.int64),
+            stacked.indices.astype(np.int32),
+            stacked.data.astype(np.float32),
+        )
+        return Summary(alignment, self._word_use(alignment), memberships, self._uses(n_documents))
+
+    def _word_use(self, alignment: Alignment) -> WordUse:
+        self.inside.sort_indices()
+        concept, word = self.inside.nonzero()
+        n_matched = np.maximum(alignment.matched.sum(axis=0), 1)[concept]
+        flat = concept.astype(np.int64) * self.n_words + word
+
+        def mean(total: sparse.csr_array) -> np.ndarray:
+            return (np.asarray(total[concept, word]).ravel() / n_matched).astype(np.float32)
+
+        n_values = alignment.matched[self.spaced].sum(axis=0)[concept]
+        key = np.concatenate([key for key, _, _ in self.shares] or [np.zeros(0, np.int64)])
+        seen = np.searchsorted(flat, np.unique(key))
+        bounds = []
+        for column in (1, 2):
+            value = np.concatenate([share[column] for share in self.shares])
+            for q in TAILS:
+                bound = np.zeros(len(flat), np.float32)
+                bound[seen] = sparse_quantile(key, value, n_values[seen], q)
+                bounds.append(bound)
+        return WordUse(
+            concept.astype(np.int32),
+            word.astype(np.int32),
+            mean(self.inside),
+            mean(self.on),
+            bounds[0],
+            bounds[1],
+            mean(self.used),
+            bounds[2],
+            bounds[3],
+            mean(self.documents),
+        )
+
+    def _uses(self, n_documents: int) -> Uses:
+        key, draws = self.uses.counted()
+        word = key % self.n_words
+        document, concept = np.divmod(key // self.n_words, max(self.n_concepts, 1))
+        ptr = np.searchsorted(document, np.arange(n_documents + 1))
+        return Uses(
+            ptr.astype(np.int64), concept.astype(np.int32), word.astype(np.int32), draws.astype(np.int32)
+        )
+
+
+class _CountedKeys:
+    """Counts how often keys occur, merging now and then so that memory follows the distinct ones."""
+
+    def __init__(self) -> None:
+        self.key = np.zeros(0, np.int64)
+        self.count = np.zeros(0, np.int64)
+        self.waiting: list[np.ndarray] = []
+
+    def add(self, key: np.ndarray) -> None:
+        self.waiting.append(key)
+        if sum(map(len, self.waiting)) > _MERGE_KEYS:
+            self._merge()
+
+    def _merge(self) -> None:
+        keys = np.concatenate([self.key, *self.waiting])
+        counts = np.concatenate([self.count, np.ones(len(keys) - len(self.key), np.int64)])
+        self.key, place = np.unique(keys, return_inverse=True)
+        self.count = np.bincount(place, counts, len(self.key)).astype(np.int64)
+        self.waiting = []
+
+    def counted(self) -> tuple[np.ndarray, np.ndarray]:
+        self._merge()
+        return self.key, self.count

@@ -1,0 +1,235 @@
+"""Tables of concepts, their words, and the documents that hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.concepts.intervals import TAILS, interval, sparse_quantile
+from superwords.concepts.ranking import names, ranked_rows, ranked_words, scores
+from superwords.corpus import Corpus
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+TOP_WORDS = 10
+_HANDFUL = 8
+RESERVED = (
+    "document",
+    "concept",
+    "concept_name",
+    "weight",
+    "low",
+    "high",
+    "probability",
+    "tokens",
+    "passage",
+)
+
+
+def concept_index(model: ConceptModel, concept: Any) -> int:
+    """A concept's column (0, 1, …) from its id (1, 2, …)."""
+    n_concepts = model.n_concepts_
+    whole = isinstance(concept, int | np.integer) and not isinstance(concept, bool)
+    if not whole or not 1 <= concept <= n_concepts:
+        choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
+        raise InputError(f"There is no concept {concept!r}; {choice}.")
+    return int(concept) - 1
+
+
+def concept_names(model: ConceptModel) -> list[str]:
+    return names(model.summary_.words, model.n_concepts_, model.corpus_.vocabulary)
+
+
+def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame:
+    """One row per concept, most documents first; see docs/results.md for the columns."""
+    summary, corpus = model.summary_, model.corpus_
+    aligned = summary.alignment
+    matched = aligned.matched
+    weights = reference_weights(model)
+    holders = np.diff(sparse.csc_array(weights).indptr)
+    strength = np.asarray(weights.sum(axis=0)).ravel() / np.maximum(holders, 1)
+    low, high = interval(np.where(matched, aligned.holders / corpus.n_documents, np.nan))
+    weak, strong = interval(np.where(matched, aligned.strength, np.nan))
+    ranked = ranked_words(summary.words, model.n_concepts_, corpus.n_words)
+    top = [rows[:n_words] for rows in ranked]
+    return pd.DataFrame(
+        {
+            "concept": np.arange(1, model.n_concepts_ + 1),
+            "name": pd.Series(concept_names(model), dtype=object),
+            "documents": holders.astype(int),
+            "prevalence": holders / corpus.n_documents,
+            "prevalence_low": low,
+            "prevalence_high": high,
+            "strength": strength,
+            "strength_low": weak,
+            "strength_high": strong,
+            "n_words": (model.concept_word_ > 0).sum(axis=1).astype(int),
+            "top_words": _objects([corpus.vocabulary[i] for i in summary.words.word[rows]] for rows in top),
+            "shares": _objects(summary.words.used[rows].astype(float).tolist() for rows in top),
+            "stability": matched.mean(axis=0),
+            "stability_by_chain": _objects(_by_chain(matched, aligned.chain).T.tolist()),
+            "jaccard": aligned.jaccard.mean(axis=0, where=matched, dtype=float) if matched.size else [],
+            "leftover": holders <= min(_HANDFUL, corpus.n_documents / 10),
+        }
+    )
+
+
+def _objects(values: Any) -> pd.Series:
+    return pd.Series(list(values), dtype=object)
+
+
+def _by_chain(matched: np.ndarray, chain: np.ndarray) -> np.ndarray:
+    """(chains, J): share of a chain's draws in which a concept has a partner."""
+    return np.array([matched[chain == c].mean(axis=0) for c in np.unique(chain)])
+
+
+def reference_weights(model: ConceptModel) -> sparse.csr_array:
+    """(D, J): the weights of `doc_concept_`, sparse."""
+    return sparse.csr_array(model.weights_of(model.best_draw_)[:, model._concept_order])
+
+
+def word_table(model: ConceptModel, concept: int) -> pd.DataFrame:
+    """The words of one concept, the most telling first, and how sure each is."""
+    j = concept_index(model, concept)
+    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+    rows = ranked_rows(words, j, len(vocabulary))
+    return pd.DataFrame(
+        {
+            "word": pd.Series([vocabulary[i] for i in words.word[rows]], dtype=object),
+            "score": scores(words, len(vocabulary))[rows].astype(float),
+            "share_used": words.used[rows].astype(float),
+            "used_low": words.used_low[rows].astype(float),
+            "used_high": words.used_high[rows].astype(float),
+            "share_on": words.on[rows].astype(float),
+            "on_low": words.on_low[rows].astype(float),
+            "on_high": words.on_high[rows].astype(float),
+            "probability": words.inside[rows].astype(float),
+        }
+    )
+
+
+def top_words(model: ConceptModel, concept: int, n: int = TOP_WORDS) -> list[str]:
+    """A concept's n most telling words."""
+    j = concept_index(model, concept)
+    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+    return [vocabulary[i] for i in words.word[ranked_rows(words, j, len(vocabulary))[:n]]]
+
+
+def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
+    """Every word: how often it occurs, and the concepts that hold it in the most probable draw, largest share first."""
+    counts = sparse.csc_array(model.corpus_.counts)
+    share = sparse.csc_array(model.concept_word_)
+    held = [share[:, [i]].tocoo() for i in range(share.shape[1])]
+    order = [np.lexsort((one.row, -one.data)) for one in held]
+    return pd.DataFrame(
+        {
+            "word": pd.Series(model.corpus_.vocabulary, dtype=object),
+            "documents": np.diff(counts.indptr).astype(int),
+            "tokens": np.asarray(counts.sum(axis=0)).ravel().astype(int),
+            "n_concepts": [one.nnz for one in held],
+            "concepts": _objects((one.row[at] + 1).tolist() for one, at in zip(held, order)),
+            "shares": _objects(one.data[at].tolist() for one, at in zip(held, order)),
+        }
+    )
+
+
+def document_table(model: ConceptModel, passages: bool = False) -> pd.DataFrame:
+    """One row per document and concept it holds: weight, its interval over the aligned draws, and P(held).
+
+    Of a corpus of passages, the source documents, each passage counting by its tokens; `passages=True`: the rows.
+    """
+    corpus = model.corpus_
+    fold = None if passages or corpus.parent is None else source_shares(corpus)
+    weights = reference_weights(model) if fold is None else sparse.csr_array(fold @ reference_weights(model))
+    weights.sort_indices()
+    document, concept = weights.nonzero()
+    low, high, held = _weight_intervals(model, fold, weights.shape[0], document, concept)
+    ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
+    table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
+    label = concept_names(model)
+    return with_metadata(table, metadata, document).assign(
+        concept=concept + 1,
+        concept_name=pd.Series([label[j] for j in concept], dtype=object),
+        weight=weights.data.astype(float),
+        low=low,
+        high=high,
+        probability=held,
+    )
+
+
+def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
+    """A table with the metadata of its rows beside it; columns whose name a table needs get "metadata_" before it."""
+    labels = metadata.iloc[rows].reset_index(drop=True)
+    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in RESERVED})
+    return pd.concat([table, labels], axis=1)
+
+
+def _weight_intervals(
+    model: ConceptModel,
+    fold: sparse.csr_array | None,
+    n_rows: int,
+    document: np.ndarray,
+    concept: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    keys, values = [], []
+    for weights in drawn_weights(model):
+        folded = weights if fold is None else fold @ weights
+        entries = sparse.coo_array(folded)
+        keys.append(entries.row.astype(np.int64) * model.n_concepts_ + entries.col)
+        values.append(entries.data)
+    key, value = np.concatenate(keys), np.concatenate(values)
+    seen, times = np.unique(key, return_counts=True)
+    summary = model.summary_
+    n_matched = summary.alignment.matched[summary.memberships.draw].sum(axis=0)
+    wanted = document.astype(np.int64) * model.n_concepts_ + concept
+    place = np.searchsorted(seen, wanted)
+    known = np.isin(wanted, seen)
+    out = []
+    for q in TAILS:
+        bound = sparse_quantile(key, value, n_matched[seen % max(model.n_concepts_, 1)], q)
+        # A concept without a partner in any of these draws (not even itself: it has no word) says nothing.
+        column = np.where(n_matched[concept] > 0, 0.0, np.nan)
+        column[known] = bound[place[known]]
+        out.append(column)
+    held = np.zeros(len(wanted))
+    held[known] = times[place[known]] / n_matched[concept[known]]
+    return out[0], out[1], held
+
+
+def drawn_weights(model: ConceptModel) -> list[sparse.csr_array]:
+    """(D, J) weights of each draw that memberships are kept of."""
+    kept = model.summary_.memberships
+    n_documents = model.corpus_.n_documents
+    out = []
+    for t in range(len(kept.draw)):
+        ptr = kept.ptr[t * n_documents : (t + 1) * n_documents + 1]
+        part = slice(ptr[0], ptr[-1])
+        out.append(
+            sparse.csr_array(
+                (kept.weight[part].astype(float), kept.concept[part], ptr - ptr[0]),
+                shape=(n_documents, model.n_concepts_),
+            )
+        )
+    return out
+
+
+def source_shares(corpus: Corpus) -> sparse.csr_array:
+    """(sources, D): each passage's share of its source document's tokens (equal shares where it has none)."""
+    _, source = np.unique(corpus.parent, return_inverse=True)
+    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
+    total = np.bincount(source, tokens)
+    rows = np.bincount(source)
+    share = np.where(total[source] > 0, tokens / np.maximum(total[source], 1.0), 1.0 / rows[source])
+    return sparse.csr_array((share, (source, np.arange(len(source)))))
+
+
+def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:
+    """Ids and metadata of the source documents of a corpus of passages."""
+    _, first = np.unique(corpus.parent, return_index=True)
+    ids = [corpus.ids[d].rsplit("#", 1)[0] for d in first]
+    return ids, corpus.metadata.iloc[first].reset_index(drop=True)
