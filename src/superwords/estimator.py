@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,13 @@ class ConceptModel(BaseEstimator):
     `steps` is "exact" (default), "prior" (exact, with the paper's proposals from the prior) or "published" (the paper's
     inexact steps, for comparison only).
     """
+
+    corpus_: Corpus
+    seed_: int
+    chains_: list[Chain]
+    _kept: list[ChainDraws]
+    _schedule: Schedule
+    _order: np.ndarray
 
     def __init__(
         self,
@@ -99,12 +107,28 @@ class ConceptModel(BaseEstimator):
         return self.fit(X, features=features).doc_concept_
 
     def advance(self, n_sweeps: int) -> ConceptModel:
-        """Go on for further sweeps, with the bits an uninterrupted run would have had."""
-        self._forget()
+        """Go on for further sweeps, with the bits an uninterrupted run would have had.
+
+        A model loaded without its draws then shows the draws it has kept since, once there are any.
+        """
         more = whole_number("n_sweeps", n_sweeps, 1)
         self._schedule = self._schedule._replace(n_sweeps=self._schedule.n_sweeps + more)
-        run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        return self.resume()
+
+    def resume(self) -> ConceptModel:
+        """Take the chains to the planned number of sweeps, after an interruption or from a file."""
+        try:
+            run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        finally:
+            if len(self.draws_):
+                self._forget()
         return self
+
+    def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
+        """Write the model to one portable file; draws="all" keeps every kept draw in it (docs/results.md)."""
+        from superwords.storage import save
+
+        return save(self, path, draws, texts)
 
     def _prepare(self, X: Any, features: Any) -> None:
         """Check everything that is given and set the chains at their start."""

@@ -30,23 +30,24 @@ def convergence_table(model: ConceptModel) -> pd.DataFrame:
 
 
 def verdict(model: ConceptModel) -> str:
-    """One sentence: the chains agree, or sample longer and why. With one chain, that agreement cannot be judged."""
+    """One sentence: the chains agree, or sample longer and why, or that one chain cannot tell."""
     table = convergence_table(model).set_index("quantity")
     n_chains, n_draws = model.trace_["posterior"]["log_joint"].shape
     if n_draws < LEAST_DRAWS:
         kept = f"{n_draws} draw" + ("s" if n_draws > 1 else "")
-        return f"Sample longer, because {kept} per chain are too few to judge by (at least {LEAST_DRAWS} are needed)."
+        return (
+            f"Sample longer, because {kept} per chain cannot be judged (at least {LEAST_DRAWS} are needed)."
+        )
     wanted = GOOD_ESS_PER_CHAIN * n_chains
-    slowest = str(table["ess"].idxmin())
-    ess = float(table.loc[slowest, "ess"])
-    few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {PLAIN.get(slowest, slowest)}"
+    slowest, ess = str(table["ess"].idxmin()), float(table["ess"].min())
+    what = PLAIN.get(slowest, slowest)
+    few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {what}"
     if n_chains == 1:
         alone = "whether chains agree cannot be judged from one chain; fit with n_chains=2 or more"
         if ess < wanted:
             return f"Sample longer, because {few} ({wanted} are wanted), and {alone}."
-        return f"{alone[0].upper()}{alone[1:]} (within the chain, the draws are worth {ess:.0f} independent ones)."
-    worst = str(table["rhat"].idxmax())
-    rhat = float(table.loc[worst, "rhat"])
+        return f"W{alone[1:]} (within the chain, the draws are worth {ess:.0f} independent ones)."
+    worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
     if rhat > GOOD_RHAT:
         return (
             f"Sample longer, because the chains differ in {PLAIN.get(worst, worst)} "
@@ -55,8 +56,8 @@ def verdict(model: ConceptModel) -> str:
     if ess < wanted:
         return f"Sample longer, because {few} ({wanted} are wanted); {_found_by_all(model)}."
     return (
-        f"The chains agree (R-hat at most {rhat:.2f}, the draws are worth at least {ess:.0f} independent ones); "
-        f"{_found_by_all(model)}."
+        f"The chains agree (R-hat at most {rhat:.2f}, the draws are worth at least {ess:.0f} "
+        f"independent ones); {_found_by_all(model)}."
     )
 
 

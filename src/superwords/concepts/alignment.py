@@ -1,8 +1,9 @@
 """Concepts of different draws, and of different chains, set beside those of the most probable draw.
 
-A draw's concepts have no names of their own. Each is described by the documents in which its words are on and those
-in which they are used; two concepts of different draws are partners if the cosine of these descriptions is at least
-0.5 and the pairing of all concepts is the best possible one (the Hungarian method).
+A draw's concepts have no names of their own. Each is described by the documents in which its words are on
+and those in which they are used; two concepts of different draws are partners if the cosine of these
+descriptions is at least 0.5 and the pairing of all concepts is the best possible one (the Hungarian
+method).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Usage(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """For each reference concept its partner in another draw: -1, and 0 for the measures, where it has none."""
+    """For each reference concept its partner in another draw; -1 (and measures of 0) where it has none."""
 
     of: np.ndarray  # (J) the draw's own concept
     similarity: np.ndarray  # (J) cosine

@@ -1,10 +1,11 @@
 """Concepts by group of documents: how many hold them, how strongly, and with which words.
 
-Intervals of prevalences hold two uncertainties: which documents hold the concept (over the draws), and that the
-documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for each draw).
-Passages of one source document are alike, so of a corpus of passages their number is first divided by the design
-effect: how much more the prevalence varies from source to source than it would with independent passages.
-Intervals of strengths are over the draws alone; those of words over documents alone, at the mean over the draws.
+Intervals of prevalences hold two uncertainties: which documents hold the concept (over the draws), and that
+the documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for
+each draw). Passages of one source document are alike, so of a corpus of passages their number is first
+divided by the design effect: how much more the prevalence varies from source to source than it would with
+independent passages. Intervals of strengths are over the draws alone; those of words over documents alone,
+at the mean over the draws.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Groups(NamedTuple):
 
 
 def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
-    """One row per concept and group of the metadata column: prevalence and strength with intervals, and top words."""
+    """One row per concept and group: prevalence and strength with intervals, and top words."""
     groups = make_groups(model, column)
     prevalence = _prevalence_draws(groups)
     low, high = interval(prevalence)
@@ -153,7 +154,7 @@ def _sort_key(label: Any) -> tuple[bool, float, str]:
 def _design_effect(
     model: ConceptModel, rows: list[np.ndarray], drawn: list[sparse.csr_array], holders: np.ndarray
 ) -> np.ndarray:
-    """(G, J): variance of the prevalence between source documents over that of independent passages, at least 1."""
+    """(G, J): variance of the prevalence between sources over that of independent passages, at least 1."""
     effect = np.ones(holders.shape[1:])
     parent = model.corpus_.parent
     if parent is None:
@@ -177,7 +178,7 @@ def _design_effect(
 
 
 def _prevalence_draws(groups: Groups) -> np.ndarray:
-    """(draws, G, J) draws of the prevalence: a few from the Beta posterior of every draw's number of holders."""
+    """(draws, G, J): a few prevalences from the Beta posterior of every draw's number of holders."""
     n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
     holders = groups.holders / groups.effect
     times = max(1, _BETA_DRAWS // max(len(holders), 1))
@@ -190,7 +191,7 @@ def _prevalence_draws(groups: Groups) -> np.ndarray:
 
 
 def _users(model: ConceptModel, rows: np.ndarray) -> sparse.csr_array:
-    """(J, V): mean number of the given documents that use a word for a concept, over the draws that have a say."""
+    """(J, V): how many of the given documents use a word for a concept, the mean over the aligned draws."""
     kept = model.summary_
     uses = kept.uses
     n_matched = np.maximum(kept.alignment.matched[kept.memberships.draw].sum(axis=0), 1)
@@ -210,7 +211,7 @@ def _top_words(
     j: int,
     n_words: int | None = None,
 ) -> list[tuple[int, float, float, float]]:
-    """Words of concept j in group g with share and interval, ranked as everywhere but by this group's share."""
+    """Words of concept j in group g with shares, ranked as everywhere but with the group's share."""
     holders = _mean(groups.holders[:, g, j])
     if not holders > 0:
         return []

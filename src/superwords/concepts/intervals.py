@@ -23,7 +23,7 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def sparse_quantile(key: np.ndarray, value: np.ndarray, n_values: np.ndarray, q: float) -> np.ndarray:
     """The q-quantile for each key that occurs, in ascending order of keys.
 
-    `value` holds the positive values; `n_values` how many values, zeros included, each occurring key has in all.
+    `value` holds the positive values; `n_values` how many each occurring key has in all, zeros included.
     """
     order = np.lexsort((value, key))
     value = value[order]

@@ -1,9 +1,9 @@
 """Which words tell a concept apart, and what to call it.
 
-A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that have the
-word on and use it for this concept, times the share of all documents' uses of the word that are for this concept.
-Both are means over the draws in which the concept has a partner. Words that are on but never used come last, by the
-share of documents that have them on.
+A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that
+have the word on and use it for this concept, times the share of all documents' uses of the word that are
+for this concept. Both are means over the draws in which the concept has a partner. Words that are on but
+never used come last, by the share of documents that have them on.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
 
 
 def _says_the_same(a: str, b: str) -> bool:
-    """Whether one of two phrases only repeats words of the other: "care" beside "health care", "cost" beside "costs"."""
+    """Whether one phrase only repeats words of the other, as "care" does beside "health care"."""
     stems_a, stems_b = (
         {_stem(part) for part in re.split(r"\W+", word.casefold()) if part} for word in (a, b)
     )

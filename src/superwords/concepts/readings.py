@@ -24,9 +24,9 @@ _LEAST_DRAWS = 4
 
 
 def representative_documents(model: ConceptModel, concept: int, n: int = 5) -> pd.DataFrame:
-    """Documents that hold a concept strongly, on the evidence of many tokens: highest w̄ · log(1 + w̄ N_d) first.
+    """Documents that hold a concept strongly, and by many tokens: highest w · log(1 + w N_d) first.
 
-    w̄ is the document's mean weight over the aligned draws. With texts, the stretch that tells the concept most.
+    w is the document's mean weight over the aligned draws. Where texts are kept, with a telling stretch.
     """
     j = concept_index(model, concept)
     corpus = model.corpus_
@@ -54,7 +54,7 @@ def _marker_words(model: ConceptModel, j: int) -> dict[str, float]:
 
 
 def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
-    """The stretch of a text, of about `length` characters, in which the marked words weigh most, each counted once."""
+    """The stretch of about `length` characters in which the marked words weigh most, each counted once."""
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
@@ -78,7 +78,7 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
 
 
 def similar_words(model: ConceptModel, word: str, n: int = 20) -> pd.DataFrame:
-    """The words most probably in a concept together with `word`: probability, and its Monte-Carlo standard error.
+    """The words most probably in a concept with `word`: probability, and its Monte-Carlo standard error.
 
     The error is NaN with fewer than four draws per chain. Words of equal probability stand in the order of
     Σ_j on_ji on_jl, on_ji being the share of concept j's documents that have word i on.

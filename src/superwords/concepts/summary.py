@@ -1,6 +1,7 @@
 """Everything the tables are made of, gathered from all kept draws in one pass, small enough to be stored.
 
-The most probable draw is the reference: its concepts, in the order of the fitted attributes, are the columns here.
+The most probable draw is the reference: its concepts, in the order of the fitted attributes, are the
+columns here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _MERGE_KEYS = 4_000_000
 
 
 class Alignment(NamedTuple):
-    """How the concepts of each draw (S of them) relate to the reference's; 0 (or NaN) where there is no partner."""
+    """How the concepts of each of S draws relate to the reference's; 0 (or NaN) where there is no partner."""
 
     chain: np.ndarray  # (S)
     similarity: np.ndarray  # (S, J) cosine; 0: no partner
@@ -38,7 +39,7 @@ class Alignment(NamedTuple):
 
 
 class WordUse(NamedTuple):
-    """Words of concepts, averaged over the draws in which the concept has a partner; sorted by concept, then word."""
+    """Words of concepts, averaged over the draws with a partner of the concept; by concept, then word."""
 
     concept: np.ndarray
     word: np.ndarray

@@ -121,7 +121,7 @@ def top_words(model: ConceptModel, concept: int, n: int = TOP_WORDS) -> list[str
 
 
 def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
-    """Every word: how often it occurs, and the concepts that hold it in the most probable draw, largest share first."""
+    """Every word: how often it occurs, and the concepts of the most probable draw that hold it."""
     counts = sparse.csc_array(model.corpus_.counts)
     share = sparse.csc_array(model.concept_word_)
     held = [share[:, [i]].tocoo() for i in range(share.shape[1])]
@@ -141,7 +141,7 @@ def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
 def document_table(model: ConceptModel, passages: bool = False) -> pd.DataFrame:
     """One row per document and concept it holds: weight, its interval over the aligned draws, and P(held).
 
-    Of a corpus of passages, the source documents, each passage counting by its tokens; `passages=True`: the rows.
+    Of a corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
     """
     corpus = model.corpus_
     fold = None if passages or corpus.parent is None else source_shares(corpus)
@@ -163,7 +163,7 @@ def document_table(model: ConceptModel, passages: bool = False) -> pd.DataFrame:
 
 
 def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
-    """A table with the metadata of its rows beside it; columns whose name a table needs get "metadata_" before it."""
+    """A table with its rows' metadata; a column whose name the table needs becomes "metadata_<name>"."""
     labels = metadata.iloc[rows].reset_index(drop=True)
     labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in RESERVED})
     return pd.concat([table, labels], axis=1)
@@ -220,6 +220,7 @@ def drawn_weights(model: ConceptModel) -> list[sparse.csr_array]:
 
 def source_shares(corpus: Corpus) -> sparse.csr_array:
     """(sources, D): each passage's share of its source document's tokens (equal shares where it has none)."""
+    assert corpus.parent is not None
     _, source = np.unique(corpus.parent, return_inverse=True)
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
     total = np.bincount(source, tokens)
@@ -230,6 +231,7 @@ def source_shares(corpus: Corpus) -> sparse.csr_array:
 
 def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:
     """Ids and metadata of the source documents of a corpus of passages."""
+    assert corpus.parent is not None
     _, first = np.unique(corpus.parent, return_index=True)
     ids = [corpus.ids[d].rsplit("#", 1)[0] for d in first]
     return ids, corpus.metadata.iloc[first].reset_index(drop=True)
