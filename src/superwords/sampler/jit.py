@@ -36,14 +36,31 @@ def cache_folder() -> str | None:
     return str(folder)
 
 
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of an inner loop: copied into its caller, since tuples of arrays are slow to hand over."""
+    return numba.njit(inline="always", **OPTIONS)(function)
+
+
+def lean(function: Callable[..., Any]) -> Any:
+    """A kernel that allocates nothing and returns no array: compiled without reference counts, which cost more than
+    the arithmetic where arrays are taken out of tuples in an inner loop."""
+    return _compile(function, _nrt=False)
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` on first call, without the GIL, and keep the machine code on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+    return _compile(function)
+
+
+def _compile(function: Callable[..., Any], **more: Any) -> Any:
     folder = None if config.CACHE_DIR else cache_folder()
     if folder is None:
-        return numba.njit(cache=bool(config.CACHE_DIR), **options)(function)
+        return numba.njit(cache=bool(config.CACHE_DIR), **OPTIONS, **more)(function)
     config.CACHE_DIR = folder
     try:
-        return numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, **OPTIONS, **more)(function)
     finally:
         config.CACHE_DIR = ""

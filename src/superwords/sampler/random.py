@@ -137,5 +137,11 @@ def skip(stream, p):
         return 0
     if p <= 0.0:
         return 1 << 62
-    gap = math.log(uniform(stream)) / math.log1p(-p)
+    return skip_by_log(stream, math.log1p(-p))
+
+
+@kernel
+def skip_by_log(stream, log_miss):
+    """The same, given log(1 − p) < 0."""
+    gap = math.log(uniform(stream)) / log_miss
     return int(gap) if gap < 4e18 else 1 << 62

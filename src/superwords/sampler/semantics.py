@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import kernel, lean
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream
 from superwords.sampler.state import Sizes
@@ -32,7 +32,7 @@ class Regression(NamedTuple):
     Am: np.ndarray  # (J)
     r: np.ndarray  # (F) Σ_j m_ji X_j
     half_inverse_b: np.ndarray  # (F) 1 / (2 b_k)
-    number: np.ndarray  # [mᵀAm, n_i]
+    number: np.ndarray  # [mᵀAm, n_i, log Student-t]
 
 
 class Instance(NamedTuple):
@@ -108,11 +108,11 @@ def start_regression(sizes: Sizes, data: Data, prior: Prior) -> Regression:
         np.zeros(n_rows),
         np.zeros(n_features),
         np.zeros(n_features),
-        np.zeros(2),
+        np.zeros(3),
     )
 
 
-@kernel
+@lean
 def take_out(regression, y, m_word):
     """Remove the word with features y and counts m_word (J) from the regression and hold it as the case at hand."""
     A, X, b, m, Am, r = regression.A, regression.X, regression.b, regression.m, regression.Am, regression.r
@@ -149,9 +149,10 @@ def take_out(regression, y, m_word):
         regression.half_inverse_b[k] = 0.5 / b[k]
     regression.number[0] = h / (1.0 - h) * total * total
     regression.number[1] = total
+    regression.number[2] = log_student(regression, y, 0, 0.0, 0, 0.0)
 
 
-@kernel
+@lean
 def put_back(regression, y):
     """Return the case at hand, with its counts as they are now, to the regression."""
     total = regression.number[1]
@@ -162,7 +163,7 @@ def put_back(regression, y):
             regression.b[k] += 0.5 * y[k] * y[k]
 
 
-@kernel
+@lean
 def _rank_one(regression, y, total, sign, scale):
     """A −= sign·g gᵀ/scale, X += sign·g eᵀ/scale, b += sign·e²/(2 scale), with g = Aφ and e = y − Xᵀφ."""
     A, X, b, Am, r = regression.A, regression.X, regression.b, regression.Am, regression.r
@@ -182,7 +183,7 @@ def _rank_one(regression, y, total, sign, scale):
         b[k] += sign * 0.5 * e * e / scale
 
 
-@kernel
+@lean
 def log_student(regression, y, j, up, i, down):
     """log Π_k t_k of the case at hand, up to a constant, were m_j larger by `up` and m_i smaller by `down`."""
     A, X, r = regression.A, regression.X, regression.r
@@ -204,8 +205,8 @@ def log_student(regression, y, j, up, i, down):
     return -0.5 * n_features * math.log(v) - (regression.a + 0.5) * sum_log
 
 
-@kernel
-def change_case(regression, j, step):
+@lean
+def change_case(regression, y, j, step):
     """m_ji += step for the case at hand."""
     A, X = regression.A, regression.X
     regression.number[0] += 2.0 * step * regression.Am[j] + step * step * A[j, j]
@@ -219,6 +220,7 @@ def change_case(regression, j, step):
         regression.number[:] = 0.0
         regression.Am[:] = 0.0
         regression.r[:] = 0.0
+    regression.number[2] = log_student(regression, y, j, 0.0, j, 0.0)
 
 
 @kernel

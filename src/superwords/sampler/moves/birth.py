@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.moves.desk import (
     ELSEWHERE,
     FIRST,
@@ -34,7 +34,7 @@ _FROM_PRIOR = 0.1  # share of births proposed from the prior
 _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
 
 
-@kernel
+@inlined
 def birth_or_death(d, desk, tally, model, theta, instance, stream):
     unique = 0
     for k in range(desk.number[PAIRS]):
@@ -46,7 +46,7 @@ def birth_or_death(d, desk, tally, model, theta, instance, stream):
         _death(unique, mu, d, desk, tally, model, theta, instance, stream)
 
 
-@kernel
+@lean
 def birth_probability(unique, mu, steps):
     """η(n): how often a document with n unique concepts proposes a birth."""
     if unique == 0:
@@ -60,7 +60,7 @@ def birth_probability(unique, mu, steps):
     return 0.5
 
 
-@kernel
+@lean
 def _log_birth_odds(unique, mu, steps):
     """log [ μ/(n+1) · (1 − η(n+1)) / η(n) ], Eq. (birthconcept) corrected."""
     log_odds = math.log(mu / (unique + 1))
@@ -71,7 +71,7 @@ def _log_birth_odds(unique, mu, steps):
     return log_odds
 
 
-@kernel
+@inlined
 def _birth(unique, mu, d, desk, tally, model, theta, instance, stream):
     prior, data = model.prior, model.data
     weight = gamma(stream, prior.alpha_pi)
@@ -100,7 +100,7 @@ def _birth(unique, mu, d, desk, tally, model, theta, instance, stream):
     count_pair(tally, theta, slot, words, 1)
 
 
-@kernel
+@inlined
 def _death(unique, mu, d, desk, tally, model, theta, instance, stream):
     prior, data = model.prior, model.data
     chosen = below(stream, unique)
@@ -133,7 +133,7 @@ def _death(unique, mu, d, desk, tally, model, theta, instance, stream):
     release_slot(tally, j)
 
 
-@kernel
+@lean
 def _weigh_seeds(desk, data, d, weight_rest, theta):
     """w_s ∝ #_s (0.05 + max(0, e_s − p_s)/e_s): words that the other concepts explain too little."""
     first, last = desk.number[FIRST], desk.number[LAST]
@@ -148,7 +148,7 @@ def _weigh_seeds(desk, data, d, weight_rest, theta):
         desk.seed[a] /= total
 
 
-@kernel
+@lean
 def _from_prior(desk, model):
     """The weight of the prior in the proposal: all of it without data-driven births, or without a word to seed one."""
     if not model.steps.data_driven or desk.number[FIRST] == desk.number[LAST]:
@@ -156,7 +156,7 @@ def _from_prior(desk, model):
     return _FROM_PRIOR
 
 
-@kernel
+@lean
 def _draw_words(desk, tally, model, stream):
     """Draw a newborn's words to the arena's end; returns how many."""
     lam = model.prior.lam
@@ -190,7 +190,7 @@ def _draw_words(desk, tally, model, stream):
     return end - desk.number[USED]
 
 
-@kernel
+@lean
 def _log_proposal_over_prior(words, desk, tally, model):
     """log q(f)/P(f), q(f) = w₀ P(f) + (1 − w₀) Σ_s w_s Π_i Bernoulli(f_i; ρ_si)."""
     from_prior = _from_prior(desk, model)
@@ -221,7 +221,7 @@ def _log_proposal_over_prior(words, desk, tally, model):
     return high + math.log(math.exp(log_mixture - high) + math.exp(math.log(from_prior) - high))
 
 
-@kernel
+@lean
 def _log_fit_newborn(instance, data, prior, total, words, j, counted):
     """log P(Y) with the newborn, x integrated out, less without it; and the precision B of x.
 
@@ -249,7 +249,7 @@ def _log_fit_newborn(instance, data, prior, total, words, j, counted):
     return log_fit, B
 
 
-@kernel
+@lean
 def _draw_features(instance, data, total, words, j, B, stream):
     """x_new,k ~ N(Σ_i b_i e_ik / B, σ_k²/B), and the words' pull with it (before the tally's n_i change)."""
     for f in range(len(instance.precision)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import lean
 from superwords.sampler.state import Sizes, State
 
 # Places in Desk.number
@@ -60,78 +60,73 @@ class Tally(NamedTuple):
     mean: np.ndarray  # [mean θ, Σ θ λ, max λ, Σ log (1 − ELSEWHERE λ)/(1 − λ)]
 
 
-@kernel
-def new_tally(sizes, theta, lam, n_slots):
-    """The tally of a state's sizes, with room for `n_slots` concepts."""
+def new_tally(sizes: Sizes, theta: np.ndarray, lam: np.ndarray, n_spare: int) -> Tally:
+    """The tally of a state's sizes, with room for `n_spare` further concepts."""
     n_rows, n_words = sizes.m.shape
+    n_slots = n_rows + n_spare
     m = np.zeros((n_slots, n_words), np.int32)
-    listed = np.zeros((n_slots, n_words), np.uint8)
+    m[:n_rows] = sizes.m
+    holders = np.zeros(n_slots, np.int64)
+    holders[:n_rows] = sizes.holders
+    free = np.zeros(n_slots, np.int32)
+    free[:n_spare] = np.arange(n_rows, n_slots)
     support = np.zeros((n_slots, n_words), np.int32)
     support_size = np.zeros(n_slots, np.int64)
-    holders = np.zeros(n_slots, np.int64)
-    mass = np.zeros(n_slots)
-    active = np.zeros(n_slots, np.int32)
-    free = np.zeros(n_slots, np.int32)
-    number = np.zeros(2, np.int64)
-    for j in range(n_slots):
-        if j >= n_rows:
-            free[number[FREE]] = j
-            number[FREE] += 1
-            continue
-        active[number[ACTIVE]] = j
-        number[ACTIVE] += 1
-        holders[j] = sizes.holders[j]
-        for i in range(n_words):
-            if sizes.m[j, i] > 0:
-                m[j, i] = sizes.m[j, i]
+    listed = np.zeros((n_slots, n_words), np.uint8)
+    list_support(m, support, support_size, listed)
+    narrow = (np.log1p(-ELSEWHERE * lam) - np.log1p(-lam)).sum()
+    return Tally(
+        m,
+        holders,
+        sizes.total.copy(),
+        m @ theta,
+        support,
+        support_size,
+        listed,
+        np.arange(n_slots, dtype=np.int32),
+        free,
+        np.array([n_rows, n_spare]),
+        np.array([theta.mean(), theta @ lam, lam.max(), narrow]),
+    )
+
+
+@lean
+def list_support(m, support, support_size, listed):
+    for j in range(m.shape[0]):
+        for i in range(m.shape[1]):
+            if m[j, i] > 0:
                 listed[j, i] = 1
                 support[j, support_size[j]] = i
                 support_size[j] += 1
-                mass[j] += theta[i] * m[j, i]
-    narrow = (np.log1p(-ELSEWHERE * lam) - np.log1p(-lam)).sum()
-    mean = np.array([theta.mean(), (theta * lam).sum(), lam.max(), narrow])
-    return Tally(
-        m, holders, sizes.total.copy(), mass, support, support_size, listed, active, free, number, mean
-    )
 
 
-@kernel
-def _wider(rows, n):
-    out = np.zeros((n, rows.shape[1]), rows.dtype)
-    out[: rows.shape[0]] = rows
+def longer(array: np.ndarray, n: int) -> np.ndarray:
+    """The array with zeros added, so that its first axis has length n."""
+    out = np.zeros((n, *array.shape[1:]), array.dtype)
+    out[: len(array)] = array
     return out
 
 
-@kernel
-def _longer(row, n):
-    out = np.zeros(n, row.dtype)
-    out[: len(row)] = row
-    return out
-
-
-@kernel
-def grow_tally(tally, n):
-    free = _longer(tally.free, n)
-    for j in range(len(tally.holders), n):
-        free[tally.number[FREE]] = j
-        tally.number[FREE] += 1
-    return Tally(
-        _wider(tally.m, n),
-        _longer(tally.holders, n),
-        tally.total,
-        _longer(tally.mass, n),
-        _wider(tally.support, n),
-        _longer(tally.support_size, n),
-        _wider(tally.listed, n),
-        _longer(tally.active, n),
-        free,
-        tally.number,
-        tally.mean,
+def grow_tally(tally: Tally, n: int) -> Tally:
+    """Room for n concepts."""
+    before, n_free = len(tally.holders), tally.number[FREE]
+    free = longer(tally.free, n)
+    free[n_free : n_free + n - before] = np.arange(before, n)
+    tally.number[FREE] += n - before
+    return tally._replace(
+        m=longer(tally.m, n),
+        holders=longer(tally.holders, n),
+        mass=longer(tally.mass, n),
+        support=longer(tally.support, n),
+        support_size=longer(tally.support_size, n),
+        listed=longer(tally.listed, n),
+        active=longer(tally.active, n),
+        free=free,
     )
 
 
-@kernel
-def new_desk(n_words, longest, n_slots):
+def new_desk(n_words: int, longest: int, n_slots: int, n_arena: int) -> Desk:
+    """Room for documents of up to `longest` different words, `n_slots` concepts and `n_arena` entries."""
     return Desk(
         np.zeros(n_words, np.int32),
         np.zeros(n_words, np.uint8),
@@ -145,34 +140,19 @@ def new_desk(n_words, longest, n_slots):
         np.zeros(n_slots),
         np.zeros(n_slots, np.int64),
         np.zeros(n_slots, np.int64),
-        np.zeros(8 * n_words + 64, np.int32),
+        np.zeros(n_arena, np.int32),
         np.zeros(4, np.int64),
         np.zeros(2),
     )
 
 
-@kernel
-def grow_desk(desk, n_slots, n_arena):
-    return Desk(
-        desk.spot,
-        desk.mark,
-        desk.explained,
-        desk.rest,
-        desk.cover,
-        desk.seed,
-        _longer(desk.place, n_slots),
-        _longer(desk.concept, n_slots),
-        _longer(desk.weight, n_slots),
-        _longer(desk.mass, n_slots),
-        _longer(desk.start, n_slots),
-        _longer(desk.size, n_slots),
-        _longer(desk.arena, n_arena),
-        desk.number,
-        desk.total,
-    )
+def grow_desk(desk: Desk, n_slots: int, n_arena: int) -> Desk:
+    slots = ("place", "concept", "weight", "mass", "start", "size")
+    wider = {name: longer(getattr(desk, name), n_slots) for name in slots}
+    return desk._replace(arena=longer(desk.arena, n_arena), **wider)
 
 
-@kernel
+@lean
 def unpack(desk, state, data, d):
     """Lay document d on the desk (which has room for it)."""
     number, total = desk.number, desk.total
@@ -193,7 +173,7 @@ def unpack(desk, state, data, d):
         place_pair(desk, state.concept[p], state.weight[p], mass, last - first)
 
 
-@kernel
+@lean
 def place_pair(desk, j, weight, mass, size):
     """The document takes concept j; its word set stands at the arena's end."""
     k, start = desk.number[PAIRS], desk.number[USED]
@@ -212,7 +192,7 @@ def place_pair(desk, j, weight, mass, size):
             desk.cover[a] += 1
 
 
-@kernel
+@lean
 def drop_pair(desk, k):
     """The document gives up its k-th concept; desk.rest holds what the others explain."""
     start, size = desk.start[k], desk.size[k]
@@ -235,7 +215,7 @@ def drop_pair(desk, k):
             desk.total[EMPTY] += desk.weight[other]
 
 
-@kernel
+@lean
 def clear(desk, data):
     for b in range(desk.number[FIRST], desk.number[LAST]):
         desk.spot[data.word[b]] = 0
@@ -243,7 +223,7 @@ def clear(desk, data):
         desk.place[desk.concept[k]] = 0
 
 
-@kernel
+@lean
 def count_pair(tally, theta, j, words, step):
     """Enter (step = 1) or strike (step = −1) a document's word set for concept j in the tally."""
     tally.holders[j] += step
@@ -257,7 +237,7 @@ def count_pair(tally, theta, j, words, step):
             tally.support_size[j] += 1
 
 
-@kernel
+@lean
 def take_slot(tally):
     tally.number[FREE] -= 1
     j = tally.free[tally.number[FREE]]
@@ -270,7 +250,7 @@ def take_slot(tally):
     return j
 
 
-@kernel
+@lean
 def release_slot(tally, j):
     for at in range(tally.number[ACTIVE]):
         if tally.active[at] == j:
@@ -291,44 +271,53 @@ class Pile(NamedTuple):
     word: np.ndarray
 
 
-@kernel
-def new_pile(state):
+def new_pile(state: State) -> Pile:
+    n_pairs, n_entries = len(state.concept) + 64, len(state.word) + 1024
     return Pile(
         np.zeros_like(state.doc_ptr),
-        np.zeros(len(state.concept) + 64, np.int32),
-        np.zeros(len(state.concept) + 64),
-        np.zeros(len(state.concept) + 65, np.int64),
-        np.zeros(len(state.word) + 1024, np.int32),
+        np.zeros(n_pairs, np.int32),
+        np.zeros(n_pairs),
+        np.zeros(n_pairs + 1, np.int64),
+        np.zeros(n_entries, np.int32),
     )
 
 
-@kernel
+def grow_pile(pile: Pile, n_pairs: int, n_entries: int) -> Pile:
+    return pile._replace(
+        concept=longer(pile.concept, n_pairs),
+        weight=longer(pile.weight, n_pairs),
+        pair_ptr=longer(pile.pair_ptr, n_pairs + 1),
+        word=longer(pile.word, n_entries),
+    )
+
+
+@lean
 def put_on_pile(pile, desk, d):
-    """Append the document on the desk to the pile, its word sets in ascending order."""
+    """Append the document on the desk, its word sets in ascending order; False where there is no room."""
     pairs = pile.doc_ptr[d]
-    used = pile.pair_ptr[pairs]
-    n = desk.number[PAIRS]
-    need = used + desk.size[:n].sum()
-    concept, weight, pair_ptr, word = pile.concept, pile.weight, pile.pair_ptr, pile.word
-    if pairs + n > len(concept):
-        concept = _longer(concept, 2 * (pairs + n))
-        weight = _longer(weight, 2 * (pairs + n))
-        pair_ptr = _longer(pair_ptr, 2 * (pairs + n) + 1)
-    if need > len(word):
-        word = _longer(word, 2 * need)
-    for k in range(n):
-        concept[pairs], weight[pairs] = desk.concept[k], desk.weight[k]
-        end = used + desk.size[k]
-        word[used:end] = np.sort(desk.arena[desk.start[k] : desk.start[k] + desk.size[k]])
-        used = end
+    at = pile.pair_ptr[pairs]
+    need = at
+    for k in range(desk.number[PAIRS]):
+        need += desk.size[k]
+    if pairs + desk.number[PAIRS] > len(pile.concept) or need > len(pile.word):
+        return False
+    for k in range(desk.number[PAIRS]):
+        pile.concept[pairs], pile.weight[pairs] = desk.concept[k], desk.weight[k]
+        start = at
+        for e in range(desk.start[k], desk.start[k] + desk.size[k]):
+            w, hole = desk.arena[e], at
+            while hole > start and pile.word[hole - 1] > w:
+                pile.word[hole] = pile.word[hole - 1]
+                hole -= 1
+            pile.word[hole] = w
+            at += 1
         pairs += 1
-        pair_ptr[pairs] = end
+        pile.pair_ptr[pairs] = at
     pile.doc_ptr[d + 1] = pairs
-    return Pile(pile.doc_ptr, concept, weight, pair_ptr, word)
+    return True
 
 
-@kernel
-def finish(pile, theta):
+def finish(pile: Pile, theta: np.ndarray) -> State:
     pairs = pile.doc_ptr[-1]
     return State(
         pile.doc_ptr,
@@ -338,9 +327,3 @@ def finish(pile, theta):
         pile.word[: pile.pair_ptr[pairs]].copy(),
         theta,
     )
-
-
-@kernel
-def tally_sizes(tally):
-    """What the tally says m_ji, m_j and n_i are, slot by slot (for comparison with a rebuild)."""
-    return Sizes(tally.m, tally.holders, tally.total)

@@ -6,19 +6,32 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.random import skip, uniform
 from superwords.sampler.semantics import change_case, log_student
 
 
-@kernel
-def hand_over(i, informed, entries, head, after, page, sizes, theta, model, regression, stream):
+@lean
+def hand_over(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
     """The word move: for documents that use word i, hand all its tokens in one concept over to another.
 
     f_ji → 0 and f_ki → 1; k is drawn among the document's concepts without the word in proportion to prior and text,
     and accepted on the semantic ratio (MODEL.md section 7).
     """
-    data = model.data
+    if not _hand_over_all(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
+        return
+    for at in range(1, entries.number[0]):
+        q, n, hole = entries.q[at], entries.tokens[at], at
+        while hole > 0 and entries.q[hole - 1] > q:
+            entries.q[hole], entries.tokens[hole] = entries.q[hole - 1], entries.tokens[hole - 1]
+            hole -= 1
+        entries.q[hole], entries.tokens[hole] = q, n
+
+
+@lean
+def _hand_over_all(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
+    """Try the documents that use the word, each with probability `handovers`; says whether any entry moved."""
+    data, head, after = model.data, chain.head, chain.after
     n = entries.number[0]
     for at in range(n - 1, -1, -1):
         d = page.doc[entries.q[at]]
@@ -32,18 +45,15 @@ def hand_over(i, informed, entries, head, after, page, sizes, theta, model, regr
         if at >= 0:
             q = _pick_target(i, d, at, head[d], after, entries, page, sizes, theta[i], model, stream)
             if q != entries.q[at] and _accept(i, informed, q, entries.q[at], page, model, regression, stream):
-                _move(i, informed, at, q, entries, page, sizes, theta[i], regression)
+                _move(i, informed, at, q, entries, page, sizes, theta[i], model.data.Y[i], regression)
                 moved = True
         b += 1 + skip(stream, model.steps.handovers)
     for at in range(n):
         head[page.doc[entries.q[at]]] = -1
-    if moved:
-        order = np.argsort(entries.q[:n])
-        entries.q[:n] = entries.q[:n][order]
-        entries.tokens[:n] = entries.tokens[:n][order]
+    return moved
 
 
-@kernel
+@inlined
 def _pick_entry(at, after, entries, stream):
     """One of the document's concepts to which tokens of the word are imputed, uniformly; −1 if there is none."""
     chosen, seen = -1, 0
@@ -56,7 +66,7 @@ def _pick_entry(at, after, entries, stream):
     return chosen
 
 
-@kernel
+@lean
 def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, stream):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
     lam, b2 = model.prior.lam[i], model.prior.b2
@@ -92,7 +102,7 @@ def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, 
     return chosen
 
 
-@kernel
+@inlined
 def _has_word(q, at, after, entries):
     while at >= 0:
         if entries.q[at] == q:
@@ -101,18 +111,17 @@ def _has_word(q, at, after, entries):
     return False
 
 
-@kernel
+@lean
 def _accept(i, informed, q_new, q_old, page, model, regression, stream):
     if not informed:
         return True
     j_new, j_old = page.concept[q_new], page.concept[q_old]
     y = model.data.Y[i]
-    change = log_student(regression, y, j_new, 1.0, j_old, 1.0) - log_student(regression, y, j_new, 0.0, j_old, 0.0)
-    return math.log(uniform(stream)) < change
+    return math.log(uniform(stream)) < log_student(regression, y, j_new, 1.0, j_old, 1.0) - regression.number[2]
 
 
-@kernel
-def _move(i, informed, at, q_new, entries, page, sizes, theta, regression):
+@lean
+def _move(i, informed, at, q_new, entries, page, sizes, theta, y, regression):
     q_old, n = entries.q[at], entries.tokens[at]
     j_new, j_old = page.concept[q_new], page.concept[q_old]
     entries.q[at] = q_new
@@ -125,5 +134,5 @@ def _move(i, informed, at, q_new, entries, page, sizes, theta, regression):
     sizes.m[j_old, i] -= 1
     sizes.m[j_new, i] += 1
     if informed:
-        change_case(regression, j_new, 1.0)
-        change_case(regression, j_old, -1.0)
+        change_case(regression, y, j_new, 1.0)
+        change_case(regression, y, j_old, -1.0)

@@ -7,10 +7,12 @@ flip is accepted in two stages: prior and text first, then the semantic ratio (M
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import inlined, lean
+from superwords.sampler.model import Model
 from superwords.sampler.moves.birth import birth_or_death
 from superwords.sampler.moves.desk import (
     ACTIVE,
@@ -18,17 +20,19 @@ from superwords.sampler.moves.desk import (
     FREE,
     LAM_MAX,
     LAST,
-    PAIRS,
     PRIOR_MASS,
     THETA_MEAN,
     USED,
     WEIGHT,
+    Tally,
     clear,
     count_pair,
     drop_pair,
     finish,
     grow_desk,
+    grow_pile,
     grow_tally,
+    longer,
     new_desk,
     new_pile,
     new_tally,
@@ -39,64 +43,76 @@ from superwords.sampler.moves.desk import (
 from superwords.sampler.moves.text import log_text_gain, log_text_loss, set_rest
 from superwords.sampler.random import MEMBERSHIP, below, gamma, open_stream, skip, uniform
 from superwords.sampler.semantics import Instance
+from superwords.sampler.state import Sizes, State
 
 _MOST_TILT = 20.0  # of a word's log odds, so that no proposal is one that cannot be undone
+_MOST_FACTOR = math.exp(_MOST_TILT)
+_LONG = 60  # tokens from which on a document's absent words are tilted too
+# Places in the work list of a pass that can stop for room
+DOCUMENT, PHASE, TRIED, DONE = 0, 1, 2, 3
+
+_SPARE = 16  # slots for concepts to be born, to begin with
 _ATTEMPTS = 30.0  # concepts tried per document at the least, where there are more
 _OVERLAP = 20.0  # how much more often a concept is tried whose words the document uses
 
 
-@kernel
-def sweep_membership(state, sizes, model, instance, stream, sweep):
-    """One pass over all documents. Returns the new state, the tally behind it and the semantic instance."""
-    data = model.data
-    n_documents, n_words = len(data.doc_ptr) - 1, len(state.theta)
-    longest, most = 0, 0
-    for d in range(n_documents):
-        longest = max(longest, data.doc_ptr[d + 1] - data.doc_ptr[d])
-        most = max(most, state.pair_ptr[state.doc_ptr[d + 1]] - state.pair_ptr[state.doc_ptr[d]])
-    n_slots = len(sizes.holders) + 16
-    tally = new_tally(sizes, state.theta, model.prior.lam, n_slots)
-    instance = _grow_instance(instance, n_slots)
-    desk = grow_desk(new_desk(n_words, longest, n_slots), n_slots, most + 8 * n_words + 64)
+def sweep_membership(
+    state: State, sizes: Sizes, model: Model, instance: Instance, stream: np.ndarray, sweep: int
+) -> tuple[State, Tally, Instance]:
+    """One pass over all documents. Returns the new state, and the tally and semantic instance behind it."""
+    n_words = len(state.theta)
+    tally = new_tally(sizes, state.theta, model.prior.lam, _SPARE)
+    n_slots = len(tally.holders)
+    instance = instance._replace(x=longer(instance.x, n_slots))
+    entries = np.diff(state.pair_ptr[state.doc_ptr])
+    longest = int(np.diff(model.data.doc_ptr).max())
+    desk = new_desk(n_words, longest, n_slots, int(entries.max()) + 8 * n_words)
     pile = new_pile(state)
     order = np.zeros(n_slots, np.int32)
-    for d in range(n_documents):
-        open_stream(stream, MEMBERSHIP, sweep, d)
-        unpack(desk, state, data, d)
-        if model.steps.flips:
-            n_tried = _choose_concepts(order, desk, tally, model, stream)
-            for t in range(n_tried):
-                if desk.number[USED] + n_words > len(desk.arena):
-                    desk = grow_desk(desk, len(desk.place), 2 * len(desk.arena) + n_words)
-                j = order[t]
-                k = desk.place[j] - 1
-                if k < 0:
-                    _try_join(j, d, desk, tally, model, state.theta, instance, stream)
-                else:
-                    _try_leave(k, d, desk, tally, model, state.theta, instance, stream)
-        for _ in range(model.steps.births):
-            if tally.number[FREE] == 0 or desk.number[PAIRS] == len(desk.concept):
-                n_slots = 2 * len(tally.holders)
-                tally = grow_tally(tally, n_slots)
-                instance = _grow_instance(instance, n_slots)
-                desk = grow_desk(desk, n_slots, len(desk.arena))
-                order = np.zeros(n_slots, np.int32)
-            if desk.number[USED] + n_words > len(desk.arena):
-                desk = grow_desk(desk, len(desk.place), 2 * len(desk.arena) + n_words)
-            birth_or_death(d, desk, tally, model, state.theta, instance, stream)
-        pile = put_on_pile(pile, desk, d)
-        clear(desk, data)
+    work = np.zeros(4, np.int64)
+    while not _sweep_documents(work, order, state, model, instance, tally, desk, pile, stream, sweep):
+        # Out of room somewhere: make more of whatever is short, and go on where the kernel stopped.
+        if tally.number[FREE] == 0:
+            n_slots *= 2
+            tally = grow_tally(tally, n_slots)
+            instance = instance._replace(x=longer(instance.x, n_slots))
+            order = longer(order, n_slots)
+        n_arena = len(desk.arena) * (2 if desk.number[USED] + n_words > len(desk.arena) else 1)
+        desk = grow_desk(desk, n_slots, n_arena)
+        pile = grow_pile(pile, len(pile.concept) + n_slots, 2 * len(pile.word) + len(desk.arena))
     return finish(pile, state.theta), tally, instance
 
 
-@kernel
-def _grow_instance(instance, n):
-    x = np.zeros((n, instance.x.shape[1]))
-    x[: len(instance.x)] = instance.x
-    return Instance(x, instance.precision, instance.pull)
+@lean
+def _sweep_documents(work, order, state, model, instance, tally, desk, pile, stream, sweep):
+    """Documents work[DOCUMENT] and on; False where room runs out, with `work` saying where to go on."""
+    n_words = len(state.theta)
+    while work[DOCUMENT] < len(model.data.length):
+        d = work[DOCUMENT]
+        if work[PHASE] == 0:
+            open_stream(stream, MEMBERSHIP, sweep, d)
+            unpack(desk, state, model.data, d)
+            work[TRIED] = _choose_concepts(order, desk, tally, model, stream) if model.steps.flips else 0
+            work[PHASE], work[DONE] = 1, 0
+        if work[PHASE] == 1:
+            _flip_concepts(work, order, d, desk, tally, model, state.theta, instance, stream)
+            if work[DONE] < work[TRIED]:
+                return False
+            work[PHASE], work[DONE] = 2, 0
+        while work[DONE] < model.steps.births:
+            if tally.number[FREE] == 0 or desk.number[USED] + n_words > len(desk.arena):
+                return False
+            birth_or_death(d, desk, tally, model, state.theta, instance, stream)
+            work[DONE] += 1
+        if not put_on_pile(pile, desk, d):
+            return False
+        clear(desk, model.data)
+        work[PHASE] = 0
+        work[DOCUMENT] += 1
+    return True
 
 
-@kernel
+@lean
 def _choose_concepts(order, desk, tally, model, stream):
     """The shared concepts to flip in this document, in random order.
 
@@ -120,7 +136,7 @@ def _choose_concepts(order, desk, tally, model, stream):
     return n_tried
 
 
-@kernel
+@inlined
 def _overlap(j, k, others, desk, tally, data):
     """The share of the document's tokens that concept j holds, on average over the other documents."""
     shared, length = 0, 0
@@ -136,39 +152,59 @@ def _overlap(j, k, others, desk, tally, data):
     return shared / (others * max(1, length))
 
 
-@kernel
+@inlined
+def _flip_concepts(work, order, d, desk, tally, model, theta, instance, stream):
+    """Try the chosen concepts one after the other, while the arena has room."""
+    while work[DONE] < work[TRIED] and desk.number[USED] + len(theta) <= len(desk.arena):
+        j = order[work[DONE]]
+        k = desk.place[j] - 1
+        if k < 0:
+            _try_join(j, d, desk, tally, model, theta, instance, stream)
+        else:
+            _try_leave(k, d, desk, tally, model, theta, instance, stream)
+        work[DONE] += 1
+
+
+@inlined
 def _try_join(j, d, desk, tally, model, theta, instance, stream):
-    """c_j^(d): 0 → 1, with π from its prior and f from its prior tilted towards the document's words."""
+    """c_j^(d): 0 → 1, with π from its prior and f from its prior tilted towards the document's words.
+
+    The acceptance number is drawn first: where even the fewest words cannot save the proposal, the rest of the word set
+    need not be drawn.
+    """
     prior, data = model.prior, model.data
     others = tally.holders[j]
     weight = gamma(stream, prior.alpha_pi)
     for a in range(desk.number[LAST] - desk.number[FIRST]):
         desk.rest[a] = desk.explained[a]
-    used = desk.number[USED]
-    size, log_prior_over_proposal = _variant(
-        j, weight, desk.total[WEIGHT], others, tally.mass[j], True, d, desk, tally, model, theta, stream
-    )
-    words = desk.arena[used : used + size]
-    mass = 0.0
-    for w in words:
-        mass += theta[w]
     log_odds = math.log(others / (len(data.length) - 1 - others + prior.b1))
-    log_ratio = log_odds + log_prior_over_proposal + log_text_gain(desk, data, d, words, weight, mass)
-    if math.log(uniform(stream)) >= log_ratio:
+    log_u = math.log(uniform(stream)) - log_odds
+    tilt = _tilt(weight, desk.total[WEIGHT], others, tally.mass[j], d, tally, model)
+    start = desk.number[USED]
+    end, log_ratio = _present_words(j, others, tilt, True, desk, tally, model, stream)
+    if tilt.absent == 1.0:
+        mass = _mass(desk.arena[start:end], theta)
+        least = log_text_gain(desk, data, d, desk.arena[start:end], weight, mass)
+        if log_u >= log_ratio + least:
+            return
+    end, log_ratio_absent = _absent_words(j, others, tilt, end, True, desk, tally, model, stream)
+    words = desk.arena[start:end]
+    mass = _mass(words, theta)
+    if log_u >= log_ratio + log_ratio_absent + log_text_gain(desk, data, d, words, weight, mass):
         return
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, data, tally.total, words, j, 1):
             return
         move_pull(instance, tally.total, words, j, 1)
-    place_pair(desk, j, weight, mass, size)
+    place_pair(desk, j, weight, mass, len(words))
     count_pair(tally, theta, j, words, 1)
 
 
-@kernel
+@inlined
 def _try_leave(k, d, desk, tally, model, theta, instance, stream):
     """c_j^(d): 1 → 0, the exact reverse of a join."""
     prior, data = model.prior, model.data
-    j, weight = desk.concept[k], desk.weight[k]
+    j = desk.concept[k]
     others = tally.holders[j] - 1
     log_text = log_text_loss(desk, data, d, k)
     if log_text == -np.inf:
@@ -177,13 +213,13 @@ def _try_leave(k, d, desk, tally, model, theta, instance, stream):
     words = desk.arena[desk.start[k] : desk.start[k] + desk.size[k]]
     for w in words:
         desk.mark[w] = 1
-    _, log_prior_over_proposal = _variant(
-        j, weight, weight_rest, others, tally.mass[j] - desk.mass[k], False, d, desk, tally, model, theta, stream
-    )
+    tilt = _tilt(desk.weight[k], weight_rest, others, tally.mass[j] - desk.mass[k], d, tally, model)
+    _, log_present = _present_words(j, others, tilt, False, desk, tally, model, stream)
+    _, log_absent = _absent_words(j, others, tilt, 0, False, desk, tally, model, stream)
     for w in words:
         desk.mark[w] = 0
     log_odds = math.log(others / (len(data.length) - 1 - others + prior.b1))
-    if math.log(uniform(stream)) >= log_text - log_odds - log_prior_over_proposal:
+    if math.log(uniform(stream)) >= log_text - log_odds - log_present - log_absent:
         return
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, data, tally.total, words, j, -1):
@@ -193,72 +229,110 @@ def _try_leave(k, d, desk, tally, model, theta, instance, stream):
     drop_pair(desk, k)
 
 
-@kernel
-def _variant(j, weight, weight_rest, others, mass_others, draw, d, desk, tally, model, theta, stream):
-    """Draw, or score, the word set with which document d joins concept j: log P(f) / q(f).
+@inlined
+def _mass(words, theta):
+    mass = 0.0
+    for w in words:
+        mass += theta[w]
+    return mass
 
-    P(f_ji = 1) = (m_ji⁻ + b₂λ_i)/(m_j⁻ + b₂), Eq. (fPrior) with d counted. Its odds are tilted by what the word would
-    do to the text: up where the document uses it, down where it does not; words no other document has on and this one
-    does not use keep their prior. A drawn set stands at the arena's end; a scored one is marked.
+
+class Tilt(NamedTuple):
+    """How the prior odds of a joining document's words are tilted by what they would do to its text."""
+
+    share: float  # π over the concept's expected mass: what the concept would add to an explained word
+    present: float  # factor of a word the document uses, besides the gain
+    absent: float  # factor of a word it does not use
+    whole: float  # m_j⁻ + b₂
+
+
+@inlined
+def _tilt(weight, weight_rest, others, mass_others, d, tally, model):
+    """Computed from the other documents and concepts only, so that join and leave see the same."""
+    prior, length = model.prior, model.data.length[d]
+    whole = others + prior.b2
+    expected_mass = (mass_others + prior.b2 * tally.mean[PRIOR_MASS]) / whole
+    if model.steps.published_join:
+        whole -= 1.0
+    if not model.steps.data_driven:
+        return Tilt(0.0, 1.0, 1.0, whole)
+    n_expected = length * weight / (weight_rest + weight)
+    down = math.exp(max(-_MOST_TILT, -n_expected * math.log1p(tally.mean[THETA_MEAN] / expected_mass)))
+    return Tilt(weight / expected_mass, down, down if length > _LONG else 1.0, whole)
+
+
+@lean
+def _present_words(j, others, tilt, draw, desk, tally, model, stream):
+    """Draw (to the arena's end) or score (as marked) which of the document's own words are on: log P(f)/q(f).
+
+    P(f_ji = 1) = (m_ji⁻ + b₂λ_i)/(m_j⁻ + b₂), Eq. (fPrior) with d counted.
     """
-    prior, data, steps = model.prior, model.data, model.steps
-    lam, b2 = prior.lam, prior.b2
-    expected_mass = (mass_others + b2 * tally.mean[PRIOR_MASS]) / (others + b2)
-    share = weight / expected_mass
-    log_down = 0.0
-    if steps.data_driven:
-        n_expected = data.length[d] * weight / (weight_rest + weight)
-        log_down = max(-_MOST_TILT, -n_expected * math.log1p(tally.mean[THETA_MEAN] / expected_mass))
-    down = math.exp(log_down)
-    lost = 1.0 if steps.published_join else 0.0
-    first = desk.number[FIRST]
-    end = desk.number[USED]
+    data, lam, b2 = model.data, model.prior.lam, model.prior.b2
+    first, end = desk.number[FIRST], desk.number[USED]
     log_ratio, product = 0.0, 1.0
     for a in range(desk.number[LAST] - first):
         w = data.word[first + a]
-        log_tilt = 0.0
-        if steps.data_driven:
-            gain = _MOST_TILT
-            if desk.rest[a] > 0.0:
-                gain = data.count[first + a] * math.log1p(share / desk.rest[a])
-            log_tilt = min(_MOST_TILT, log_down + gain)
-        m = tally.m[j, w] - desk.mark[w]
-        odds = (m + b2 * lam[w]) / max(others - m + b2 * (1.0 - lam[w]) - lost, 1e-12)
-        tilted = odds * math.exp(log_tilt)
-        product *= (1.0 + tilted) / (1.0 + odds)
-        on = uniform(stream) * (1.0 + tilted) < tilted if draw else desk.mark[w] == 1
+        factor = tilt.present
+        if tilt.share > 0.0:
+            factor *= _power(1.0 + tilt.share / max(desk.rest[a], 1e-300), data.count[first + a])
+            factor = min(factor, _MOST_FACTOR)
+        on_weight = tally.m[j, w] - desk.mark[w] + b2 * lam[w]
+        off_weight = max(tilt.whole - on_weight, 0.0)
+        tilted = on_weight * factor
+        product *= (off_weight + tilted) / tilt.whole
+        on = uniform(stream) * (off_weight + tilted) < tilted if draw else desk.mark[w] == 1
         if on:
-            log_ratio -= log_tilt
+            product /= factor
             if draw:
                 desk.arena[end] = w
                 end += 1
         if product > 1e100 or product < 1e-100:
             log_ratio += math.log(product)
             product = 1.0
+    log_ratio += math.log(product)
+    return end, 0.0 if model.steps.published_join else log_ratio
+
+
+@inlined
+def _power(x, n):
+    if n == 1:
+        return x
+    return math.exp(min(n * math.log(x), 2.0 * _MOST_TILT))
+
+
+@lean
+def _absent_words(j, others, tilt, end, draw, desk, tally, model, stream):
+    """The same for words the document does not use. Those no other document has on keep their prior."""
+    lam, b2 = model.prior.lam, model.prior.b2
+    if not draw and tilt.absent == 1.0:
+        return end, 0.0
+    n_on, log_ratio, product = 0, 0.0, 1.0
     for s in range(tally.support_size[j]):
         w = tally.support[j, s]
         m = tally.m[j, w] - desk.mark[w]
         if m == 0 or desk.spot[w] > 0:
             continue
-        odds = (m + b2 * lam[w]) / max(others - m + b2 * (1.0 - lam[w]) - lost, 1e-12)
-        tilted = odds * down
-        product *= (1.0 + tilted) / (1.0 + odds)
-        on = uniform(stream) * (1.0 + tilted) < tilted if draw else desk.mark[w] == 1
+        on_weight = m + b2 * lam[w]
+        off_weight = max(tilt.whole - on_weight, 0.0)
+        tilted = on_weight * tilt.absent
+        product *= (off_weight + tilted) / tilt.whole
+        on = uniform(stream) * (off_weight + tilted) < tilted if draw else desk.mark[w] == 1
         if on:
-            log_ratio -= log_down
+            n_on += 1
             if draw:
                 desk.arena[end] = w
                 end += 1
-        if product > 1e100 or product < 1e-100:
+        if product < 1e-100:
             log_ratio += math.log(product)
             product = 1.0
     if draw:
-        end = _draw_new_words(j, others, end, desk, tally, prior, stream)
-    log_ratio += math.log(product)
-    return end - desk.number[USED], 0.0 if steps.published_join else log_ratio
+        end = _draw_new_words(j, others, end, desk, tally, model.prior, stream)
+    if tilt.absent == 1.0:
+        return end, 0.0
+    return end, log_ratio + math.log(product) - n_on * math.log(tilt.absent)
 
 
-@kernel
+@lean
 def _draw_new_words(j, others, end, desk, tally, prior, stream):
     """Words that neither another holder of j has on nor the document uses, from their prior, by skipping."""
     most = prior.b2 * tally.mean[LAM_MAX] / (others + prior.b2)
@@ -272,7 +346,7 @@ def _draw_new_words(j, others, end, desk, tally, prior, stream):
     return end
 
 
-@kernel
+@lean
 def log_fit_change(instance, data, total, words, j, step):
     """log P(Y | X, σ², Φ) gained when concept j's count of each of these words changes by `step`."""
     n_features = len(instance.precision)
@@ -290,7 +364,7 @@ def log_fit_change(instance, data, total, words, j, step):
     return 0.5 * change
 
 
-@kernel
+@lean
 def move_pull(instance, total, words, j, step):
     """Carry such a change out (before the tally's n_i change)."""
     for w in words:

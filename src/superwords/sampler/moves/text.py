@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import lean
 from superwords.sampler.moves.desk import EMPTY, FIRST, LAST, PAIRS, WEIGHT
 
 
-@kernel
+@lean
 def log_text_gain(desk, data, d, words, weight, mass):
     """log P(w^(d)) with a further concept of these words, less without it."""
     length, null = data.length[d], data.null[d]
@@ -27,7 +27,7 @@ def log_text_gain(desk, data, d, words, weight, mass):
     return log_gain
 
 
-@kernel
+@lean
 def log_text_loss(desk, data, d, k):
     """log P(w^(d)) without the k-th concept, less with it; −inf where a token would be left unexplained."""
     start, size = desk.start[k], desk.size[k]
@@ -58,7 +58,7 @@ def log_text_loss(desk, data, d, k):
     return log_loss
 
 
-@kernel
+@lean
 def explained_by_others(desk, a, k, w):
     """Σ π/T over the other concepts with word w on; summed anew where the difference would lose digits."""
     own = desk.weight[k] / desk.mass[k]
@@ -74,7 +74,7 @@ def explained_by_others(desk, a, k, w):
     return rest
 
 
-@kernel
+@lean
 def set_rest(desk, k):
     """Fill desk.rest with what is explained without the k-th concept; returns Σ π of the others."""
     for a in range(desk.number[LAST] - desk.number[FIRST]):

@@ -2,103 +2,119 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import lean
+from superwords.sampler.model import Model
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
-from superwords.sampler.state import Tokens
+from superwords.sampler.state import State, Tokens
 
 
-@kernel
-def impute_tokens(state, model, stream, sweep):
+class Explainers(NamedTuple):
+    """For one document: which entries explain each of its words."""
+
+    spot: np.ndarray  # (V) a + 1 of the document's a-th word, else 0
+    share: np.ndarray  # (P) π / T
+    ptr: np.ndarray  # (a) into entry and pair
+    fill: np.ndarray
+    entry: np.ndarray
+    pair: np.ndarray
+
+
+def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int) -> Tokens:
     """Draw z given c, f and π (a token of word w goes to z in proportion to π_z / T_z), then π given z.
 
-    Changes state.weight in place. Documents are independent of each other here.
+    Changes state.weight in place.
     """
-    data = model.data
-    tokens = Tokens(
-        np.zeros(len(state.word), np.int32),
-        np.zeros(len(state.concept), np.int64),
-        np.zeros(len(state.concept), np.int64),
+    longest = int(np.diff(model.data.doc_ptr).max())
+    most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
+    n_pairs = len(state.concept)
+    tokens = Tokens(np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
+    explainers = Explainers(
+        np.zeros(len(state.theta), np.int32),
+        np.zeros(n_pairs),
+        np.zeros(longest + 1, np.int64),
+        np.zeros(longest + 1, np.int64),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.int64),
     )
-    spot = np.zeros(len(state.theta), np.int32)
-    share = np.zeros(len(state.concept))
-    entries = np.zeros(0, np.int64)
-    pairs = np.zeros(0, np.int64)
+    _impute_documents(state, tokens, explainers, model, stream, sweep)
+    return tokens
+
+
+@lean
+def _impute_documents(state, tokens, explainers, model, stream, sweep):
+    """Documents are independent of each other here."""
+    data = model.data
     for d in range(len(data.doc_ptr) - 1):
         if state.doc_ptr[d] == state.doc_ptr[d + 1]:
             continue
         open_stream(stream, TOKENS, sweep, d)
-        ptr, n_found = _count_explainers(state, data, spot, share, d)
-        if n_found > len(entries):
-            entries = np.zeros(2 * n_found, np.int64)
-            pairs = np.zeros(2 * n_found, np.int64)
-        _list_explainers(state, spot, ptr, entries, pairs, d)
+        _find_explainers(state, data, explainers, d)
         first = data.doc_ptr[d]
         for a in range(data.doc_ptr[d + 1] - first):
-            _assign(tokens, entries[ptr[a] : ptr[a + 1]], pairs[ptr[a] : ptr[a + 1]], share, data.count[first + a], stream)
-            spot[data.word[first + a]] = 0
+            _assign(tokens, explainers, a, data.count[first + a], stream)
+            explainers.spot[data.word[first + a]] = 0
         if data.null[d] > 0:
             _assign_null(state, tokens, d, data.null[d], stream)
         if model.steps.weights:
             draw_weights(state, tokens, model, d, stream)
-    return tokens
 
 
-@kernel
-def _count_explainers(state, data, spot, share, d):
-    """T and π/T of the document's concepts, and where the list of explainers of each of its words begins."""
+@lean
+def _find_explainers(state, data, explainers, d):
     first, last = data.doc_ptr[d], data.doc_ptr[d + 1]
-    ptr = np.zeros(last - first + 1, np.int64)
+    spot, ptr, fill = explainers.spot, explainers.ptr, explainers.fill
+    ptr[0] = 0
     for a in range(last - first):
         spot[data.word[first + a]] = a + 1
+        ptr[a + 1] = 0
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
         mass = 0.0
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
             w = state.word[e]
             mass += state.theta[w]
-            ptr[spot[w]] += spot[w] > 0
-        share[p] = state.weight[p] / mass if mass > 0.0 else 0.0
+            if spot[w] > 0:
+                ptr[spot[w]] += 1
+        explainers.share[p] = state.weight[p] / mass if mass > 0.0 else 0.0
     for a in range(last - first):
         ptr[a + 1] += ptr[a]
-    return ptr, ptr[last - first]
-
-
-@kernel
-def _list_explainers(state, spot, ptr, entries, pairs, d):
-    fill = ptr.copy()
+        fill[a] = ptr[a]
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
             a = spot[state.word[e]] - 1
             if a >= 0:
-                entries[fill[a]] = e
-                pairs[fill[a]] = p
+                explainers.entry[fill[a]] = e
+                explainers.pair[fill[a]] = p
                 fill[a] += 1
 
 
-@kernel
-def _assign(tokens, entries, pairs, share, count, stream):
-    """Send `count` tokens of one word to the pairs that explain it."""
-    n = len(pairs)
-    if n == 1:
-        tokens.entry[entries[0]] += count
-        tokens.pair[pairs[0]] += count
+@lean
+def _assign(tokens, explainers, a, count, stream):
+    """Send `count` tokens of the document's a-th word to the pairs that explain it."""
+    first, last = explainers.ptr[a], explainers.ptr[a + 1]
+    pair, share = explainers.pair, explainers.share
+    if first == last:
+        return  # only the published order of steps reaches a word that nothing explains
+    if first + 1 == last:
+        tokens.entry[explainers.entry[first]] += count
+        tokens.pair[pair[first]] += count
         return
     total = 0.0
-    for k in range(n):
-        total += share[pairs[k]]
-    if n == 0:
-        return  # only the published order of steps reaches a word that nothing explains
+    for k in range(first, last):
+        total += share[pair[k]]
     for _ in range(count):
-        u, k = uniform(stream) * total, 0
-        while u > share[pairs[k]] and k < n - 1:
-            u -= share[pairs[k]]
+        u, k = uniform(stream) * total, first
+        while u > share[pair[k]] and k < last - 1:
+            u -= share[pair[k]]
             k += 1
-        tokens.entry[entries[k]] += 1
-        tokens.pair[pairs[k]] += 1
+        tokens.entry[explainers.entry[k]] += 1
+        tokens.pair[pair[k]] += 1
 
 
-@kernel
+@lean
 def _assign_null(state, tokens, d, count, stream):
     """Send the null tokens to the document's empty concepts, in proportion to π."""
     total = 0.0
@@ -117,7 +133,7 @@ def _assign_null(state, tokens, d, count, stream):
             tokens.null[chosen] += 1
 
 
-@kernel
+@lean
 def draw_weights(state, tokens, model, d, stream):
     """g_j ~ Gamma(α_π + n_j, 1), S ~ Gamma(J_d α_π, 1), π_j = S g_j / Σ g: the sum does not depend on z."""
     alpha_pi = model.prior.alpha_pi
@@ -133,15 +149,18 @@ def draw_weights(state, tokens, model, d, stream):
         state.weight[p] = max(state.weight[p] * scale, 1e-300)
 
 
-@kernel
-def draw_theta(state, tokens, model, stream, sweep):
+def draw_theta(state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int) -> None:
     """θ given z, in place: with u_dj ~ Gamma(n_dj, rate T_dj), θ_i ~ Gamma(α_θ + n_i, rate 1 + Σ_{f_dji = 1} u_dj).
 
     The text does not see the sum of θ, so it is drawn from its prior, Gamma(V α_θ, 1).
     """
     n_words = len(state.theta)
-    rate = np.ones(n_words)
-    used = np.zeros(n_words, np.int64)
+    _draw_theta(state, tokens, np.ones(n_words), np.zeros(n_words, np.int64), model.prior.alpha_theta, stream, sweep)
+
+
+@lean
+def _draw_theta(state, tokens, rate, used, alpha_theta, stream, sweep):
+    n_words = len(state.theta)
     for d in range(len(state.doc_ptr) - 1):
         open_stream(stream, IMPORTANCE, sweep, n_words + d)
         for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
@@ -150,15 +169,15 @@ def draw_theta(state, tokens, model, stream, sweep):
             mass = 0.0
             for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
                 mass += state.theta[state.word[e]]
-            u = gamma(stream, tokens.pair[p]) / mass
+            u = gamma(stream, float(tokens.pair[p])) / mass
             for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
                 rate[state.word[e]] += u
                 used[state.word[e]] += tokens.entry[e]
     total = 0.0
     for i in range(n_words):
         open_stream(stream, IMPORTANCE, sweep, i)
-        state.theta[i] = gamma(stream, model.prior.alpha_theta + used[i]) / rate[i]
+        state.theta[i] = gamma(stream, alpha_theta + used[i]) / rate[i]
         total += state.theta[i]
-    scale = gamma(stream, n_words * model.prior.alpha_theta) / total
+    scale = gamma(stream, n_words * alpha_theta) / total
     for i in range(n_words):
         state.theta[i] = max(state.theta[i] * scale, 1e-300)

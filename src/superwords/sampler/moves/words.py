@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import inlined, lean
+from superwords.sampler.model import Model
+from superwords.sampler.moves.desk import longer
 from superwords.sampler.moves.handover import hand_over
-from superwords.sampler.random import WORDS, open_stream, skip, uniform
-from superwords.sampler.semantics import change_case, log_student, put_back, take_out
-from superwords.sampler.state import State, Tokens
+from superwords.sampler.random import WORDS, open_stream, skip_by_log, uniform
+from superwords.sampler.semantics import Regression, change_case, log_student, put_back, take_out
+from superwords.sampler.state import Sizes, State, Tokens
 
 
 class Page(NamedTuple):
@@ -31,6 +33,7 @@ class Page(NamedTuple):
     concept: np.ndarray  # (q)
     doc_ptr: np.ndarray  # (D+1) into of_doc
     of_doc: np.ndarray  # the q of a document's pairs
+    pair: np.ndarray  # (q) the pair's place in the state
 
 
 class Entries(NamedTuple):
@@ -43,184 +46,201 @@ class Entries(NamedTuple):
     number: np.ndarray  # [entries, new entries]
 
 
-class Memo(NamedTuple):
-    """log Student-t at a value of m_ji, for the word and concept that bear the stamp."""
+class Listing(NamedTuple):
+    """All entries, word by word."""
 
-    value: np.ndarray
-    stamp: np.ndarray
+    ptr: np.ndarray  # (V+1)
+    fill: np.ndarray  # (V) scratch
+    q: np.ndarray
+    tokens: np.ndarray
+
+
+class Links(NamedTuple):
+    """One word's entries linked by document, for the word move."""
+
+    head: np.ndarray  # (D) the document's first entry, −1 if none
+    after: np.ndarray  # the next one
+
+
+class Memo(NamedTuple):
+    """What depends on m_ji alone, for the word and concept that bear the stamp: all documents share it."""
+
+    log_case: np.ndarray  # log Student-t at m_ji
+    case_stamp: np.ndarray
+    odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
+    log_miss: np.ndarray  # log(1 − p) of those odds
+    odds_stamp: np.ndarray
     number: np.ndarray  # [current stamp]
 
 
-@kernel
-def lay_out(state, tokens, n_concepts):
-    """The pairs in concept order; also pair → q."""
+def lay_out(state: State, tokens: Tokens, n_concepts: int) -> Page:
+    """The pairs in concept order."""
     n_pairs = len(state.concept)
-    first = np.zeros(n_concepts + 1, np.int64)
-    for p in range(n_pairs):
-        first[state.concept[p] + 1] += 1
-    for j in range(n_concepts):
-        first[j + 1] += first[j]
-    fill = first.copy()
-    rank = np.zeros(n_pairs, np.int64)
-    page = Page(
-        first,
-        np.zeros(n_pairs, np.int32),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs, np.int64),
-        np.zeros(n_pairs, np.int64),
-        np.zeros(n_pairs, np.int64),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs, np.int32),
+    order = np.argsort(state.concept, kind="stable")
+    rank = np.empty(n_pairs, np.int64)
+    rank[order] = np.arange(n_pairs)
+    doc = np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr))
+    size = np.diff(state.pair_ptr)
+    mass = np.bincount(np.repeat(np.arange(n_pairs), size), state.theta[state.word], n_pairs)
+    return Page(
+        np.searchsorted(state.concept[order], np.arange(n_concepts + 1)),
+        doc[order].astype(np.int32),
+        mass[order],
+        tokens.pair[order],
+        tokens.null[order],
+        size[order],
+        np.log(state.weight)[order],
+        state.concept[order],
         state.doc_ptr,
         rank,
+        order,
     )
-    for d in range(len(state.doc_ptr) - 1):
-        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-            q = fill[state.concept[p]]
-            fill[state.concept[p]] += 1
-            rank[p] = q
-            page.doc[q] = d
-            page.concept[q] = state.concept[p]
-            page.tokens[q] = tokens.pair[p]
-            page.null[q] = tokens.null[p]
-            page.log_weight[q] = math.log(state.weight[p])
-            page.size[q] = state.pair_ptr[p + 1] - state.pair_ptr[p]
-            for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
-                page.mass[q] += state.theta[state.word[e]]
-    return page
 
 
-@kernel
-def by_word(state, tokens, page):
+@lean
+def _by_word(state, tokens, page, listing):
     """The entries word by word, each word's sorted by q."""
-    n_words, n_pairs = len(state.theta), len(state.concept)
-    ptr = np.zeros(n_words + 1, np.int64)
+    ptr, fill = listing.ptr, listing.fill
     for e in range(len(state.word)):
         ptr[state.word[e] + 1] += 1
-    for i in range(n_words):
+    for i in range(len(fill)):
         ptr[i + 1] += ptr[i]
-    fill = ptr[:-1].copy()
-    pair_of = np.zeros(n_pairs, np.int64)
-    for p in range(n_pairs):
-        pair_of[page.of_doc[p]] = p
-    q_of = np.zeros(len(state.word), np.int64)
-    n_of = np.zeros(len(state.word), np.int32)
-    for q in range(n_pairs):
-        p = pair_of[q]
+        fill[i] = ptr[i]
+    for q in range(len(page.pair)):
+        p = page.pair[q]
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
             at = fill[state.word[e]]
             fill[state.word[e]] += 1
-            q_of[at] = q
-            n_of[at] = tokens.entry[e]
-    return ptr, q_of, n_of
+            listing.q[at] = q
+            listing.tokens[at] = tokens.entry[e]
 
 
-@kernel
-def sweep_words(state, tokens, sizes, model, regression, stream, sweep):
-    """One pass over the vocabulary. Returns the new state and the tokens that go with it; sizes are kept in step."""
-    data = model.data
-    n_words, n_pairs, n_concepts = len(state.theta), len(state.concept), len(sizes.holders)
-    page = lay_out(state, tokens, n_concepts)
-    ptr, q_of, n_of = by_word(state, tokens, page)
-    entries = Entries(
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_pairs + 1, np.int32),
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_pairs + 1, np.int32),
-        np.zeros(2, np.int64),
+@lean
+def _by_pair(new, entry, page, listing):
+    """Back from word order to pair order, words ascending."""
+    pair_ptr, fill = new.pair_ptr, page.size
+    for at in range(listing.ptr[-1]):
+        pair_ptr[page.pair[listing.q[at]] + 1] += 1
+    for p in range(len(fill)):
+        pair_ptr[p + 1] += pair_ptr[p]
+        fill[p] = pair_ptr[p]
+    for i in range(len(listing.ptr) - 1):
+        for at in range(listing.ptr[i], listing.ptr[i + 1]):
+            p = page.pair[listing.q[at]]
+            new.word[fill[p]] = i
+            entry[fill[p]] = listing.tokens[at]
+            fill[p] += 1
+
+
+def new_listing(n_words: int, n_entries: int) -> Listing:
+    return Listing(
+        np.zeros(n_words + 1, np.int64), np.zeros(n_words, np.int64), np.zeros(n_entries, np.int64), np.zeros(n_entries, np.int32)
     )
-    most = data.doc_ptr.size + 2
-    memo = Memo(np.zeros(most), np.zeros(most, np.int64), np.zeros(1, np.int64))
-    head = np.full(data.doc_ptr.size, -1, np.int64)
-    after = np.zeros(n_pairs + 1, np.int64)
-    out_ptr = np.zeros(n_words + 1, np.int64)
-    out_q = np.zeros(len(q_of) + 1024, np.int64)
-    out_n = np.zeros(len(q_of) + 1024, np.int32)
-    m_word = np.zeros(n_concepts)
-    for i in range(n_words):
+
+
+def sweep_words(
+    state: State,
+    tokens: Tokens,
+    sizes: Sizes,
+    model: Model,
+    regression: Regression,
+    stream: np.ndarray,
+    sweep: int,
+) -> tuple[State, Tokens]:
+    """One pass over the vocabulary. Returns the new state and the tokens that go with it; sizes are kept in step."""
+    n_words, n_pairs, n_documents = len(state.theta), len(state.concept), len(state.doc_ptr) - 1
+    page = lay_out(state, tokens, len(sizes.holders))
+    before = new_listing(n_words, len(state.word))
+    _by_word(state, tokens, page, before)
+    after = new_listing(n_words, len(state.word) + 2 * n_pairs)
+    room = n_pairs + 1
+    entries = Entries(
+        np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(2, np.int64)
+    )
+    most = n_documents + 2
+    memo = Memo(
+        np.zeros(most), np.zeros(most, np.int64), np.zeros(most), np.zeros(most), np.zeros(most, np.int64), np.zeros(1, np.int64)
+    )
+    chain = Links(np.full(n_documents, -1), np.zeros(room, np.int64))
+    i = 0
+    while True:
+        i = _sweep_vocabulary(i, before, after, entries, memo, chain, page, sizes, state.theta, model, regression, stream, sweep)
+        if i == n_words:
+            break
+        n_entries = 2 * len(after.q) + n_pairs
+        after = after._replace(q=longer(after.q, n_entries), tokens=longer(after.tokens, n_entries))
+    n_entries = after.ptr[-1]
+    pair = np.empty_like(page.tokens)
+    pair[page.pair] = page.tokens
+    new = state._replace(pair_ptr=np.zeros(n_pairs + 1, np.int64), word=np.zeros(n_entries, np.int32))
+    entry = np.zeros(n_entries, np.int32)
+    _by_pair(new, entry, page, after)
+    return new, Tokens(entry, pair, tokens.null)
+
+
+@lean
+def _sweep_vocabulary(i, before, after, entries, memo, chain, page, sizes, theta, model, regression, stream, sweep):
+    """Words i and on; stops, and says at which word, when the new list might not hold the next one."""
+    data, steps = model.data, model.steps
+    while i < len(theta) and after.ptr[i] + len(page.doc) <= len(after.q):
         open_stream(stream, WORDS, sweep, i)
-        n = ptr[i + 1] - ptr[i]
-        entries.q[:n] = q_of[ptr[i] : ptr[i + 1]]
-        entries.tokens[:n] = n_of[ptr[i] : ptr[i + 1]]
+        n = before.ptr[i + 1] - before.ptr[i]
+        for at in range(n):
+            entries.q[at] = before.q[before.ptr[i] + at]
+            entries.tokens[at] = before.tokens[before.ptr[i] + at]
         entries.number[0], entries.number[1] = n, 0
         informed = data.known[i] and data.Y.shape[1] > 0
         if informed:
-            m_word[:] = sizes.m[:, i]
-            take_out(regression, data.Y[i], m_word)
-        if model.steps.handovers > 0.0:
-            hand_over(i, informed, entries, head, after, page, sizes, state.theta, model, regression, stream)
-        if model.steps.words:
-            _gibbs_word(i, informed, entries, memo, page, sizes, state.theta, model, regression, stream)
+            take_out(regression, data.Y[i], sizes.m[:, i])
+        if steps.handovers > 0.0:
+            hand_over(i, informed, entries, chain, page, sizes, theta, model, regression, stream)
+        if steps.words:
+            _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regression, stream)
         else:
-            entries.new_q[:n] = entries.q[:n]
-            entries.new_tokens[:n] = entries.tokens[:n]
-            entries.number[1] = n
+            for at in range(n):
+                _append(entries, entries.q[at], entries.tokens[at])
         if informed:
             put_back(regression, data.Y[i])
-        n = entries.number[1]
-        at = out_ptr[i]
-        if at + n > len(out_q):
-            longer_q, longer_n = np.zeros(2 * (at + n), np.int64), np.zeros(2 * (at + n), np.int32)
-            longer_q[:at], longer_n[:at] = out_q[:at], out_n[:at]
-            out_q, out_n = longer_q, longer_n
-        out_q[at : at + n] = entries.new_q[:n]
-        out_n[at : at + n] = entries.new_tokens[:n]
-        out_ptr[i + 1] = at + n
-    return _by_pair(state, page, out_ptr, out_q, out_n)
+        start = after.ptr[i]
+        for at in range(entries.number[1]):
+            after.q[start + at] = entries.new_q[at]
+            after.tokens[start + at] = entries.new_tokens[at]
+        i += 1
+        after.ptr[i] = start + entries.number[1]
+    return i
 
 
-@kernel
-def _by_pair(state, page, ptr, q_of, n_of):
-    """Back from word order to pair order, words ascending."""
-    n_pairs = len(state.concept)
-    pair_of = np.zeros(n_pairs, np.int64)
-    for p in range(n_pairs):
-        pair_of[page.of_doc[p]] = p
-    pair_ptr = np.zeros(n_pairs + 1, np.int64)
-    for at in range(ptr[-1]):
-        pair_ptr[pair_of[q_of[at]] + 1] += 1
-    for p in range(n_pairs):
-        pair_ptr[p + 1] += pair_ptr[p]
-    fill = pair_ptr[:-1].copy()
-    word = np.zeros(ptr[-1], np.int32)
-    entry = np.zeros(ptr[-1], np.int32)
-    for i in range(len(ptr) - 1):
-        for at in range(ptr[i], ptr[i + 1]):
-            p = pair_of[q_of[at]]
-            word[fill[p]] = i
-            entry[fill[p]] = n_of[at]
-            fill[p] += 1
-    pair = np.zeros(n_pairs, np.int64)
-    null = np.zeros(n_pairs, np.int64)
-    for q in range(n_pairs):
-        pair[pair_of[q]] = page.tokens[q]
-        null[pair_of[q]] = page.null[q]
-    new = State(state.doc_ptr, state.concept, state.weight, pair_ptr, word, state.theta)
-    return new, Tokens(entry, pair, null)
-
-
-@kernel
+@inlined
 def _log_case(m, m_now, i, j, memo, model, regression):
     """log Student-t of word i at m_ji = m, remembered."""
     stamp = memo.number[0]
-    if memo.stamp[m] != stamp:
-        memo.stamp[m] = stamp
-        memo.value[m] = log_student(regression, model.data.Y[i], j, float(m - m_now), j, 0.0)
-    return memo.value[m]
+    if memo.case_stamp[m] != stamp:
+        memo.case_stamp[m] = stamp
+        if m == m_now:
+            memo.log_case[m] = regression.number[2]
+        else:
+            memo.log_case[m] = log_student(regression, model.data.Y[i], j, float(m - m_now), j, 0.0)
+    return memo.log_case[m]
 
 
-@kernel
-def _log_odds(m_others, m_now, i, j, informed, memo, holders, model, regression):
-    """Prior and semantic log odds that f_ji^(d) is on, m_others other documents having it on."""
-    lam, b2 = model.prior.lam[i], model.prior.b2
-    log_odds = math.log((m_others + b2 * lam) / (holders - 1 - m_others + b2 * (1.0 - lam)))
-    if informed:
-        log_odds += _log_case(m_others + 1, m_now, i, j, memo, model, regression)
-        log_odds -= _log_case(m_others, m_now, i, j, memo, model, regression)
-    return log_odds
+@inlined
+def _odds(m_others, m_now, i, j, informed, memo, holders, model, regression):
+    """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
+    stamp = memo.number[0]
+    if memo.odds_stamp[m_others] != stamp:
+        memo.odds_stamp[m_others] = stamp
+        lam, b2 = model.prior.lam[i], model.prior.b2
+        odds = (m_others + b2 * lam) / (holders - 1 - m_others + b2 * (1.0 - lam))
+        if informed:
+            change = _log_case(m_others + 1, m_now, i, j, memo, model, regression)
+            change -= _log_case(m_others, m_now, i, j, memo, model, regression)
+            odds *= math.exp(min(change, 600.0))
+        memo.odds[m_others] = odds
+        memo.log_miss[m_others] = -math.log1p(odds)
+    return memo.odds[m_others]
 
 
-@kernel
+@lean
 def _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regression, stream):
     at = 0
     for j in range(len(sizes.holders)):
@@ -229,12 +249,12 @@ def _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regressio
             at += 1
         memo.number[0] += 1
         before = sizes.m[j, i]
-        _gibbs_concept(i, j, start, at, informed, entries, memo, page, sizes, theta, model, regression, stream)
+        _gibbs_concept(i, j, start, at, informed, entries, memo, page, sizes, theta[i], model, regression, stream)
         if informed and sizes.m[j, i] != before:
-            change_case(regression, j, float(sizes.m[j, i] - before))
+            change_case(regression, model.data.Y[i], j, float(sizes.m[j, i] - before))
 
 
-@kernel
+@inlined
 def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta, model, regression, stream):
     """f_ji^(d) for every document that holds j, in order.
 
@@ -244,28 +264,27 @@ def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta
     holders = sizes.holders[j]
     m = sizes.m[j, i]
     base = m  # the regression's case stands at this count until the concept is done
-    q, next_on = page.first[j], start
+    q, next_on, last = page.first[j], start, page.first[j + 1]
     fresh = True
-    log_odds, p_most, gap = 0.0, 0.0, 0
-    while q < page.first[j + 1]:
+    odds, gap = 0.0, 0
+    while q < last:
         if fresh:
-            p_most = 0.0
+            gap = last
             if m < holders:
-                log_odds = _log_odds(m, base, i, j, informed, memo, holders, model, regression)
-                p_most = 1.0 / (1.0 + math.exp(-log_odds))
-            gap = skip(stream, p_most)
+                odds = _odds(m, base, i, j, informed, memo, holders, model, regression)
+                gap = skip_by_log(stream, memo.log_miss[m])
             fresh = False
-        stop = entries.q[next_on] if next_on < end else page.first[j + 1]
+        stop = entries.q[next_on] if next_on < end else last
         if gap < stop - q:
             q += gap
-            if uniform(stream) * p_most < _probability_on(log_odds, theta[i], page.mass[q], q, page):
+            if uniform(stream) * odds < (1.0 + odds) * _probability_on(odds, theta, page.mass[q], q, page):
                 _append(entries, q, 0)
-                page.mass[q] += theta[i]
+                page.mass[q] += theta
                 page.size[q] += 1
                 m += 1
                 fresh = True
             else:
-                gap = skip(stream, p_most)
+                gap = skip_by_log(stream, memo.log_miss[m])
             q += 1
             continue
         gap -= stop - q
@@ -276,14 +295,14 @@ def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta
         next_on += 1
         stays = n > 0
         if not stays:
-            without = page.mass[q] - theta[i] if page.size[q] > 1 else 0.0
-            odds = _log_odds(m - 1, base, i, j, informed, memo, holders, model, regression)
-            stays = uniform(stream) < _probability_on(odds, theta[i], without, q, page)
+            without = page.mass[q] - theta if page.size[q] > 1 else 0.0
+            on_odds = _odds(m - 1, base, i, j, informed, memo, holders, model, regression)
+            stays = uniform(stream) < _probability_on(on_odds, theta, without, q, page)
         if stays:
             _append(entries, q, n)
         else:
             page.size[q] -= 1
-            page.mass[q] = page.mass[q] - theta[i] if page.size[q] > 0 else 0.0
+            page.mass[q] = page.mass[q] - theta if page.size[q] > 0 else 0.0
             m -= 1
             fresh = True
         q += 1
@@ -291,17 +310,24 @@ def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta
     sizes.m[j, i] = m
 
 
-@kernel
-def _probability_on(log_odds, theta, mass_without, q, page):
+@inlined
+def _probability_on(odds, theta, mass_without, q, page):
     """With the text factor (1 + θ_i / T_dj)^{−n_dj}; a concept with null tokens stays empty."""
     if page.null[q] > 0:
         return 0.0
-    if page.tokens[q] > 0:
-        log_odds -= page.tokens[q] * math.log1p(theta / mass_without)
-    return 1.0 / (1.0 + math.exp(-log_odds))
+    n = page.tokens[q]
+    if n == 0:
+        return odds / (1.0 + odds)
+    factor, power = 1.0, 1.0 + theta / mass_without
+    while n > 0:
+        if n & 1:
+            factor *= power
+        power *= power
+        n >>= 1
+    return odds / (odds + factor)
 
 
-@kernel
+@inlined
 def _append(entries, q, n):
     at = entries.number[1]
     entries.new_q[at] = q
