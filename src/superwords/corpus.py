@@ -23,7 +23,7 @@ from superwords.text.options import (
     word_method,
     words_to_drop,
 )
-from superwords.text.reading import Documents
+from superwords.text.reading import Documents, TextStream
 from superwords.text.stream import Method, Progress
 
 
@@ -144,7 +144,7 @@ class Corpus:
         )
         names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
         counted = count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
-        is_kept = isinstance(documents, list | tuple) if keep_texts is None else keep_texts
+        is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
         is_passages = options.passage_sentences is not None
         kept = row_texts(documents, counted, is_passages) if is_kept else None
         return cls._of_rows(counted, names, table, is_passages, kept)

@@ -64,7 +64,7 @@ def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
             continue
         place = f"{name}, line {number}"
         try:
-            values = json.loads(line)
+            values = json.loads(line.rstrip())
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{place}, is not valid JSON ({error.msg}, column {error.colno}); "

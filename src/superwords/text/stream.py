@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +18,7 @@ from superwords.text.stopwords import stop_words
 from superwords.text.tagging import HanTaTagger, make_tagger
 
 CHUNK_CHARACTERS = 400_000
+CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer than the work
 OPENING_ITEMS = 5
 
 Progress = Callable[[int, int], None]
@@ -104,8 +105,8 @@ def stream_texts(
 ) -> TokenStream:
     """All candidates of all texts. The work is cut into the same chunks at any number of jobs."""
     chunks = _chunks(texts, languages)
-    first = list(_next_two(chunks))
-    if len(first) < 2 or n_jobs == 1:
+    first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
+    if n_jobs == 1 or len(first) < CHUNKS_WORTH_WORKERS:
         parts: Iterable[TokenStream] = (read_chunk(c, method) for c in chain(first, chunks))
     else:
         workers = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs")
@@ -124,11 +125,6 @@ def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
             n_words += len(sentence)
         builder.document_words.append(n_words)
     return builder.finish()
-
-
-def _next_two(chunks: Iterator[list[tuple[str, str]]]) -> Iterator[list[tuple[str, str]]]:
-    for _, chunk in zip(range(2), chunks):
-        yield chunk
 
 
 def read_chunk(chunk: list[tuple[str, str]], method: Method) -> TokenStream:

@@ -116,15 +116,19 @@ def _units(grams: Grams, keys: Sequence[str]) -> list[np.ndarray]:
 
 
 def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
-    """Keys whose usual form is a noun in few of its uses: a verb now and then mistaken for a noun."""
+    """Keys whose usual form is mostly outside noun phrases: verbs that are at times mistaken for nouns."""
     is_noun = (stream.token_flags & CAN_END) > 0
-    noun_count = np.bincount(stream.token_type[is_noun], minlength=len(stream.types))
-    usual: dict[str, tuple[int, str]] = {}
-    for (surface, key), count in zip(stream.types, noun_count.tolist(), strict=True):
-        usual[key] = max(usual.get(key, (0, "")), (count, surface))
-    shares = [usual[name][0] / max(1, stream.form_count[usual[name][1]]) for name in key_names]
-    is_known = np.array([usual[name][1] in stream.form_count for name in key_names], bool)
-    return is_known & (np.array(shares) < NOUN_SHARE)
+    noun_count = np.bincount(stream.token_type[is_noun], minlength=len(stream.types)).tolist()
+    phrase_count = np.bincount(stream.token_type, minlength=len(stream.types)).tolist()
+    usual: dict[str, tuple[int, int, str]] = {}
+    for (surface, key), nouns, in_phrases in zip(stream.types, noun_count, phrase_count, strict=True):
+        usual[key] = max(usual.get(key, (0, 0, "")), (nouns, in_phrases, surface))
+    rarely = []
+    for name in key_names:
+        nouns, in_phrases, surface = usual[name]
+        outside = max(0, stream.form_count[surface] - in_phrases)
+        rarely.append(nouns < NOUN_SHARE * (nouns + outside))
+    return np.array(rarely, bool)
 
 
 def _name_words(stream: TokenStream, cut: Cut, keys: list[str], lemmas: bool) -> Words:

@@ -1,0 +1,220 @@
+"""Documents from every kind of source, and one clear sentence for each way a source can be wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from superwords.errors import InputError
+from superwords.text.formats import parquet_rows
+from superwords.text.reading import TextStream, read_documents
+
+TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
+PARTIES = ["R", "D", "D"]
+YEARS = [2001, 2002, 2003]
+IDS = ["a", "b", "c"]
+
+
+def write_csv(path, delimiter=","):
+    frame = pd.DataFrame({"id": IDS, "speech": TEXTS, "party": PARTIES, "year": YEARS})
+    frame.to_csv(path, sep=delimiter, index=False)
+
+
+def write_jsonl(path, opener=open):
+    with opener(path, "wt", encoding="utf-8") as file:
+        for identity, text, party, year in zip(IDS, TEXTS, PARTIES, YEARS, strict=True):
+            file.write(json.dumps({"id": identity, "speech": text, "party": party, "year": year}) + "\n")
+
+
+def assert_read(documents):
+    assert list(documents.texts) == TEXTS
+    assert documents.ids == IDS
+    assert documents.metadata["party"].tolist() == PARTIES
+    assert documents.metadata["year"].tolist() == YEARS
+    assert list(documents.metadata.columns) == ["party", "year"]
+    assert not documents.are_tokens
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "d.tsv", "semicolons.csv"])
+def test_delimited_files(tmp_path, name):
+    delimiter = "\t" if "tsv" in name else ";" if "semicolons" in name else ","
+    write_csv(tmp_path / name, delimiter)
+    assert_read(read_documents(tmp_path / name, text="speech"))
+
+
+@pytest.mark.parametrize(("name", "opener"), [("d.jsonl", open), ("d.jsonl.gz", gzip.open)])
+def test_jsonl_files(tmp_path, name, opener):
+    write_jsonl(tmp_path / name, opener)
+    assert_read(read_documents(str(tmp_path / name), text="speech"))
+
+
+def test_parquet_file(tmp_path):
+    pytest.importorskip("pyarrow", reason="the extra superwords[parquet] is not installed")
+    frame = pd.DataFrame({"id": IDS, "speech": TEXTS, "party": PARTIES, "year": YEARS})
+    frame.to_parquet(tmp_path / "d.parquet")
+    assert_read(read_documents(tmp_path / "d.parquet", text="speech"))
+
+
+def test_frame_keeps_its_metadata_whatever_its_index():
+    frame = pd.DataFrame({"id": IDS, "speech": TEXTS, "party": PARTIES, "year": YEARS}, index=[7, 5, 6])
+    assert_read(read_documents(frame, text="speech"))
+
+
+def test_files_are_streams_that_can_be_read_twice(tmp_path):
+    write_jsonl(tmp_path / "d.jsonl")
+    texts = read_documents(tmp_path / "d.jsonl", text="speech").texts
+    assert isinstance(texts, TextStream)
+    assert len(texts) == 3
+    assert list(texts) == list(texts) == TEXTS
+
+
+def test_lists_of_strings_and_of_tokens():
+    assert read_documents(TEXTS).texts == TEXTS
+    tokens = [["cats", "chase"], [], ["mice"]]
+    documents = read_documents(tokens)
+    assert documents.texts == tokens
+    assert documents.are_tokens
+    assert documents.ids == ["0", "1", "2"]
+
+
+def test_missing_texts_are_empty_documents(tmp_path):
+    frame = pd.DataFrame({"text": ["one", None, float("nan")], "group": ["x", "y", "z"]})
+    documents = read_documents(frame)
+    assert documents.texts == ["one", "", ""]
+    assert documents.metadata["group"].tolist() == ["x", "y", "z"]
+
+
+def test_folder_gives_file_and_subfolder(tmp_path):
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left" / "one.txt").write_text("Erste.", encoding="utf-8")
+    (tmp_path / "two.txt").write_text("Zweite.\nZeile.", encoding="utf-8")
+    (tmp_path / "ignored.md").write_text("nothing", encoding="utf-8")
+    documents = read_documents(tmp_path)
+    assert list(documents.texts) == ["Erste.", "Zweite.\nZeile."]
+    assert documents.ids == ["left/one", "two"]
+    assert documents.metadata.to_dict("list") == {"file": ["one.txt", "two.txt"], "folder": ["left", ""]}
+
+
+@pytest.mark.parametrize(
+    ("given", "metadata"),
+    [
+        ('{"text": "Eins.", "g": 1}\n\n{"text": "Zwei.", "g": 2}\n', {"g": [1, 2]}),
+        ("Eins.\n\nZwei.\n", {}),
+    ],
+)
+def test_standard_input(monkeypatch, given, metadata):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+    documents = read_documents("-")
+    assert list(documents.texts) == ["Eins.", "Zwei."]
+    assert documents.metadata.to_dict("list") == metadata
+
+
+def test_counts_with_vocabulary(tmp_path):
+    counts = sparse.csr_array(np.array([[1, 0], [2, 3]]))
+    assert read_documents(counts, vocabulary=["a", "b"]).vocabulary == ["a", "b"]
+    sparse.save_npz(tmp_path / "c.npz", counts)
+    (tmp_path / "c.txt").write_text("a\nb\n", encoding="utf-8")
+    documents = read_documents(tmp_path / "c.npz")
+    assert documents.vocabulary == ["a", "b"]
+    assert (documents.counts != counts).nnz == 0
+
+
+def test_csv_numbers_are_numbers_but_codes_stay_text(tmp_path):
+    (tmp_path / "d.csv").write_text("text,zip,score\none,01234,1.5\ntwo,94305,\n", encoding="utf-8")
+    metadata = read_documents(tmp_path / "d.csv").metadata
+    assert metadata["zip"].tolist() == ["01234", "94305"]
+    assert metadata["score"].tolist()[0] == 1.5
+    assert np.isnan(metadata["score"].tolist()[1])
+
+
+def test_a_field_longer_than_the_csv_module_likes(tmp_path):
+    (tmp_path / "d.csv").write_text("text,g\n" + "word " * 50_000 + ",1\n", encoding="utf-8")
+    assert len(next(iter(read_documents(tmp_path / "d.csv").texts))) == 250_000
+
+
+def test_named_encoding_and_byte_order_mark(tmp_path):
+    (tmp_path / "d.txt").write_bytes("Köln\n".encode("latin-1"))
+    assert list(read_documents(tmp_path / "d.txt", encoding="latin-1").texts) == ["Köln"]
+    (tmp_path / "bom.csv").write_bytes("text\nKöln\n".encode("utf-8-sig"))
+    assert list(read_documents(tmp_path / "bom.csv").texts) == ["Köln"]
+
+
+BAD_FILES = [
+    ("d.jsonl", b'{"text": "a"}\n{"text": "b"\n', r"d\.jsonl, line 2, is not valid JSON .*column 13"),
+    ("d.jsonl", b'{"text": "a"}\n[1]\n', r"d\.jsonl, line 2, is JSON but not an object"),
+    ("d.jsonl", b'{"text": "a"}\n{"txt": "b"}\n', r"d\.jsonl, line 2, has no 'text'"),
+    ("d.jsonl", b'{"text": "a"}\n{"text": 5}\n', r"line 2, holds int '5' in 'text'"),
+    ("d.jsonl", b'{"text": "a"}\n{"text": ["b"]}\n', r"line 2, differs in kind"),
+    ("d.jsonl", b'{"body": "a", "n": 1}\n', r"line 1, has no column 'text' but 'body', 'n'"),
+    (
+        "d.jsonl",
+        b'{"text": "a"}\n{"text": "K\xf6ln"}\n',
+        r"line 2, is not valid utf-8: byte 0xf6 at column 12",
+    ),
+    ("d.jsonl", b'{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', r"line 2, has the id '1' that .*line 1"),
+    ("d.jsonl", b'{"id": 1, "text": "a"}\n{"text": "b"}\n', r"line 2, has no 'id'"),
+    ("d.jsonl", b"", r"d\.jsonl is empty"),
+    ("d.csv", b"", r"d\.csv is empty"),
+    ("d.csv", b"text,party\n", r"d\.csv is empty"),
+    ("d.csv", b"text,g\na,1\nb\n", r"d\.csv, line 3, has 1 fields but the header has 2"),
+    ("d.csv", b'text,g\n"a\nb",1\nc\n', r"d\.csv, line 4, has 1 fields"),
+    ("d.csv", b'text,g\n"a,1\n', r"d\.csv, line 2, is malformed"),
+    ("d.csv", b"text,text\na,1\n", r"two columns named 'text'"),
+    ("d.csv", b"a,b\n1,2\n", r"line 2, has no column 'text' but 'a', 'b'"),
+    ("d.csv.gz", gzip.compress(b"text\n" + b"word " * 1000)[:-12], r"not a complete gzip file"),
+    ("d.csv.gz", b"text\nplain\n", r"not a complete gzip file"),
+    ("d.parquet", b"no parquet", r"cannot be read as Parquet"),
+    ("d.npz", b"no archive", r"not a matrix saved by scipy"),
+    ("d.docx", b"", r"of an unknown kind; give \.csv"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES)
+def test_bad_files_are_told_in_one_sentence(tmp_path, name, content, message):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="the extra superwords[parquet] is not installed")
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_documents(path)
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_columns_name_those_there_are(tmp_path):
+    write_csv(tmp_path / "d.csv")
+    with pytest.raises(
+        InputError, match=r"no text column 'txt'; the columns are 'id', 'speech', 'party', 'year'"
+    ):
+        read_documents(tmp_path / "d.csv", text="txt")
+    with pytest.raises(InputError, match="no id column 'key'"):
+        read_documents(tmp_path / "d.csv", text="speech", id="key")
+
+
+def test_other_wrong_sources(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        read_documents(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match=r"no \.txt file"):
+        read_documents(tmp_path)
+    with pytest.raises(InputError, match="empty"):
+        read_documents([])
+    with pytest.raises(InputError, match="without words"):
+        read_documents(sparse.csr_array(np.eye(2)))
+    with pytest.raises(InputError, match=r"3 words but .* 2 columns"):
+        read_documents(sparse.csr_array(np.eye(2)), vocabulary=["a", "b", "c"])
+    (tmp_path / "d.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="encoding 'klingon' is not known"):
+        read_documents(tmp_path / "d.txt", encoding="klingon")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(InputError, match=r"install the extra superwords\[parquet\]"):
+        next(parquet_rows(tmp_path / "d.parquet"))
