@@ -22,7 +22,7 @@ _SMOOTHING = 0.01  # of a word in a concept: pyLDAvis takes logarithms
 def export(model: ConceptModel, path: str | Path, format: str) -> list[Path]:
     """Write a model's results; the files written.
 
-    "csv": concepts.csv, documents.csv and words.csv in the folder `path`; "json": the same tables in one file;
+    "csv": concepts.csv, documents.csv and words.csv in the folder `path`; "json": the same in one file;
     "netcdf": the traces, for ArviZ; "pyldavis": the arguments of `pyLDAvis.prepare`, as one JSON file.
     """
     if format not in FORMATS:

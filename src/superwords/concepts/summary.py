@@ -138,7 +138,7 @@ class _Gathered:
             self.memberships.append(weights)
             row, column = on.nonzero()
             key = row.astype(np.int64) * self.n_words + column
-            self.shares.append((key, *(np.asarray(share[row, column]).ravel() for share in (on, used))))
+            self.shares.append((key, _values_at(on, row, column), _values_at(used, row, column)))
             self.uses.add(self._use_keys(draw, partners))
 
     def _use_keys(self, draw: Kept, partners: Partners) -> np.ndarray:
@@ -179,7 +179,7 @@ class _Gathered:
         flat = concept.astype(np.int64) * self.n_words + word
 
         def mean(total: sparse.csr_array) -> np.ndarray:
-            return (np.asarray(total[concept, word]).ravel() / n_matched).astype(np.float32)
+            return (_values_at(total, concept, word) / n_matched).astype(np.float32)
 
         n_values = alignment.matched[self.spaced].sum(axis=0)[concept]
         key = np.concatenate([key for key, _, _ in self.shares] or [np.zeros(0, np.int64)])
@@ -212,6 +212,11 @@ class _Gathered:
         return Uses(
             ptr.astype(np.int64), concept.astype(np.int32), word.astype(np.int32), draws.astype(np.int32)
         )
+
+
+def _values_at(matrix: sparse.csr_array, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    # scipy gives a sparse array where there is nothing to look up.
+    return np.asarray(matrix[row, column]).ravel() if len(row) else np.zeros(0)
 
 
 class _CountedKeys:

@@ -1,0 +1,229 @@
+"""The tables say what the draws say, at the borders too."""
+
+import copy
+
+import arviz_base
+import numpy as np
+import pandas as pd
+import pytest
+
+from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, passage_model, planted_model
+from superwords.concepts.intervals import TAILS
+from superwords.concepts.ranking import names, ranked_rows
+from superwords.concepts.readings import telling_passage
+from superwords.concepts.summary import WordUse
+from superwords.concepts.tables import drawn_weights, source_shares
+from superwords.errors import InputError
+
+
+def word_use(rows):
+    """Rows of (concept, word, used, documents)."""
+    columns = np.array(rows, float).T
+    shares = [columns[2].astype(np.float32)] * 8
+    return WordUse(columns[0].astype(int), columns[1].astype(int), *shares[:7], columns[3])
+
+
+def test_a_word_used_everywhere_tells_less_than_one_of_the_concepts_own():
+    words = word_use([(0, 0, 0.9, 9), (0, 1, 0.5, 5), (1, 0, 0.9, 18), (1, 2, 0.2, 4), (2, 0, 0.8, 40)])
+    assert words.word[ranked_rows(words, 0, 3)].tolist() == [1, 0]
+
+
+def test_unused_words_come_last_by_the_share_that_has_them_on():
+    words = word_use([(0, 0, 0.0, 0), (0, 1, 0.0, 0), (0, 2, 0.1, 1)])._replace(on=np.array([0.2, 0.4, 0.1]))
+    assert words.word[ranked_rows(words, 0, 3)].tolist() == [2, 1, 0]
+
+
+def test_names_are_short_unique_and_do_not_repeat_themselves():
+    words = word_use(
+        [(0, 0, 0.9, 9), (0, 1, 0.8, 8), (0, 2, 0.7, 7), (0, 3, 0.01, 1), (1, 4, 0.5, 5), (2, 4, 0.5, 5)]
+    )
+    vocabulary = ["health care", "care", "costs", "rare", "tax"]
+    assert names(words, 4, vocabulary) == ["health care, costs", "tax", "tax (2)", "(no words)"]
+
+
+def test_concepts_are_those_of_the_fitted_attributes():
+    model = planted_model()
+    table = model.concepts()
+    held = (model.doc_concept_ > 0).sum(axis=0)
+    assert table["concept"].tolist() == list(range(1, model.n_concepts_ + 1))
+    assert table["documents"].tolist() == held.tolist() == sorted(held, reverse=True)
+    np.testing.assert_allclose(table["prevalence"], held / 40)
+    np.testing.assert_allclose(table["strength"], model.doc_concept_.sum(axis=0) / held)
+    assert table["n_words"].tolist() == (model.concept_word_ > 0).sum(axis=1).tolist()
+    assert table["name"].is_unique
+    assert (table["leftover"] == (table["documents"] <= 4)).all()
+
+
+def test_prevalence_and_stability_are_over_all_draws():
+    model = planted_model()
+    table, aligned = model.concepts(), model.summary_.alignment
+    for j in range(model.n_concepts_):
+        there = aligned.similarity[:, j] > 0
+        low, high = np.quantile(aligned.holders[there, j] / 40, TAILS)
+        assert (table["prevalence_low"][j], table["prevalence_high"][j]) == pytest.approx((low, high))
+        assert table["stability"][j] == pytest.approx(there.mean())
+        halves = [there[:20].mean(), there[20:].mean()]
+        assert table["stability_by_chain"][j] == pytest.approx(halves)
+        assert table["jaccard"][j] == pytest.approx(aligned.jaccard[there, j].mean())
+
+
+def test_top_words_of_a_stable_concept_are_planted_together():
+    model = planted_model()
+    table = model.concepts()
+    steady = table[(table["stability"] > 0.9) & ~table["leftover"]]
+    assert len(steady)
+    vocabulary = model.corpus_.vocabulary
+    for concept in steady["concept"]:
+        top = [vocabulary.index(word) for word in model.top_words(int(concept), 3)]
+        assert PLANTED.truth[:, top].all(axis=1).any()
+
+
+def test_words_of_a_concept():
+    model = planted_model()
+    table = model.words_of(1)
+    assert table["word"].tolist()[:10] == model.top_words(1) == model.concepts()["top_words"][0]
+    assert table["score"].is_monotonic_decreasing
+    assert (table["share_used"] <= table["share_on"] + 1e-6).all()
+    assert (table["used_low"] <= table["used_high"]).all()
+    assert table["probability"].between(0, 1).all()
+
+
+@pytest.mark.parametrize("concept", [0, 99, "1", True, None])
+def test_an_unknown_concept_is_refused(concept):
+    with pytest.raises(InputError, match="There is no concept"):
+        planted_model().top_words(concept)
+
+
+def test_every_word_with_its_concepts():
+    model = planted_model()
+    table = model.words()
+    assert table["word"].tolist()[: len(ODD_WORDS)] == ODD_WORDS
+    assert table["documents"].tolist() == (PLANTED.counts.toarray() > 0).sum(axis=0).tolist()
+    assert table["tokens"].sum() == PLANTED.counts.sum()
+    held = model.concept_word_[:, 7]
+    assert sorted(table["concepts"][7]) == (np.flatnonzero(held) + 1).tolist()
+    assert table["shares"][7] == sorted(held[held > 0], reverse=True)
+    assert table["n_concepts"][7] == len(table["concepts"][7])
+
+
+def test_documents_with_intervals():
+    model = planted_model()
+    table = model.documents()
+    dense = np.zeros((40, model.n_concepts_))
+    rows = [int(name.split()[1]) for name in table["document"]]
+    dense[rows, table["concept"] - 1] = table["weight"]
+    np.testing.assert_allclose(dense, model.doc_concept_)
+    assert table["metadata_weight"].tolist() == [np.linspace(0, 1, 40)[d] for d in rows]
+    assert table["name"].tolist() == [f"speaker {d}" for d in rows]
+    drawn = np.array([w.toarray() for w in drawn_weights(model)])
+    matched = model.summary_.alignment.matched
+    for row in table.sample(30, random_state=0).itertuples():
+        d, j = int(row.document.split()[1]), row.concept - 1
+        values = drawn[matched[:, j], d, j]
+        assert (row.low, row.high) == pytest.approx(tuple(np.quantile(values, TAILS)))
+        assert row.probability == pytest.approx((values > 0).mean())
+
+
+def test_passages_add_up_to_their_documents():
+    model = passage_model()
+    table = model.documents()
+    assert table["document"].drop_duplicates().tolist() == [f"source {d}" for d in range(10)]
+    sums = table.groupby("document")["weight"].sum()
+    np.testing.assert_allclose(sums, 1)
+    tokens = np.asarray(PLANTED.counts.sum(axis=1)).ravel()
+    wanted = sum(tokens[p] * model.doc_concept_[p] for p in range(4)) / tokens[:4].sum()
+    first = table[table["document"] == "source 0"]
+    np.testing.assert_allclose(first["weight"], wanted[first["concept"] - 1])
+    assert len(model.documents(passages=True)) == (model.doc_concept_ > 0).sum()
+    np.testing.assert_allclose(source_shares(model.corpus_).sum(axis=1), 1)
+
+
+def test_representative_documents_show_the_concept():
+    model = planted_model()
+    table = model.representative_documents(2, n=3)
+    assert len(table) == 3
+    held = model.doc_concept_[:, 1]
+    best = [int(name.split()[1]) for name in table["document"]]
+    assert held[best].mean() > np.median(held[held > 0])
+    top = model.top_words(2, 5)
+    assert all(any(word in passage for word in top) for passage in table["passage"])
+    assert (table["tokens"] == 60).all()
+
+
+def test_the_passage_is_the_telling_stretch():
+    text = "nothing here " * 60 + "the tax cut and the <b>budget</b> plan " + "nothing there " * 60
+    passage = telling_passage(text, {"tax": 1.0, "<b>budget</b>": 2.0, "nothing": 0.1})
+    assert "tax cut and the <b>budget</b>" in passage
+    assert passage.startswith("… ")
+    assert passage.endswith(" …")
+    assert len(passage) < 300
+    assert telling_passage("short  text", {}) == "short text"
+    assert len(telling_passage("x" * 1000, {"y": 1.0})) < 300
+
+
+def test_similar_words_with_their_error():
+    model = planted_model()
+    table = model.similar_words("word20", n=8)
+    assert len(table) == 8
+    assert table["probability"].is_monotonic_decreasing
+    i = model.corpus_.vocabulary.index("word20")
+    for word, probability in zip(table["word"], table["probability"]):
+        assert probability == pytest.approx(model.co_membership_[i, model.corpus_.vocabulary.index(word)])
+    unsure = model.similar_words("word20", n=40).query("0 < probability < 1")
+    assert (unsure["mcse"] > 0).all()
+    assert "word20" not in table["word"].tolist()
+
+
+def test_an_unknown_word_names_words_spelled_like_it():
+    with pytest.raises(InputError, match="did you mean 'größe'"):
+        planted_model().similar_words("Grösse")
+    with pytest.raises(InputError, match="no word is spelled like it"):
+        planted_model().similar_words("zzzzzzzz")
+
+
+def with_trace(**values):
+    model = copy.copy(planted_model())
+    steady = np.full(next(iter(values.values())).shape, 5.0)
+    names = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
+    trace = {name: values.get(name, steady) for name in names}
+    model.__dict__ = {**model.__dict__, "trace_": arviz_base.from_dict({"posterior": trace})}
+    return model
+
+
+def test_the_verdict_in_one_sentence():
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=(2, 200))
+    assert with_trace(log_joint=good).verdict().startswith("The chains agree (R-hat at most 1.0")
+    apart = with_trace(n_concepts=good + np.array([[0.0], [9.0]])).verdict()
+    assert apart.startswith("Sample longer, because the chains differ in the number of concepts (R-hat")
+    slow = np.tile(np.repeat(rng.normal(size=4), 25), (2, 2))
+    assert "are worth only" in with_trace(log_joint=slow).verdict()
+    assert with_trace(log_joint=good[:1]).verdict().startswith("Whether chains agree cannot be judged")
+    assert "cannot be judged" in with_trace(log_joint=good[:1, :10]).verdict()
+    assert with_trace(log_joint=good[:1, :1]).verdict().startswith("Sample longer, because 1 draw per chain")
+
+
+def test_convergence_as_a_table():
+    table = planted_model().convergence()
+    assert table["quantity"].tolist()[0] == "log_joint"
+    assert set(table.columns) == {"quantity", "rhat", "ess", "mcse"}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_every_table_works_at_the_borders(name):
+    model = edge_model(name)
+    n_concepts = model.n_concepts_
+    assert (n_concepts == 0) == (name == "no concept")
+    assert len(model.concepts()) == n_concepts
+    assert len(model.words()) == model.corpus_.n_words
+    assert len(model.documents()) == (model.doc_concept_ > 0).sum()
+    assert len(model.by_group("party")) == n_concepts * model.corpus_.metadata["party"].nunique()
+    if model.corpus_.metadata["party"].nunique() == 2:
+        assert len(model.compare_groups("party")) == n_concepts
+    for concept in range(1, n_concepts + 1):
+        assert isinstance(model.words_of(concept), pd.DataFrame)
+        assert isinstance(model.group_words("party", concept), pd.DataFrame)
+        assert len(model.representative_documents(concept)) >= 1
+    assert len(model.similar_words(model.corpus_.vocabulary[0])) < model.corpus_.n_words
+    assert model.verdict().endswith(".")
+    assert len(model.convergence()) == 4
