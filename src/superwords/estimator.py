@@ -240,6 +240,11 @@ class ConceptModel(BaseEstimator):
         return word_sets(self.draws_)
 
     @cached_property
+    def names_(self) -> dict[int, str]:
+        """Names that people gave to concepts, by id; they are kept in the model file and fall with its draws."""
+        return {}
+
+    @cached_property
     def summary_(self) -> Summary:
         """All kept draws set beside the most probable one; the tables below are made of it (docs/results.md)."""
         return summarize(self)

@@ -30,6 +30,7 @@ from superwords.corpus import Corpus
 from superwords.draws import ChainDraws, Kept
 from superwords.errors import InputError
 from superwords.fitting import Schedule
+from superwords.renaming import NAMES, read_names
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
 from superwords.sampler.state import State, Tokens
@@ -102,7 +103,9 @@ def load(path: str | Path) -> ConceptModel:
     try:
         with zipfile.ZipFile(path) as archive:
             reader = _Reader(archive)
-            return _restore(reader, _migrated(reader.json(_HEAD), name))
+            model = _restore(reader, _migrated(reader.json(_HEAD), name))
+            model.__dict__["names_"] = read_names(archive)
+            return model
     except InputError:
         raise
     except _DAMAGE as error:
@@ -131,6 +134,8 @@ def _write(file: Any, model: ConceptModel, all_draws: bool, texts: bool) -> None
             for c, chain in enumerate(model._kept):
                 tree[f"kept_{c}"] = writer.rows(f"kept_{c}", chain.kept)
                 tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", chain.trace)
+        if model.names_:
+            writer.json(NAMES, model.names_)
         writer.json(_HEAD, {"format": FORMAT, "version": __version__, "model": tree})
 
 

@@ -51,7 +51,7 @@ def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.
     rows = []
     for j in range(model.n_concepts_):
         for g, group in enumerate(groups.labels):
-            top = _top_words(model, groups, used, g, j, n_words)
+            top = _top_words(model, groups, used, g, j, n_words) if n_words else []
             rows.append(
                 {
                     "concept": j + 1,

@@ -42,7 +42,9 @@ def concept_index(model: ConceptModel, concept: Any) -> int:
 
 
 def concept_names(model: ConceptModel) -> list[str]:
-    return names(model.summary_.words, model.n_concepts_, model.corpus_.vocabulary)
+    """Names of all concepts: those that people gave (`superwords.renaming`), else their most telling words."""
+    automatic = names(model.summary_.words, model.n_concepts_, model.corpus_.vocabulary)
+    return [model.names_.get(j, name) for j, name in enumerate(automatic, 1)]
 
 
 def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame:
