@@ -1,6 +1,8 @@
 """What is exported can be read by the programs it is for."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -84,3 +86,11 @@ def test_what_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         export(planted_model(), tmp_path / "file" / "a.json", "json")
+
+
+def test_the_guide_runs():
+    guide = Path(__file__).parents[1] / "docs" / "results.md"
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    assert len(names["again"].draws_) == 20

@@ -18,13 +18,15 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 @cache
 def cache_folder() -> str | None:
-    """A folder for compiled kernels that changes with any sampler source, or None where nothing can be written.
+    """A folder for compiled kernels that changes with their sources, or None where nothing can be written.
 
-    numba's own cache does not notice an edit in an imported module; keying the folder by all sources does.
+    numba's own cache does not notice an edit in an imported module; keying the folder by the text of every module with kernels, or with types they use, does.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
+        text = source.read_bytes()
+        if b".jit import" in text or b"NamedTuple" in text:
+            digest.update(text)
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folder = Path(root) / "superwords" / "kernels" / digest.hexdigest()[:16]
     try:

@@ -54,6 +54,7 @@ class Steps(NamedTuple):
     """
 
     flips: bool = True
+    attempts: float = 30.0  # concepts tried per document at the least, where there are more
     births: int = 1
     data_driven: bool = True
     weights: bool = True

@@ -52,7 +52,6 @@ _LONG = 60  # tokens from which on a document's absent words are tilted too
 DOCUMENT, PHASE, TRIED, DONE = 0, 1, 2, 3
 
 _SPARE = 16  # slots for concepts to be born, to begin with
-_ATTEMPTS = 30.0  # concepts tried per document at the least, where there are more
 _OVERLAP = 20.0  # how much more often a concept is tried whose words the document uses
 
 
@@ -120,7 +119,7 @@ def _choose_concepts(order, desk, tally, model, stream):
     looks at the other documents that hold the concept only.
     """
     n_tried = 0
-    base = _ATTEMPTS / max(1, tally.number[ACTIVE])
+    base = model.steps.attempts / max(1, tally.number[ACTIVE])
     for at in range(tally.number[ACTIVE]):
         j = tally.active[at]
         k = desk.place[j] - 1

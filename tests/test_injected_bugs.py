@@ -1,0 +1,86 @@
+"""Every wrong step of MODEL.md section 2, and some of our own, must turn the joint-distribution test red.
+
+A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6.
+"""
+
+import pytest
+from joint import Setting, joint_z
+from mutation import mutant_membership, mutant_words
+
+from superwords.sampler import chain, semantics
+from superwords.sampler.model import Steps
+
+CAUGHT = 6.0
+ALONE = Steps(flips=False, births=0, weights=False, handovers=0.0, words=False)
+
+
+def largest(setting, steps, n_replicates=600, n_steps=12):
+    return abs(joint_z(setting, steps, n_replicates, n_steps, seed=21)).max()
+
+
+@pytest.mark.parametrize(
+    ("steps", "setting"),
+    [
+        (Steps(published_pi=True), Setting(length=8)),
+        (Steps(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
+        (Steps(published_join=True, data_driven=False), Setting()),
+        (Steps(published_order=True), Setting(length=6)),
+    ],
+    ids=["published pi", "births divided by J+1 twice", "m_j without d", "stale z"],
+)
+def test_a_published_step_is_caught(steps, setting):
+    assert largest(setting, steps) > CAUGHT
+
+
+def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
+    assert largest(Setting(), Steps(published_eta=True, data_driven=False), 1000) < 4.7
+
+
+def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
+    wrong = mutant_membership(
+        "    log_odds -= math.log(max(birth_probability(unique, mu, steps), 1e-300))",
+        "    log_odds -= math.log(birth_probability(unique, mu, steps) if unique else 1.0 - math.exp(-mu))",
+        tmp_path,
+    )
+    monkeypatch.setattr(chain, "sweep_membership", wrong)
+    assert largest(Setting(), Steps(published_eta=True, data_driven=False)) > CAUGHT
+
+
+def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
+    monkeypatch.setattr(semantics, "degrees_of_freedom", lambda prior, n_known: 2.0 * prior.alpha_sigma + n_known + 4)
+    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
+
+
+def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
+    right = semantics.mixing_matrix
+    monkeypatch.setattr(
+        semantics, "mixing_matrix", lambda sizes, known: right(sizes, known) * sizes.total[known] / (sizes.total[known] + 2)
+    )
+    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new", "setting", "steps"),
+    [
+        ("membership", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
+        ("birth", "    log_ratio -= _log_proposal_over_prior(", "    log_ratio -= 0.0 * _log_proposal_over_prior(", Setting(length=6), ALONE._replace(births=2)),
+        ("birth", "            B += b * b", "            B += b", Setting(n_features=4, length=2), ALONE._replace(births=2)),
+    ],
+    ids=["join without its proposal", "birth without its proposal", "newborn's precision"],
+)
+def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):
+    monkeypatch.setattr(chain, "sweep_membership", mutant_membership(old, new, tmp_path, where))
+    assert largest(setting, steps, 1500) > CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new", "steps"),
+    [
+        ("words", "(holders - 1 - m_others + b2 * (1.0 - lam))", "(holders - m_others + b2 * (1.0 - lam))", ALONE._replace(words=True)),
+        ("handover", "        log_weight -= (tokens + n) * math.log(mass + theta)", "        log_weight -= tokens * math.log(mass + theta)", ALONE._replace(handovers=1.0)),
+    ],
+    ids=["prior of f", "handover's text"],
+)
+def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
+    monkeypatch.setattr(chain, "sweep_words", mutant_words(old, new, tmp_path, where))
+    assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT

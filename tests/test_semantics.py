@@ -1,0 +1,170 @@
+"""The fast algebra of P(Y|Φ) against the formula from scratch."""
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from superwords.sampler import semantics
+from superwords.sampler.model import Prior, make_data
+from superwords.sampler.moves.birth import _log_fit_newborn
+from superwords.sampler.moves.membership import log_fit_change, move_pull
+from superwords.sampler.random import new_stream
+from superwords.sampler.state import Sizes
+
+J, V, F = 7, 30, 5
+PRIOR = Prior(1.0, 1.0, 1.0, np.full(V, 0.2), 1.0, 0.7, 2.0, 1.5, 1.0)
+
+
+def problem(seed=0, n_unknown=0, n_idle=0):
+    """Random counts m_ji (the last n_idle words on nowhere) and features."""
+    rng = np.random.default_rng(seed)
+    m = rng.integers(0, 5, size=(J, V)) * (rng.random((J, V)) < 0.3)
+    m[:, V - n_idle :] = 0
+    m[J - 1] = 0
+    sizes = Sizes(m.astype(np.int32), np.full(J, 9), m.sum(axis=0).astype(np.int64))
+    Y = rng.normal(size=(V, F)) * 2
+    Y[:n_unknown] = np.nan
+    data = make_data(sparse.csr_array((3, V), dtype=np.int32), Y)
+    return sizes, data, rng
+
+
+def log_features_naive(m, data):
+    rows = m[m.sum(axis=1) > 0]
+    phi = rows / np.maximum(m.sum(axis=0), 1)
+    return naive.log_features(phi[:, data.known], data.Y[data.known], PRIOR)
+
+
+def sizes_with(m):
+    return Sizes(m.astype(np.int32), np.full(len(m), 9), m.sum(axis=0).astype(np.int64))
+
+
+@pytest.mark.parametrize(("n_unknown", "n_idle"), [(0, 0), (4, 3)])
+def test_log_features_is_the_papers_formula(n_unknown, n_idle):
+    sizes, data, _ = problem(1, n_unknown, n_idle)
+    assert semantics.log_features(sizes, data, PRIOR) == pytest.approx(log_features_naive(sizes.m, data), rel=1e-11)
+
+
+def test_log_features_without_any_concept_is_a_plain_student_t():
+    _, data, _ = problem(2)
+    sizes = sizes_with(np.zeros((0, V)))
+    by_hand = sum(
+        stats.multivariate_t(shape=np.eye(V) * PRIOR.beta_sigma / PRIOR.alpha_sigma, df=2 * PRIOR.alpha_sigma).logpdf(
+            data.Y[:, k]
+        )
+        for k in range(F)
+    )
+    assert semantics.log_features(sizes, data, PRIOR) == pytest.approx(by_hand, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_student_t_differences_equal_those_from_scratch(seed):
+    """For one word out and every change of one or two of its counts, idle words included."""
+    sizes, data, rng = problem(seed, n_unknown=3, n_idle=2)
+    regression = semantics.start_regression(sizes, data, PRIOR)
+    for i in (3, 10, V - 1):
+        semantics.take_out(regression, data.Y[i], sizes.m[:, i])
+        base = log_features_naive(sizes.m, data)
+        for j in range(J):
+            for up in (-1, 1, 2):
+                k = int(rng.integers(J))
+                down = int(rng.integers(0, 2)) if k != j else 0
+                m = sizes.m.copy()
+                m[j, i] += up
+                m[k, i] -= down
+                if m.min() < 0:
+                    continue
+                fast = semantics.log_student(regression, data.Y[i], j, float(up), k, float(down))
+                fast -= regression.number[2]
+                assert fast == pytest.approx(log_features_naive(m, data) - base, abs=1e-9)
+        semantics.put_back(regression, data.Y[i])
+
+
+def test_thousands_of_updates_stay_close_to_a_rebuild():
+    sizes, data, rng = problem(5, n_idle=2)
+    m = sizes.m.copy()
+    regression = semantics.start_regression(sizes, data, PRIOR)
+    for _ in range(5000):
+        i = int(rng.integers(V))
+        semantics.take_out(regression, data.Y[i], m[:, i])
+        for _ in range(int(rng.integers(1, 4))):
+            j = int(rng.integers(J))
+            step = -1 if m[j, i] > 0 and rng.random() < 0.5 else 1
+            m[j, i] += step
+            semantics.change_case(regression, data.Y[i], j, float(step))
+        semantics.put_back(regression, data.Y[i])
+    A, X, b, _ = semantics.posterior(sizes_with(m), data, PRIOR)
+    for fast, slow in ((regression.A, A), (regression.X, X), (regression.b, b)):
+        assert np.abs(fast - slow).max() <= 1e-9 * np.abs(slow).max()
+
+
+def instance_of(sizes, data, seed=3):
+    return semantics.draw_instance(sizes, data, PRIOR, new_stream(seed, 0), 0)
+
+
+def log_gaussian(m, x, precision, data):
+    """log P(Y | X, σ², Φ) from scratch."""
+    phi = m / np.maximum(m.sum(axis=0), 1)
+    residual = (data.Y - phi.T @ x)[data.known]
+    return float((0.5 * np.log(precision / (2 * np.pi)) - 0.5 * precision * residual**2).sum())
+
+
+def test_instantiated_fit_change_is_the_gaussian_ratio_and_pull_keeps_up():
+    sizes, data, rng = problem(6, n_unknown=2, n_idle=3)
+    instance = instance_of(sizes, data)
+    m, total = sizes.m.astype(int).copy(), sizes.total.copy()
+    for _ in range(3000):
+        j = int(rng.integers(J))
+        step = int(rng.choice([-1, 1]))
+        words = np.flatnonzero((rng.random(V) < 0.3) & (m[j] + step >= 0)).astype(np.int32)
+        new = m.copy()
+        new[j, words] += step
+        change = log_fit_change(instance, data, total, words, j, step)
+        slow = log_gaussian(new, instance.x, instance.precision, data) - log_gaussian(m, instance.x, instance.precision, data)
+        assert change == pytest.approx(slow, abs=1e-7)
+        move_pull(instance, total, words, j, step)
+        m, total = new, new.sum(axis=0)
+    rebuilt = m.T @ instance.x
+    assert np.abs(instance.pull - rebuilt).max() <= 1e-9 * np.abs(rebuilt).max()
+
+
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_newborn_fit_integrates_its_own_features(size):
+    """log ∫ P(Y|x) N(x; 0, σ²/K) dx − log P(Y), by Gaussian algebra in the full matrix form."""
+    sizes, data, rng = problem(7, n_unknown=2, n_idle=4)
+    instance = instance_of(sizes, data)
+    words = rng.choice(V, size=size, replace=False).astype(np.int32)
+    fast, B = _log_fit_newborn(instance, data, PRIOR, sizes.total, words, 0, 0)
+    after = sizes.m.astype(float).copy()
+    row = np.zeros(V)
+    row[words] = 1
+    total = after.sum(axis=0) + row
+    mean = (after.T @ instance.x) / np.maximum(total, 1)[:, None]
+    slope = row / np.maximum(total, 1)
+    slow = 0.0
+    for k in range(F):
+        variance = 1 / instance.precision[k]
+        covariance = variance * (np.eye(V) + np.outer(slope, slope) / PRIOR.K)[np.ix_(data.known, data.known)]
+        slow += stats.multivariate_normal(mean[data.known, k], covariance).logpdf(data.Y[data.known, k])
+    slow -= log_gaussian(sizes.m, instance.x, instance.precision, data)
+    assert fast == pytest.approx(slow, abs=1e-8)
+    assert B == pytest.approx(PRIOR.K + (slope[data.known] ** 2).sum())
+
+
+def test_instance_is_drawn_from_its_posterior():
+    """Over many draws: mean of x is X̂, E[1/σ²] = shape/β̂, covariance of x is A/E-scale (fixed seeds, |z| < 4.5)."""
+    sizes, data, _ = problem(8)
+    A, X, b, _ = semantics.posterior(sizes, data, PRIOR)
+    n = 4000
+    draws = [semantics.draw_instance(sizes, data, PRIOR, new_stream(4, 0), sweep) for sweep in range(n)]
+    x = np.array([d.x for d in draws])
+    precision = np.array([d.precision for d in draws])
+    shape = PRIOR.alpha_sigma + V / 2
+    z_precision = (precision.mean(axis=0) - shape / b) / (np.sqrt(shape) / b / math.sqrt(n))
+    assert np.abs(z_precision).max() < 4.5
+    scaled = (x - X) * np.sqrt(precision)[:, None, :]
+    assert np.abs(scaled.mean(axis=0) / np.sqrt(np.diag(A))[:, None] * math.sqrt(n)).max() < 4.5
+    variance_ratio = scaled.var(axis=0) / np.diag(A)[:, None]
+    assert np.abs((variance_ratio - 1) / math.sqrt(2 / n)).max() < 4.5
