@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,8 @@ def test_what_cannot_be_written_is_said(tmp_path):
         export(planted_model(), tmp_path / "file" / "a.json", "json")
 
 
-def test_the_guide_runs():
+def test_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     guide = Path(__file__).parents[1] / "docs" / "results.md"
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):

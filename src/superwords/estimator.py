@@ -246,11 +246,11 @@ class ConceptModel(BaseEstimator):
 
     @cached_property
     def summary_(self) -> Summary:
-        """All kept draws set beside the most probable one; the tables below are made of it (docs/results.md)."""
+        """All kept draws set beside the most probable one, which the tables are made of (docs/results.md)."""
         return summarize(self)
 
     def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """Concepts, most documents first: name, prevalence, strength where held, top words, stability, leftovers."""
+        """Concepts, most documents first: prevalence, strength where held, top words, stability, leftovers."""
         return tables.concept_table(self, n_words)
 
     def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
@@ -266,7 +266,7 @@ class ConceptModel(BaseEstimator):
         return tables.vocabulary_table(self)
 
     def documents(self, passages: bool = False) -> pd.DataFrame:
-        """Documents with their concepts, weights and intervals; of passages: their source documents, unless asked."""
+        """Concepts of documents with intervals; of passages, those of their sources unless `passages`."""
         return tables.document_table(self, passages)
 
     def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
