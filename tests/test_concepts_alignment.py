@@ -1,9 +1,14 @@
 """Concepts are recognised across draws, and what is averaged over draws is what a slow loop averages."""
 
+import copy
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 from models_for_tests import kept, planted_model
+from superwords.concepts import sets, summary
 from superwords.concepts.alignment import find_partners, usage_of
 from superwords.concepts.intervals import TAILS, sparse_quantile
 from superwords.concepts.sets import co_membership, on_in_concepts, sets_by_draw, sharing
@@ -67,28 +72,28 @@ def test_sparse_quantiles_are_numpys():
 
 def test_the_summary_is_what_a_slow_loop_gives():
     model = planted_model()
-    summary, order = model.summary_, model._concept_order
+    gathered, order = model.summary_, model._concept_order
     reference = usage_of(model.best_draw_)
     j = 1
     on, used, holders = [], [], []
     for s, draw in enumerate(model.draws_.all()):
         usage = usage_of(draw)
         partner = find_partners(reference, usage).of[order[j]]
-        assert (partner >= 0) == summary.alignment.matched[s, j]
+        assert (partner >= 0) == gathered.alignment.matched[s, j]
         if partner >= 0:
             holders.append(usage.holders[partner])
             on.append(usage.on.toarray()[partner] / usage.holders[partner])
             used.append(usage.used.toarray()[partner] / usage.holders[partner])
-    rows = summary.words.concept == j
-    word = summary.words.word[rows]
+    rows = gathered.words.concept == j
+    word = gathered.words.word[rows]
     assert set(np.flatnonzero(np.any(on, axis=0))) == set(word)
     for found, wanted in (
-        (summary.words.inside, np.mean(np.array(on) > 0, axis=0)),
-        (summary.words.on, np.mean(on, axis=0)),
-        (summary.words.used, np.mean(used, axis=0)),
-        (summary.words.documents, np.mean(np.array(used) * np.array(holders)[:, None], axis=0)),
-        (summary.words.on_low, np.quantile(on, TAILS[0], axis=0)),
-        (summary.words.used_high, np.quantile(used, TAILS[1], axis=0)),
+        (gathered.words.inside, np.mean(np.array(on) > 0, axis=0)),
+        (gathered.words.on, np.mean(on, axis=0)),
+        (gathered.words.used, np.mean(used, axis=0)),
+        (gathered.words.documents, np.mean(np.array(used) * np.array(holders)[:, None], axis=0)),
+        (gathered.words.on_low, np.quantile(on, TAILS[0], axis=0)),
+        (gathered.words.used_high, np.quantile(used, TAILS[1], axis=0)),
     ):
         np.testing.assert_allclose(found[rows], wanted[word], rtol=1e-5, atol=1e-7)
 
@@ -120,3 +125,26 @@ def test_word_sets_give_the_co_membership_of_the_draws():
     shared = sharing(model.word_sets_, 7)
     assert shared.shape == (2, 20, 40)
     np.testing.assert_allclose(shared.mean(axis=(0, 1)), together[7] / len(draws))
+
+
+def test_a_large_vocabulary_gives_a_sparse_co_membership(monkeypatch):
+    model = planted_model()
+    dense = co_membership(model.word_sets_)
+    monkeypatch.setattr(sets, "DENSE_WORDS", 10)
+    found = co_membership(model.word_sets_)
+    assert sparse.issparse(found)
+    np.testing.assert_allclose(found.toarray(), dense)
+
+
+def test_of_too_many_memberships_evenly_spaced_draws_are_kept(monkeypatch):
+    whole = planted_model()
+    monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
+    monkeypatch.setattr(summary, "_FEWEST_DRAWS", 5)
+    model = copy.copy(whole)
+    model.__dict__["summary_"] = summary.summarize(whole)
+    assert model.summary_.memberships.draw.tolist() == [0, 10, 20, 29, 39]
+    np.testing.assert_array_equal(model.summary_.alignment.similarity, whole.summary_.alignment.similarity)
+    np.testing.assert_array_equal(model.summary_.words.used, whole.summary_.words.used)
+    columns = ["document", "concept", "weight"]
+    pd.testing.assert_frame_equal(model.documents()[columns], whole.documents()[columns])
+    assert len(model.by_group("party")) == len(whole.by_group("party"))

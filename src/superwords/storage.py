@@ -340,7 +340,9 @@ class _Reader:
 
 
 def _checked(value: Any) -> Any:
-    """A state whose numbers point nowhere must not reach the compiled kernels."""
+    """Numbers that point nowhere must not reach the compiled kernels."""
+    if isinstance(value, Affinity) and not ((value.near >= 0) & (value.near < len(value.near))).all():
+        raise ValueError("its near words are not in the vocabulary")
     if not isinstance(value, State):
         return value
     for ptr, end in ((value.doc_ptr, len(value.concept)), (value.pair_ptr, len(value.word))):
