@@ -1,42 +1,142 @@
-"""The command line: `superwords COMMAND`. Each command lives in a module of its own and is loaded when asked for."""
+"""The command line: `superwords COMMAND`. Each command is a module of its own, loaded when needed."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version as installed_version
+from typing import Annotated, Any
 
-import click
 import typer
+import typer.core
 import typer.main
 
 from superwords.errors import InputError
 
-COMMANDS: dict[str, str] = {}
+FAILED, WRONG_USE = 1, 2
+_INTERRUPTED = 130  # typer's own code for Ctrl-C
+_TRACEBACK = "--traceback"
+
+# A command is the `app` of `superwords.cli.NAME`; its line here is what `superwords --help` shows.
+COMMANDS: dict[str, str] = {
+    "demo": "See what concepts are: recipes in two languages, joined by pictures. Two minutes.",
+    "fit": "Find the concepts of your documents and save them in one file.",
+    "show": "Look at a saved model: its concepts, documents, words and groups.",
+    "transform": "Weigh new documents on the concepts of a saved model.",
+    "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
+    "study": "Ask people, blindly, which of two word clouds is more coherent.",
+}
+
+# typer keeps these classes private: their place has moved between its versions.
+_UsageError: Any = typer.BadParameter.__base__
+_ClickError: Any = _UsageError.__base__
 
 
 class LazyCommands(typer.core.TyperGroup):
-    """Loads `superwords.cli.COMMAND` only when that command is run or its help is shown."""
+    """Loads a command's module only when that command is run, not to list it in the help."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    _is_listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"superwords.cli.{name}")
+        if self._is_listing:
+            return typer.core.TyperCommand(name=cmd_name, help=COMMANDS[cmd_name])
+        module = importlib.import_module(f"superwords.cli.{cmd_name}")
         return typer.main.get_command(module.app)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._is_listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._is_listing = False
 
-app = typer.Typer(cls=LazyCommands, no_args_is_help=True, add_completion=False)
+
+app = typer.Typer(
+    cls=LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"superwords {installed_version('superwords')}")
+        raise typer.Exit()
 
 
 @app.callback()
-def superwords() -> None:
-    """Turns documents into concepts: sparse sets of words, as many as the data ask for."""
+def superwords(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+    show_traceback: Annotated[
+        bool, typer.Option(_TRACEBACK, help="Show where in the code an error came from.")
+    ] = False,
+) -> None:
+    """Turns documents into concepts: sparse sets of words, as many as the data ask for.
+
+    \b
+    superwords demo                               see it work first
+    superwords fit speeches.csv -o model.sw       then with your own documents
+    superwords show model.sw                      and look at what was found
+    """
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 0 (fine), 1 (failed) or 2 (wrong use)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Wherever it stands: one adds it to the end of the line that has just failed.
+    is_traced = _TRACEBACK in given or bool(os.environ.get("SUPERWORDS_TRACEBACK"))
+    given = [word for word in given if word != _TRACEBACK]
     try:
-        app(standalone_mode=False)
-    except InputError as error:
-        sys.exit(f"superwords: {error}")
+        code = app(args=given, prog_name="superwords", standalone_mode=False)
+        sys.stdout.flush()
+    except Exception as error:
+        if is_traced:
+            traceback.print_exc()
+        return _failure(error)
+    if code == _INTERRUPTED:
+        return _say("stopped.", FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _failure(error: Exception) -> int:
+    """One sentence about an error, and the exit code that goes with it."""
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output (as `head` does) has had enough; Python must not complain again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    if isinstance(error, _ClickError):
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return WRONG_USE
+        context = getattr(error, "ctx", None)
+        hint = f" See '{context.command_path} --help'." if context else ""
+        return _say(f"{error.format_message()}{hint}", WRONG_USE)
+    if isinstance(error, InputError):
+        return _say(str(error), FAILED)
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return _say(f"{error.strerror}{where}.", FAILED)
+    if isinstance(error, MemoryError):
+        return _say("there is not enough memory for this; use fewer words (--min-df) or chains.", FAILED)
+    return _say(
+        f"something went wrong inside superwords ({type(error).__name__}: {error}); "
+        f"run with {_TRACEBACK} or SUPERWORDS_TRACEBACK=1 to see where.",
+        FAILED,
+    )
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"superwords: {' '.join(sentence.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

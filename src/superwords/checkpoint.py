@@ -1,0 +1,154 @@
+"""Going on with an interrupted run: all it needs, written now and then to one file beside the model.
+
+A checkpoint is a file of `superwords.storage`'s format that holds every kept draw, no summaries, and a `key`:
+what the run was asked for, so that a run with other settings is not taken for its continuation.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from superwords import storage
+from superwords.draws import ChainDraws, Draws
+from superwords.errors import InputError
+from superwords.fitting import Progress
+from superwords.sampler.model import Model
+from superwords.sampler.state import State, Tokens
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+# Writing may take at most this share of the time, however large the model has grown.
+_MOST_TIME = 0.05
+
+
+class Snapshot(NamedTuple):
+    """One chain between two sweeps, and how many of its kept draws belong to that moment."""
+
+    sweep: int
+    model: Model
+    state: State
+    tokens: Tokens | None
+    n_kept: int
+
+
+class Checkpointer:
+    """Called by each chain's thread after each of its sweeps, writes a checkpoint every so many seconds.
+
+    Make it when the chains stand still, since it begins by looking at all of them.
+    """
+
+    def __init__(
+        self,
+        model: ConceptModel,
+        path: Path,
+        key: Mapping[str, Any],
+        every: float,
+        complain: Callable[[str], None],
+    ):
+        self.path = path
+        self._model = model
+        self._key = dict(key)
+        self._every = every
+        self._complain = complain
+        self._writing = threading.Lock()
+        self._next = monotonic() + every
+        self.look()
+
+    def look(self) -> None:
+        """Take a snapshot of every chain; none may be running."""
+        self._snapshots = [self._snapshot(c) for c in range(len(self._model.chains_))]
+
+    def __call__(self, progress: Progress) -> None:
+        self._snapshots[progress.chain] = self._snapshot(progress.chain)
+        if monotonic() < self._next or not self._writing.acquire(blocking=False):
+            return
+        start = monotonic()
+        try:
+            self.write()
+        except InputError as error:
+            # The chains are worth more than their checkpoint.
+            self._complain(str(error))
+        finally:
+            took = monotonic() - start
+            self._next = monotonic() + max(self._every, took / _MOST_TIME)
+            self._writing.release()
+
+    def _snapshot(self, c: int) -> Snapshot:
+        chain = self._model.chains_[c]
+        state = State(*(array.copy() for array in chain.state))
+        return Snapshot(chain.sweep, chain.model, state, chain.tokens, len(self._model._kept[c].kept))
+
+    def write(self) -> None:
+        """Write the latest snapshots, whole or not at all."""
+        temporary = self.path.parent / f".{self.path.name}.{secrets.token_hex(8)}.tmp"
+        try:
+            with open(temporary, "xb") as file:
+                self._write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except OSError as error:
+            raise InputError(
+                f"The checkpoint cannot be written to {str(self.path)!r}: {error.strerror or error}."
+            ) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _write(self, file: Any) -> None:
+        from superwords import __version__
+
+        taken = list(self._snapshots)
+        with zipfile.ZipFile(file, "w") as archive:
+            writer = _QuickWriter(archive)
+            parts = storage._parts(self._still(taken), texts=True)
+            tree = {name: writer.node(name, value) for name, value in parts.items()}
+            for c, (one, kept) in enumerate(zip(taken, self._model._kept)):
+                trace = {name: values[: one.n_kept] for name, values in kept.trace.items()}
+                tree[f"kept_{c}"] = writer.rows(f"kept_{c}", kept.kept[: one.n_kept])
+                tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", trace)
+            head = {"format": storage.FORMAT, "version": __version__, "model": tree, "checkpoint": self._key}
+            writer.json(storage._HEAD, head)
+
+    def _still(self, taken: list[Snapshot]) -> Any:
+        """The model as it stood at the snapshots, as if without draws: those are not summarised yet."""
+        model = self._model
+        return SimpleNamespace(
+            get_params=model.get_params,
+            corpus_=model.corpus_,
+            seed_=model.seed_,
+            _schedule=model._schedule,
+            _order=model._order,
+            chains_=taken,
+            draws_=Draws([ChainDraws() for _ in taken]),
+        )
+
+
+class _QuickWriter(storage._Writer):
+    """Does not compress: a checkpoint lives for one run, and its chains wait for it."""
+
+    def _member(self, name: str, content: bytes) -> None:
+        self.archive.writestr(name, content)
+
+
+def read_checkpoint(path: Path) -> tuple[ConceptModel, dict[str, Any]]:
+    """The model as it was left (`resume` goes on with it) and the key of its run."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            reader = storage._Reader(archive)
+            head = storage._migrated(reader.json(storage._HEAD), str(path))
+            return storage._restore(reader, head), head["checkpoint"]
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"There is no checkpoint {str(path)!r} to go on from.") from None
+    except storage._DAMAGE as error:
+        raise InputError(f"{str(path)!r} is not a checkpoint, or it is damaged: {error}.") from error

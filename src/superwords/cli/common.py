@@ -1,0 +1,126 @@
+"""What the commands share: where messages go, tables for people, JSON and CSV for scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from superwords.errors import InputError
+
+# Results go to standard output; everything else goes to standard error, out of the way of scripts.
+results = Console(highlight=False, soft_wrap=False)
+messages = Console(stderr=True, highlight=False)
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
+
+_WIDEST = 110
+
+
+def say(text: str = "", quiet: bool = False) -> None:
+    """A message to the person at the terminal, in plain words (no markup)."""
+    if not quiet:
+        messages.print(text, markup=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as JSON; what is missing or not finite is null."""
+    rows = json.loads(table.to_json(orient="records", date_format="iso", double_precision=15))
+    return list(rows)
+
+
+def plain_number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def print_csv(table: pd.DataFrame) -> None:
+    """Lists in a cell are written with a bar between their parts, as in exported files."""
+    joined = {
+        name: table[name].map(lambda values: " | ".join(map(short, values)))
+        for name in table.columns
+        if any(isinstance(value, list) for value in table[name])
+    }
+    table.assign(**joined).to_csv(sys.stdout, index=False)
+
+
+def short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def percent(share: float) -> str:
+    return "–" if not np.isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+def interval(low: float, high: float, as_text: Any = percent) -> str:
+    return f"{as_text(low)}–{as_text(high)}" if np.isfinite(low) and np.isfinite(high) else "–"
+
+
+def print_table(
+    columns: Mapping[str, str] | Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
+) -> None:
+    """A table for people. Columns are names, or names with "left", "right" or "wrap"."""
+    kinds = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, "left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(title) if title else None)
+    table.title_justify = "left"
+    for name, kind in kinds.items():
+        wraps = kind == "wrap"
+        table.add_column(
+            Text(name),
+            justify="right" if kind == "right" else "left",
+            no_wrap=not wraps,
+            overflow="fold" if wraps else "ellipsis",
+            ratio=1 if wraps else None,
+        )
+    for row in rows:
+        # Text: a word such as [red] must not be taken for markup.
+        table.add_row(*(Text(str(value)) for value in row))
+    width = results.width if results.is_terminal else max(results.width, _WIDEST)
+    results.print(table, width=min(width, _WIDEST))
+
+
+def print_line(text: str = "") -> None:
+    """A line of results."""
+    results.print(text, markup=False, soft_wrap=True)
+
+
+def check_output(path: Path) -> None:
+    """Say before the work, not after it, that its result could not be written."""
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; give the name of a file.")
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {str(folder)!r} to write {path.name!r} in.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{str(path)!r} cannot be written: permission denied.")
+
+
+def write_text(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
+
+
+def only_one(options: Mapping[str, Any]) -> str | None:
+    """The name of the one option that was given, or None; more than one is wrong use."""
+    given = [name for name, value in options.items() if value not in (None, False)]
+    if len(given) > 1:
+        raise typer.BadParameter(f"{' and '.join(given)} cannot be used together; give one of them.")
+    return given[0] if given else None

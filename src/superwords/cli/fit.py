@@ -1,0 +1,230 @@
+"""`superwords fit`: from documents to a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from superwords.cli.common import AsJson, Quiet, check_output, print_json
+from superwords.cli.inputs import number, number_or_name, split_features
+from superwords.cli.outcome import outcome_as_json, print_outcome
+from superwords.cli.running import how_to_go_on, prepared, resumed, run_key, sample
+from superwords.errors import InputError
+
+app = typer.Typer(add_completion=False)
+
+WORDS, SAMPLING, PRIOR, OUTPUT = "Words", "Sampling", "Hyperparameters (the paper's symbols)", "Output"
+
+
+@app.command()
+def fit(
+    ctx: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Documents: .csv, .tsv, .jsonl (also .gz), .parquet, .txt (one per line), .npz counts, "
+            "a folder of .txt files, or - for standard input.",
+        ),
+    ],
+    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="The column that names a document.", show_default="id")
+    ] = None,
+    groups: Annotated[
+        list[str] | None, typer.Option(help="A column to compare, such as party; may be given again.")
+    ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="Language of the text (en, de, nl, fr, …), or column:NAME.", rich_help_panel=WORDS),
+    ] = "en",
+    words: Annotated[
+        str | None,
+        typer.Option(
+            help="phrases (noun phrases and names), plain, or ngrams:2.",
+            rich_help_panel=WORDS,
+            show_default="phrases where the language can be tagged",
+        ),
+    ] = None,
+    min_df: Annotated[
+        Any,
+        typer.Option(
+            help="Leave out words in fewer documents: a number (10) or a share (0.1).",
+            parser=number,
+            metavar="N",
+            rich_help_panel=WORDS,
+            show_default="by the corpus's size",
+        ),
+    ] = None,
+    max_df: Annotated[
+        Any,
+        typer.Option(
+            help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What a row is: document, or passages:5 for five sentences.",
+            rich_help_panel=WORDS,
+            show_default="document",
+        ),
+    ] = None,
+    drop: Annotated[
+        Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
+    ] = None,
+    drop_procedural: Annotated[
+        bool,
+        typer.Option(
+            "--drop-procedural", help="Leave out words that are mere procedure.", rich_help_panel=WORDS
+        ),
+    ] = False,
+    lemmas: Annotated[
+        bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)
+    ] = False,
+    tagger: Annotated[
+        str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is known of the words, with commas between: cooccurrence (or cooccurrence:ppmi), "
+            "pictures:FOLDER, vectors:FILE, table:FILE; or none.",
+            rich_help_panel=WORDS,
+            show_default="cooccurrence",
+        ),
+    ] = None,
+    chains: Annotated[
+        int | None, typer.Option(help="Chains run side by side.", show_default="2", rich_help_panel=SAMPLING)
+    ] = None,
+    sweeps: Annotated[
+        int | None, typer.Option(help="Sweeps of each chain.", show_default="1000", rich_help_panel=SAMPLING)
+    ] = None,
+    burn_in: Annotated[
+        int | None,
+        typer.Option(
+            help="Sweeps before the first kept draw.", show_default="half of them", rich_help_panel=SAMPLING
+        ),
+    ] = None,
+    thin: Annotated[
+        int | None,
+        typer.Option(
+            help="Keep one draw in so many.",
+            show_default="so that about 100 are kept",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to start: kmeans, kmeans:60, single, random or prior.",
+            show_default="kmeans",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed gives the same concepts.", rich_help_panel=SAMPLING)
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processor cores to use.", show_default="all", rich_help_panel=SAMPLING)
+    ] = None,
+    alpha_omega: Annotated[
+        float | None, typer.Option(help="How many concepts to expect (α_ω).", rich_help_panel=PRIOR)
+    ] = None,
+    b1: Annotated[
+        float | None, typer.Option(help="Concentration of concepts in documents.", rich_help_panel=PRIOR)
+    ] = None,
+    b2: Annotated[
+        float | None, typer.Option(help="Concentration of words in concepts.", rich_help_panel=PRIOR)
+    ] = None,
+    lam: Annotated[
+        float | None, typer.Option(help="Prior share of words in a concept (λ).", rich_help_panel=PRIOR)
+    ] = None,
+    theta: Annotated[
+        Any,
+        typer.Option(
+            help="Importance of words (θ): uniform, frequency, root or sample.",
+            parser=number_or_name,
+            metavar="NAME",
+            rich_help_panel=PRIOR,
+        ),
+    ] = None,
+    alpha_pi: Annotated[
+        float | None, typer.Option(help="Evenness of a document's weights (α_π).", rich_help_panel=PRIOR)
+    ] = None,
+    k: Annotated[
+        float | None, typer.Option("--k", help="Precision of concepts' features (K).", rich_help_panel=PRIOR)
+    ] = None,
+    alpha_sigma: Annotated[
+        float | None, typer.Option(help="Shape of the features' noise (α_σ).", rich_help_panel=PRIOR)
+    ] = None,
+    beta_sigma: Annotated[
+        float | None, typer.Option(help="Scale of the features' noise (β_σ).", rich_help_panel=PRIOR)
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the model is saved.", rich_help_panel=OUTPUT)
+    ] = Path("model.sw"),
+    save_draws: Annotated[
+        bool,
+        typer.Option(
+            "--save-draws", help="Save every kept draw, not only the summaries.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    keep_texts: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-texts/--no-texts",
+            help="Keep the texts in the model, to quote from.",
+            rich_help_panel=OUTPUT,
+            show_default="kept if the input is under 20 MB",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=OUTPUT)
+    ] = 60.0,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with an interrupted run, same options.", rich_help_panel=OUTPUT),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the concepts of your documents and save them in one file.
+
+    Every option has a sensible default; all that is needed is the file.
+
+    \b
+    superwords fit speeches.csv --text speech --groups party -o model.sw
+    superwords fit notes/ --language de -o notes.sw
+    superwords fit speeches.csv --sweeps 5000 -o model.sw --resume
+
+    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there.
+    """
+    start = perf_counter()
+    given = ctx.params
+    check_output(output)
+    split_features(features or [])
+    checkpoint = output.parent / f"{output.name}.checkpoint"
+    key = run_key(given)
+    model = resumed(checkpoint, key, given) if resume else prepared(given, checkpoint)
+    interrupted = sample(model, given, checkpoint, key)
+    if len(model.draws_) == 0:
+        raise InputError(
+            f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
+        )
+    model.save(output, draws="all" if save_draws else "best")
+    seconds = perf_counter() - start
+    if as_json:
+        print_json(outcome_as_json(model, output, seconds, interrupted))
+    elif not quiet:
+        print_outcome(model, output, groups or [], seconds)
+    if interrupted:
+        reached = min(chain.sweep for chain in model.chains_)
+        raise InputError(
+            f"Stopped after {reached:,} of {model._schedule.n_sweeps:,} sweeps; the model in {output} is "
+            f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
+        )
+    checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,91 @@
+"""What is said at the end of a fit, in plain words, or in JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superwords.cli.common import percent, print_line, print_table, records
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+_TOP_CONCEPTS = 12
+_MOST_GROUPS = 4
+_WORDS_SHOWN = 8
+
+
+def verdict_of(model: ConceptModel) -> str:
+    """Whether the chains agree, with the option's name where Python's parameter is named."""
+    return model.verdict().replace("fit with n_chains=2 or more", "fit with --chains 2 or more")
+
+
+def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _TOP_CONCEPTS) -> None:
+    """The first concepts, with their prevalence in each group of a column where there are few groups."""
+    table = model.concepts(_WORDS_SHOWN)
+    shown = table if most is None else table.head(most)
+    columns = {"": "right", "concept": "left", "documents": "right", "held by": "right"}
+    by_group: dict[int, list[str]] = {}
+    for column in groups:
+        of_column = model.by_group(column)
+        labels = of_column["group"].drop_duplicates().tolist()
+        if len(labels) > _MOST_GROUPS:
+            continue
+        columns |= {f"{label}": "right" for label in labels}
+        for concept, rows in of_column.groupby("concept"):
+            by_group.setdefault(int(str(concept)), []).extend(percent(share) for share in rows["prevalence"])
+    lines = [
+        (
+            *(row["concept"], row["name"], row["documents"], percent(row["prevalence"])),
+            *by_group.get(row["concept"], []),
+            ", ".join(row["top_words"]),
+        )
+        for row in shown.to_dict("records")
+    ]
+    print_table({**columns, "words": "wrap"}, lines)
+    if len(shown) < len(table):
+        print_line(f"… and {len(table) - len(shown)} more, each held by fewer documents.")
+
+
+def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:
+    n_concepts = model.n_concepts_
+    print_line(
+        f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {model.corpus_.n_documents:,} rows of text."
+    )
+    if n_concepts:
+        print_concepts(model, groups)
+    print_line(verdict_of(model))
+    print_line(f"Saved in {saved} ({saved.stat().st_size / 1e6:.1f} MB, {seconds:.0f} s in all).")
+    print_line()
+    print_line("Next:")
+    for command, what in next_steps(saved, groups):
+        print_line(f"  {command:<50} {what}")
+
+
+def next_steps(saved: Path, groups: list[str]) -> list[tuple[str, str]]:
+    steps = [
+        (f"superwords show {saved}", "all concepts"),
+        (f"superwords show {saved} --concept 1", "one concept: its words and documents"),
+    ]
+    if groups:
+        steps.append((f"superwords show {saved} --groups {groups[0]}", "who holds what"))
+    return [*steps, (f"superwords export {saved} --format csv -o tables", "tables for a spreadsheet")]
+
+
+def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupted: bool) -> dict[str, Any]:
+    return {
+        "model": str(saved),
+        "documents": model.corpus_.n_documents,
+        "words": model.corpus_.n_words,
+        "tokens": model.corpus_.n_tokens,
+        "chains": len(model.chains_),
+        "sweeps": [chain.sweep for chain in model.chains_],
+        "draws": len(model.draws_),
+        "seed": model.seed_,
+        "seconds": round(seconds, 3),
+        "interrupted": interrupted,
+        "n_concepts": model.n_concepts_,
+        "verdict": verdict_of(model),
+        "convergence": records(model.convergence()),
+        "concepts": records(model.concepts()),
+    }
