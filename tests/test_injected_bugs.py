@@ -23,7 +23,7 @@ def largest(setting, steps, n_replicates=600, n_steps=12):
     [
         (Steps(published_pi=True), Setting(length=8)),
         (Steps(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
-        (Steps(published_join=True, data_driven=False), Setting()),
+        (ALONE._replace(flips=True, published_join=True, data_driven=False), Setting(n_documents=3, length=2)),
         (Steps(published_order=True), Setting(length=6)),
     ],
     ids=["published pi", "births divided by J+1 twice", "m_j without d", "stale z"],
@@ -47,8 +47,8 @@ def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch
 
 
 def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
-    monkeypatch.setattr(semantics, "degrees_of_freedom", lambda prior, n_known: 2.0 * prior.alpha_sigma + n_known + 4)
-    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
+    monkeypatch.setattr(semantics, "degrees_of_freedom", lambda prior, n_known: 2.0 * prior.alpha_sigma)
+    assert largest(Setting(n_words=6, n_features=8, length=2), ALONE._replace(words=True), 1500) > CAUGHT
 
 
 def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):

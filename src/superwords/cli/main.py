@@ -27,7 +27,12 @@ COMMANDS: dict[str, str] = {
     "show": "Look at a saved model: its concepts, documents, words and groups.",
     "transform": "Weigh new documents on the concepts of a saved model.",
     "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
+    "clouds": "Draw a model: a word cloud per concept, by group, its start, and charts.",
+    "report": "Write one page about a model to mail to a colleague.",
+    "explore": "Look at a model in the browser.",
     "study": "Ask people, blindly, which of two word clouds is more coherent.",
+    "reproduce": "Run the paper's experiments again.",
+    "bench": "Measure how fast the sampler is on this machine.",
 }
 
 # typer keeps these classes private: their place has moved between its versions.

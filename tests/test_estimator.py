@@ -1,0 +1,199 @@
+"""ConceptModel: names that must hold, same bits, edge cases, and one clear sentence for bad input."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from superwords import ConceptModel, Corpus
+from superwords.generate import plant_corpus
+from superwords.sampler.state import sizes_of
+
+CORPUS = plant_corpus(40, 30, 5, 2, 25, 4, seed=1)
+
+
+def fitted(**options):
+    options = {"n_sweeps": 30, "random_state": 5, "n_chains": 2, **options}
+    X, features = options.pop("X", CORPUS.counts), options.pop("features", CORPUS.features)
+    return ConceptModel(**options).fit(X, features=features)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ConceptModel(n_sweeps=60, n_burn_in=20, thin=2, random_state=5).fit(CORPUS.counts, features=CORPUS.features)
+
+
+def test_fitted_attributes(model):
+    J, V, D = model.n_concepts_, 30, 40
+    assert model.concept_word_.shape == (J, V)
+    assert model.doc_concept_.shape == (D, J)
+    np.testing.assert_allclose(model.doc_concept_.sum(axis=1), 1)
+    assert model.co_membership_.shape == (V, V)
+    np.testing.assert_array_equal(model.co_membership_, model.co_membership_.T)
+    assert ((model.co_membership_ >= 0) & (model.co_membership_ <= 1)).all()
+    for name in ("log_joint", "n_concepts", "n_memberships", "n_words_on"):
+        assert model.trace_.posterior[name].dims == ("chain", "draw")
+        assert model.trace_.posterior[name].shape == (2, 20)
+
+
+def test_attributes_are_those_of_the_most_probable_draw(model):
+    draw = model.best_draw_
+    sizes = sizes_of(draw.state)
+    assert draw.score == max(d.score for d in model.draws_.all())
+    holders = (model.doc_concept_ > 0).sum(axis=0)
+    assert sorted(holders.tolist(), reverse=True) == holders.tolist() == sorted(sizes.holders.tolist(), reverse=True)
+    assert (model.doc_concept_ > 0).sum() == len(draw.state.concept)
+    np.testing.assert_allclose((model.concept_word_ * holders[:, None]).sum(axis=0), sizes.total)
+
+
+def test_trace_and_co_membership_are_recomputed_from_the_draws(model):
+    for c, chain in enumerate(model.draws_.chains):
+        for s, draw in enumerate(chain.kept):
+            assert model.trace_.posterior["n_memberships"].values[c, s] == len(draw.state.concept)
+            assert model.trace_.posterior["n_words_on"].values[c, s] == len(draw.state.word)
+    together = np.zeros((30, 30))
+    for draw in model.draws_.all():
+        on = sizes_of(draw.state).m > 0
+        together += np.einsum("ji,jk->ik", on, on).astype(bool)
+    np.testing.assert_allclose(model.co_membership_, together / len(model.draws_))
+
+
+def test_consensus_draw_is_closest_to_the_co_membership(model):
+    def distance(draw):
+        on = sizes_of(draw.state).m > 0
+        return ((np.einsum("ji,jk->ik", on, on).astype(bool) - model.co_membership_) ** 2).sum()
+
+    best = min(distance(draw) for draw in model.draws_.all())
+    assert distance(model.consensus_draw_) == pytest.approx(best)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.doc_concept_, b.doc_concept_)
+    np.testing.assert_array_equal(a.concept_word_, b.concept_word_)
+    np.testing.assert_array_equal(a.trace_.posterior["log_joint"], b.trace_.posterior["log_joint"])
+
+
+def test_same_seed_same_bits_at_any_number_of_jobs():
+    same(fitted(n_jobs=1), fitted(n_jobs=2))
+    assert fitted(random_state=6).trace_.posterior["log_joint"].values[0, 0] != fitted().trace_.posterior["log_joint"].values[0, 0]
+
+
+def test_chains_differ():
+    values = fitted().trace_.posterior["log_joint"].values
+    assert (values[0] != values[1]).all()
+
+
+def test_document_order_does_not_change_a_bit():
+    order = np.random.default_rng(0).permutation(40)
+    a, b = fitted(), fitted(X=sparse.csr_array(CORPUS.counts[order]))
+    np.testing.assert_array_equal(a.doc_concept_[order], b.doc_concept_)
+    np.testing.assert_array_equal(a.concept_word_, b.concept_word_)
+
+
+def test_dense_sparse_and_corpus_give_the_same():
+    words = [f"w{i}" for i in range(30)]
+    same(fitted(), fitted(X=CORPUS.counts.toarray()))
+    same(fitted(), fitted(X=Corpus.from_counts(sparse.coo_array(CORPUS.counts), words)))
+
+
+def test_advancing_equals_an_uninterrupted_run():
+    options = {"n_burn_in": 5, "thin": 1}
+    same(fitted(n_sweeps=12, **options).advance(18), fitted(n_sweeps=30, **options))
+
+
+def test_plain_chain_keeps_every_sweep():
+    model = fitted(init="single", n_burn_in=0, thin=1, n_sweeps=7)
+    assert model.trace_.posterior["log_joint"].shape == (2, 7)
+
+
+@pytest.mark.parametrize("init", ["kmeans", "kmeans:3", "single", "random", "random:4", "prior"])
+@pytest.mark.parametrize("features", [None, CORPUS.features])
+def test_every_start_explains_every_word(init, features):
+    model = fitted(init=init, features=features, n_sweeps=2, n_burn_in=0)
+    assert np.isfinite(model.trace_.posterior["log_joint"].values).all()
+
+
+@pytest.mark.parametrize("theta", [None, 2.0, "uniform", "frequency", "root", "sample", np.linspace(1, 2, 30)])
+def test_every_theta(theta):
+    assert np.isfinite(fitted(theta=theta, n_sweeps=4).trace_.posterior["log_joint"].values).all()
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        np.zeros((3, 4), int),
+        np.array([[3]]),
+        np.array([[0]]),
+        np.array([[0, 2, 0]]),
+        np.array([[1], [0], [2]]),
+        np.array([[0, 0, 5], [0, 0, 0], [1, 0, 1]]),
+    ],
+    ids=["no tokens", "one cell", "one empty cell", "D = 1", "V = 1", "empty document and unused word"],
+)
+@pytest.mark.parametrize("n_features", [0, 2])
+def test_edges_of_the_corpus(counts, n_features):
+    features = np.random.default_rng(0).normal(size=(counts.shape[1], n_features)) if n_features else None
+    model = ConceptModel(n_sweeps=20, random_state=1).fit(counts, features=features)
+    assert model.doc_concept_.shape == (len(counts), model.n_concepts_)
+    held = model.doc_concept_.sum(axis=1)
+    assert (held[counts.sum(axis=1) > 0] > 0.999).all()
+
+
+def test_all_features_unknown_is_no_features():
+    same(fitted(features=np.full((30, 3), np.nan)), fitted(features=None))
+
+
+def test_published_and_prior_steps_run():
+    for steps in ("published", "prior"):
+        assert np.isfinite(fitted(steps=steps, n_sweeps=10).trace_.posterior["n_concepts"].values).all()
+
+
+NAN_COUNTS = np.ones((3, 30))
+NAN_COUNTS[1, 2] = np.nan
+INFINITE = CORPUS.features.copy()
+INFINITE[4, 1] = np.inf
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"X": -np.eye(3)}, "row 0, column 0 is -1.0, which is negative"),
+        ({"X": np.eye(3) / 2}, "row 0, column 0 is 0.5, which is not a whole number"),
+        ({"X": NAN_COUNTS}, "row 1, column 2 is nan, which is not a finite number"),
+        ({"X": np.ones(3)}, "1 dimension"),
+        ({"X": np.zeros((0, 3))}, "zero documents"),
+        ({"X": np.zeros((3, 0))}, "zero words"),
+        ({"X": [["a", "b"]]}, "not numbers"),
+        ({"lam": 1.5}, "strictly between 0 and 1"),
+        ({"lam": 0}, "strictly between 0 and 1"),
+        ({"lam": [0.1, 0.2]}, "one per word"),
+        ({"theta": -1}, "positive"),
+        ({"theta": "often"}, "'uniform'"),
+        ({"features": INFINITE}, "row 4, column 1 is infinite"),
+        ({"features": np.ones((7, 2))}, r"\(30, F\)"),
+        ({"features": np.ones(30)}, r"\(30, F\)"),
+        ({"alpha_omega": 0}, "alpha_omega=0 is not a positive number"),
+        ({"b1": -2.0}, "b1=-2.0"),
+        ({"K": "x"}, "K='x'"),
+        ({"n_chains": 0}, "n_chains=0"),
+        ({"n_sweeps": 2.5}, "n_sweeps=2.5"),
+        ({"n_burn_in": 30}, "n_burn_in=30 leaves no draw"),
+        ({"thin": 50}, "thin=50"),
+        ({"init": "best"}, "init='best'"),
+        ({"init": "single:3"}, "init='single:3'"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"steps": "fast"}, "steps='fast'"),
+    ],
+)
+def test_bad_input_gets_one_sentence(options, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        fitted(**options)
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+
+
+def test_a_vocabulary_of_another_length_or_with_doubles():
+    with pytest.raises(ValueError, match="2 words but the counts have 30 columns"):
+        Corpus.from_counts(CORPUS.counts, ["a", "b"])
+    with pytest.raises(ValueError, match="'w' twice"):
+        Corpus.from_counts(CORPUS.counts, ["w"] * 30)
