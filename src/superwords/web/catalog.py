@@ -1,0 +1,346 @@
+"""A fitted model as the tables that its pages ask for, each computed once and when first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.concepts.agreement import PLAIN
+from superwords.concepts.ranking import names as automatic_names
+from superwords.concepts.readings import telling_passage, word_index
+from superwords.concepts.tables import concept_index, reference_weights
+from superwords.errors import InputError
+from superwords.estimator import ConceptModel
+from superwords.web.tables import Column, Table, plain
+
+MOST_GROUPS = 12
+SHOWN_GROUP_COLUMNS = 2
+MARKER_WORDS = 10
+TITLE_LENGTH = 80  # mean characters of a title at the most
+NEIGHBOURS = 50
+_KEPT_TABLES = 64
+
+
+class Catalog:
+    """Tables of one model. Concepts are known by their ids (1, 2, …), documents by their rows (0, 1, …)."""
+
+    def __init__(self, model: ConceptModel):
+        if len(model.draws_) == 0 and "best_draw_" not in model.__dict__:
+            raise InputError("The model has no draws yet, so there is nothing to show; sample longer.")
+        self.model = model
+        self.corpus = model.corpus_
+        self.words_of = lru_cache(_KEPT_TABLES)(model.words_of)
+        self.group_words = lru_cache(_KEPT_TABLES)(model.group_words)
+        self.by_group = lru_cache(_KEPT_TABLES)(lambda column: model.by_group(column, 0))
+        self.compared = lru_cache(_KEPT_TABLES)(model.compare_groups)
+        self.neighbours = lru_cache(_KEPT_TABLES)(lambda word: model.similar_words(word, NEIGHBOURS))
+
+    def facts(self) -> dict[str, Any]:
+        """What the page must know before it shows anything."""
+        corpus = self.corpus
+        return {
+            "documents": corpus.n_documents,
+            "words": corpus.n_words,
+            "tokens": corpus.n_tokens,
+            "concepts": self.model.n_concepts_,
+            "passages": corpus.parent is not None,
+            "texts": corpus.texts is not None,
+            "groups": [{"column": name, "labels": labels} for name, labels in self.group_columns.items()],
+            "verdict": self.model.verdict(),
+        }
+
+    @cached_property
+    def group_columns(self) -> dict[str, list[str]]:
+        """Columns of the metadata that divide the documents into a few groups, and these groups' names."""
+        found = {}
+        for column in self.corpus.metadata.columns:
+            values = self.corpus.metadata[column].dropna()
+            try:
+                sizes = values.astype(str).value_counts()
+                n_groups = values.nunique()
+            except TypeError:  # lists and the like cannot be told apart
+                continue
+            if 2 <= n_groups <= MOST_GROUPS and n_groups == len(sizes) and n_groups < len(values):
+                found[str(column)] = [str(label) for label in sizes.index]
+        return found
+
+    def column(self, name: str) -> Any:
+        """The metadata's own key of a column that the page names by its text."""
+        if name not in self.group_columns:
+            raise InputError("There is no such column of groups.")
+        return next(key for key in self.corpus.metadata.columns if str(key) == name)
+
+    @property
+    def names(self) -> list[str]:
+        return [self.model.names_.get(j, name) for j, name in enumerate(self._automatic_names, 1)]
+
+    @cached_property
+    def _automatic_names(self) -> list[str]:
+        return automatic_names(self.model.summary_.words, self.model.n_concepts_, self.corpus.vocabulary)
+
+    def automatic_name(self, concept: int) -> str:
+        return self._automatic_names[concept_index(self.model, concept)]
+
+    @cached_property
+    def _concepts(self) -> pd.DataFrame:
+        return self.model.concepts()
+
+    def concepts(self) -> Table:
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
+            Column("strength", "Strength", "share", "strength_low", "strength_high"),
+            Column("n_words", "Words", "number"),
+            Column("stability", "Stability", "share"),
+            Column("top_words", "Most telling words", "words", sortable=False),
+        ]
+        return Table(columns, self._concepts.assign(name=_texts(self.names)), "prevalence")
+
+    def concept(self, concept: int) -> dict[str, Any]:
+        """What the head of a concept's page says."""
+        row = self._concepts.iloc[concept_index(self.model, concept)]
+        known = {str(key): plain(value) for key, value in row.items()}
+        name = self.names[concept - 1]
+        return {**known, "name": name, "automatic_name": self.automatic_name(concept)}
+
+    def concept_words(self, concept: int) -> Table:
+        columns = [
+            Column("word", "Word", "word", link="word"),
+            Column("probability", "P(word in concept)", "share"),
+            Column("share_used", "Documents that use it", "share", "used_low", "used_high"),
+            Column("share_on", "Documents that have it on", "share", "on_low", "on_high"),
+        ]
+        return Table(columns, self.words_of(concept))
+
+    @cached_property
+    def _held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
+        """(D, J): mean weights over the aligned draws, and the share of them in which a document holds j."""
+        kept = self.model.summary_.memberships
+        n_documents = self.corpus.n_documents
+        row = np.repeat(np.arange(len(kept.ptr) - 1) % n_documents, np.diff(kept.ptr))
+        n_matched = np.maximum(self.model.summary_.alignment.matched[kept.draw].sum(axis=0), 1)
+        shape = (n_documents, self.model.n_concepts_)
+        weight, held = (
+            sparse.csc_array(
+                sparse.coo_array((values / n_matched[kept.concept], (row, kept.concept)), shape=shape)
+            )
+            for values in (kept.weight.astype(float), np.ones(len(kept.weight)))
+        )
+        return weight, held
+
+    @cached_property
+    def weights(self) -> sparse.csr_array:
+        return reference_weights(self.model)
+
+    @cached_property
+    def n_tokens(self) -> np.ndarray:
+        return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
+
+    def holders(self, concept: int) -> pd.DataFrame:
+        """Documents that hold a concept, those that show it best first: w · log(1 + w N_d), as everywhere."""
+        j = concept_index(self.model, concept)
+        weight, held = (matrix[:, [j]].tocoo() for matrix in self._held)
+        row = weight.coords[0]
+        evidence = weight.data * np.log1p(weight.data * self.n_tokens[row])
+        order = np.lexsort((row, -evidence))
+        row = row[order]
+        return pd.DataFrame(
+            {
+                "row": row,
+                "document": _texts(self.corpus.ids[d] for d in row),
+                **self.labels_of(row),
+                "weight": weight.data[order],
+                "probability": np.minimum(held.data[order], 1.0),
+                "tokens": self.n_tokens[row],
+            }
+        )
+
+    @cached_property
+    def _label_keys(self) -> dict[str, Any]:
+        """What tables of documents show of them: a title, if the metadata have one, and the first groups."""
+        metadata = self.corpus.metadata
+        titles = [key for key in metadata.columns if _is_title(metadata[key])][:1]
+        groups = [self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]]
+        return {f"label {key}": key for key in [*titles, *groups]}
+
+    def labels_of(self, rows: np.ndarray) -> dict[str, pd.Series]:
+        return {
+            name: _texts(
+                None if pd.isna(value) else str(value) for value in self.corpus.metadata[key].iloc[rows]
+            )
+            for name, key in self._label_keys.items()
+        }
+
+    def label_columns(self) -> list[Column]:
+        return [Column(name, str(key)) for name, key in self._label_keys.items()]
+
+    def concept_documents(self, concept: int) -> Table:
+        columns = [
+            Column("document", "Document", "document", link="row"),
+            *self.label_columns(),
+            Column("weight", "Weight", "share"),
+            Column("probability", "P(holds it)", "share"),
+            Column("tokens", "Tokens", "number"),
+        ]
+        if self.corpus.texts is None:
+            return Table(columns, self.holders(concept))
+        columns.append(Column("passage", "Telling passage", "passage", sortable=False))
+
+        def with_passages(rows: pd.DataFrame) -> pd.DataFrame:
+            return rows.assign(passage=_texts(self.passage(int(d), concept) for d in rows["row"]))
+
+        return Table(columns, self.holders(concept), complete=with_passages)
+
+    def passage(self, row: int, concept: int) -> str:
+        """The stretch of a document that shows a concept best."""
+        if self.corpus.texts is None:
+            return ""
+        words = self.words_of(concept).head(MARKER_WORDS)
+        marks = {str(w): float(s) for w, s in zip(words["word"], words["score"]) if s > 0}
+        return telling_passage(self.corpus.texts[row], marks)
+
+    def concept_groups(self, concept: int, column: str) -> Table:
+        """A concept's prevalence and words in each group of a column."""
+        concept_index(self.model, concept)
+        key = self.column(column)
+        rows = self.by_group(key)
+        rows = rows[rows["concept"] == concept].reset_index(drop=True)
+        words = self.group_words(key, concept)
+        top = [words[words["group"] == group]["word"].head(10).tolist() for group in rows["group"]]
+        columns = [
+            Column("group", column),
+            Column("n_documents", "Documents", "number"),
+            Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
+            Column("strength", "Strength", "share", "strength_low", "strength_high"),
+            Column("top_words", "Words", "words", sortable=False),
+        ]
+        return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=_texts(top)))
+
+    def group_differences(self, column: str, first: str, second: str) -> Table:
+        """Prevalence in one group less that in another, the largest differences first."""
+        rows = self.compared(self.column(column), *self._two(column, first, second))
+        rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            Column("one", f"In {first}", "share"),
+            Column("other", f"In {second}", "share"),
+            Column("difference", "Difference", "difference", "low", "high"),
+            Column("probability_greater", f"P(more in {first})", "share"),
+        ]
+        names = self.names
+        return Table(columns, rows.assign(name=_texts(names[j - 1] for j in rows["concept"])))
+
+    def _two(self, column: str, first: str, second: str) -> tuple[str, str]:
+        labels = self.group_columns[column]
+        if first not in labels or second not in labels or first == second:
+            raise InputError("Two different groups of the column are needed.")
+        return first, second
+
+    def group_shares(self, concept: int, column: str, label: str) -> dict[str, float]:
+        """The words one group uses for a concept, with the share of its documents that do."""
+        self.column(column)
+        if label not in self.group_columns[column]:
+            raise InputError("There is no such group.")
+        words = self.group_words(self.column(column), concept)
+        own = words[words["group"].map(str) == label]
+        return dict(zip(own["word"], own["share"].astype(float)))
+
+    @cached_property
+    def _words(self) -> pd.DataFrame:
+        table = self.model.words()
+        strongest = [held[0] if held else None for held in table["concepts"]]
+        return table.assign(strongest=pd.Series(strongest, dtype=object))
+
+    def words(self) -> Table:
+        columns = [
+            Column("word", "Word", "word", link="word"),
+            Column("documents", "Documents", "number"),
+            Column("tokens", "Tokens", "number"),
+            Column("n_concepts", "Concepts", "number"),
+            Column("name", "Concept that holds it in most of its documents", "concept", link="strongest"),
+        ]
+        names = self.names
+        rows = self._words.assign(
+            name=_texts(None if j is None else names[j - 1] for j in self._words["strongest"])
+        ).sort_values("tokens", ascending=False, kind="stable")
+        return Table(columns, rows, "tokens")
+
+    def word(self, word: str) -> dict[str, Any]:
+        row = self._words.iloc[word_index(self.model, word)]
+        return {key: plain(row[key]) for key in ("word", "documents", "tokens", "n_concepts")}
+
+    def word_concepts(self, word: str) -> Table:
+        """Concepts that hold a word in any draw, with how sure that is."""
+        i = word_index(self.model, word)
+        use = self.model.summary_.words
+        rows = np.flatnonzero(use.word == i)
+        rows = rows[np.lexsort((use.concept[rows], -use.used[rows]))]
+        names = self.names
+        table = pd.DataFrame(
+            {
+                "concept": use.concept[rows] + 1,
+                "name": _texts(names[j] for j in use.concept[rows]),
+                "probability": use.inside[rows].astype(float),
+                "used": use.used[rows].astype(float),
+                "used_low": use.used_low[rows].astype(float),
+                "used_high": use.used_high[rows].astype(float),
+                "documents": use.documents[rows].astype(float),
+            }
+        )
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            Column("probability", "P(word in concept)", "share"),
+            Column("used", "Of its documents, use the word for it", "share", "used_low", "used_high"),
+            Column("documents", "Documents that do", "number"),
+        ]
+        return Table(columns, table, "used")
+
+    def word_neighbours(self, word: str) -> Table:
+        columns = [
+            Column("word", "Word", "word", link="word"),
+            Column("probability", "P(shares a concept)", "share"),
+            Column("mcse", "Monte-Carlo error", "decimal"),
+        ]
+        return Table(columns, self.neighbours(word), "probability")
+
+    def convergence(self) -> Table:
+        """R-hat, effective sample size and Monte-Carlo error of what was traced."""
+        rows = self.model.convergence()
+        plainly = [PLAIN.get(name, name) for name in rows["quantity"]]
+        columns = [
+            Column("quantity", "Quantity"),
+            Column("rhat", "R-hat", "decimal"),
+            Column("ess", "Effective sample size", "number"),
+            Column("mcse", "Monte-Carlo error", "decimal"),
+        ]
+        return Table(columns, rows.assign(quantity=_texts(name[0].upper() + name[1:] for name in plainly)))
+
+    def agreement(self) -> Table:
+        """Concepts by the share of each chain's draws in which they are found, the least agreed first."""
+        shares = np.array(self._concepts["stability_by_chain"].tolist(), float)
+        n_chains = shares.shape[1] if shares.ndim == 2 else 0
+        by_chain = {f"chain {c + 1}": shares[:, c] for c in range(n_chains)}
+        rows = pd.DataFrame(
+            {"concept": self._concepts["concept"], "name": _texts(self.names), **by_chain}
+        ).assign(stability=self._concepts["stability"])
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            *(Column(name, f"Found by {name}", "share") for name in by_chain),
+            Column("stability", "In all draws", "share"),
+        ]
+        return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)
+
+
+def _is_title(values: pd.Series) -> bool:
+    """Whether a column of the metadata names documents: short texts, nearly all of them different."""
+    texts = [value for value in values if isinstance(value, str)]
+    short = len(texts) == len(values) and sum(map(len, texts)) <= TITLE_LENGTH * len(texts)
+    return short and len(set(texts)) >= 0.8 * len(texts) > 1
+
+
+def _texts(values: Any) -> pd.Series:
+    return pd.Series(list(values), dtype=object)

@@ -1,0 +1,77 @@
+"""Word clouds as places and sizes, for pages that write the words themselves as text."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from superwords.plots.clouds import POINTS_PER_INCH, Layout, heaviest_words, lay_out, positive, shade
+
+WIDTH, HEIGHT = 5.0, 3.0
+MOST_WORDS = 30
+FAINT = "#767676"  # a word that a group lacks: grey, and still read on white
+FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
+# matplotlib's settings and Python's warnings are the whole process's, so pictures are drawn one at a time.
+drawing = threading.Lock()
+
+
+def cloud_words(clouds: Sequence[Mapping[str, float]], most_words: int = MOST_WORDS) -> dict[str, Any]:
+    """One layout for all clouds: each word at the same place in every one, in that cloud's size and shade.
+
+    Words that a cloud lacks are small and grey in it. Sizes are in points, places from the upper left.
+    """
+    own = [positive(weights) for weights in clouds]
+    shared: dict[str, float] = {}
+    for weights in own:
+        for word, weight in weights.items():
+            shared[word] = max(weight, shared.get(word, 0.0))
+    shared = dict(list(heaviest_words(shared).items())[:most_words])
+    with drawing, warnings.catch_warnings():
+        # The reader's browser has fonts of its own for what no font here covers.
+        warnings.simplefilter("ignore", UserWarning)
+        layout = lay_out(shared, WIDTH, HEIGHT)
+    return {
+        "width": WIDTH * POINTS_PER_INCH,
+        "height": HEIGHT * POINTS_PER_INCH,
+        "font": FONT,
+        "clouds": [[] if layout is None else _placed(layout, weights) for weights in own],
+    }
+
+
+def _placed(layout: Layout, weights: Mapping[str, float]) -> list[dict[str, Any]]:
+    words = []
+    for word, placed in layout.words.items():
+        weight = weights.get(word, 0.0)
+        size = layout.size_of(weight)
+        _, bottom, wide, tall = placed.ink
+        x, y = placed.center
+        words.append(
+            {
+                "word": word,
+                "share": weight,
+                "x": round(x, 1),
+                "y": round(HEIGHT * POINTS_PER_INCH - y + size * (bottom + tall / 2), 1),
+                "size": round(size, 1),
+                "length": round(size * wide, 1),
+                "colour": shade(weight / layout.heaviest) if weight > 0 else FAINT,
+            }
+        )
+    return words
+
+
+def cloud_svg(weights: Mapping[str, float], label: str, most_words: int = MOST_WORDS) -> str:
+    """A cloud as SVG in HTML, its words as text that a page can search and copy."""
+    drawn = cloud_words([weights], most_words)
+    texts = "".join(
+        f'<text x="{one["x"]}" y="{one["y"]}" font-size="{one["size"]}" textLength="{one["length"]}" '
+        f'fill="{one["colour"]}">{escape(" ".join(one["word"].split()))}</text>'
+        for one in drawn["clouds"][0]
+    )
+    return (
+        f'<svg class="cloud" viewBox="0 0 {drawn["width"]:g} {drawn["height"]:g}" role="img" '
+        f'aria-label="{escape(label)}" font-family="{escape(drawn["font"])}" text-anchor="middle">'
+        f"{texts}</svg>"
+    )

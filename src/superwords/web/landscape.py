@@ -1,0 +1,92 @@
+"""The map of concepts: near each other if they share words and documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from superwords.web.catalog import Catalog
+from superwords.web.tables import Column, Table
+
+NEAREST = 5
+WORDS_SHARE = 0.5  # of the similarity; documents have the rest
+
+
+def similarity(catalog: Catalog) -> np.ndarray:
+    """(J, J): how alike two concepts are, the mean cosine of the words they use and of their documents.
+
+    Documents count by how much more they weigh a concept than documents do on average, since a concept that
+    all of them hold is near to nothing in particular.
+    """
+    use = catalog.model.summary_.words
+    shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
+    words = normalize(sparse.csr_array((use.used, (use.concept, use.word)), shape=shape))
+    weights = catalog.weights.toarray().T
+    documents = normalize(weights - weights.mean(axis=1, keepdims=True))
+    by_word = (words @ words.T).toarray()
+    return WORDS_SHARE * by_word + (1 - WORDS_SHARE) * np.clip(documents @ documents.T, 0, None)
+
+
+def positions(alike: np.ndarray) -> np.ndarray:
+    """(J, 2) in [0, 1]: classical multidimensional scaling, each axis then spread evenly by half.
+
+    Most concepts have little in common, so that plain scaling heaps them up in the middle.
+    """
+    n = len(alike)
+    if n < 3:
+        return np.column_stack([np.linspace(0.25, 0.75, n), np.full(n, 0.5)])
+    squared = (1 - alike) ** 2
+    np.fill_diagonal(squared, 0.0)
+    centred = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    plane = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0))
+    # An eigenvector's sign is arbitrary; this one makes the same map on every machine.
+    plane *= np.where(plane[np.abs(plane).argmax(axis=0), [0, 1]] < 0, -1, 1)
+    span = np.maximum(np.ptp(plane, axis=0), 1e-12)
+    scaled = (plane - plane.min(axis=0)) / span
+    ranked = plane.argsort(axis=0, kind="stable").argsort(axis=0) / (n - 1)
+    return (scaled + ranked) / 2
+
+
+class Landscape:
+    def __init__(self, catalog: Catalog):
+        self.catalog = catalog
+        self.alike = similarity(catalog)
+        self.places = positions(self.alike)
+
+    def points(self) -> list[dict[str, Any]]:
+        known = self.catalog.concepts().rows
+        return [
+            {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}
+            for j, name, share, (x, y) in zip(
+                known["concept"], known["name"], known["prevalence"], self.places
+            )
+        ]
+
+    def nearest(self) -> Table:
+        """Each concept with those most like it: what the map shows, as a table."""
+        names = self.catalog.names
+        alike = self.alike.copy()
+        np.fill_diagonal(alike, -1.0)
+        order = np.argsort(-alike, axis=1, kind="stable")[:, : min(NEAREST, len(alike) - 1)]
+        likeness = [float(alike[j, near[0]]) if len(near) else np.nan for j, near in enumerate(order)]
+        nearest = [[names[i] for i in near] for near in order]
+        rows = pd.DataFrame(
+            {
+                "concept": np.arange(1, len(names) + 1),
+                "name": pd.Series(names, dtype=object),
+                "likeness": likeness,
+                "nearest": pd.Series(nearest, dtype=object),
+                "nearest_ids": pd.Series([(near + 1).tolist() for near in order], dtype=object),
+            }
+        )
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            Column("nearest", "Most alike", "concepts", link="nearest_ids", sortable=False),
+            Column("likeness", "Likeness to the first", "share"),
+        ]
+        return Table(columns, rows)

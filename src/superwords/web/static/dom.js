@@ -1,0 +1,45 @@
+// Elements from plain values: a string is always text, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function h(tag, properties, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+export function svg(tag, properties, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+let counter = 0;
+export function newId(stem) {
+  counter += 1;
+  return `${stem}-${counter}`;
+}
+
+// Says something to a screen reader without moving the focus.
+export function tell(message) {
+  document.getElementById("told").textContent = message;
+}
+
+export function count(number, one, many = `${one}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+// A share as a percentage with about two digits that say something.
+export function percent(share) {
+  if (share === null) return "–";
+  const value = 100 * share;
+  const size = Math.abs(value);
+  if (size > 99 && size < 100) return `${Math.min(99.9, size).toFixed(1)}%`;
+  return `${value.toFixed(size >= 9.95 || size === 0 ? 0 : size >= 0.95 ? 1 : 2)}%`;
+}

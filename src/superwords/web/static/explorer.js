@@ -1,0 +1,88 @@
+// The frame of the page: finds the view that the address names, shows it, and puts the focus on its heading.
+
+import { get } from "./api.js";
+import { h, tell } from "./dom.js";
+import * as route from "./route.js";
+import { showChains } from "./view_chains.js";
+import { showConcept, showConcepts } from "./view_concepts.js";
+import { showDocument, showDocuments } from "./view_documents.js";
+import { showGroups } from "./view_groups.js";
+import { showMap } from "./view_map.js";
+import { showWord, showWords } from "./view_words.js";
+
+const VIEWS = {
+  concepts: [showConcepts, showConcept],
+  documents: [showDocuments, showDocument],
+  words: [showWords, showWord],
+  groups: [showGroups, null],
+  chains: [showChains, null],
+  map: [showMap, null],
+};
+
+const main = document.getElementById("main");
+let model = null;
+let turn = 0;
+let shownPath = null;
+
+function viewOf(path) {
+  const [, name, ...rest] = path.split("/");
+  const [list, detail] = VIEWS[name] ?? [null, null];
+  if (rest.length === 0) return { name, show: list };
+  let key = rest.join("/");
+  try {
+    key = decodeURIComponent(key);
+  } catch {
+    return { name, show: null };
+  }
+  return { name, show: detail, key };
+}
+
+function markCurrent(name) {
+  for (const link of document.querySelectorAll("header nav a")) {
+    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function trouble(message) {
+  return [h("h1", { tabindex: "-1" }, "This cannot be shown"), h("p", { class: "trouble" }, message)];
+}
+
+async function show() {
+  if (location.hash === "#main") {
+    main.focus();
+    return;
+  }
+  turn += 1;
+  const mine = turn;
+  const { path, given } = route.readRoute();
+  const { name, show: view, key } = viewOf(path);
+  markCurrent(name);
+  main.setAttribute("aria-busy", "true");
+  let content;
+  try {
+    model ??= await get("model");
+    content = view ? await view({ model, given, key }) : trouble("There is no such view.");
+  } catch (error) {
+    content = trouble(error.message);
+  }
+  // Somebody who clicks on is not taken back by an answer that came late.
+  if (mine !== turn) return;
+  main.replaceChildren(...content);
+  main.removeAttribute("aria-busy");
+  const heading = main.querySelector("h1");
+  document.title = `${heading.textContent} – superwords`;
+  if (shownPath !== null && shownPath !== path) {
+    window.scrollTo(0, 0);
+    heading.focus();
+    tell("");
+  }
+  shownPath = path;
+}
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("hashchange", show);
+show();

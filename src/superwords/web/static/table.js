@@ -1,0 +1,210 @@
+// One table for every list: searched, sorted and leafed through on the server, kept in the address, saved as CSV.
+
+import { getTable, tableAddress } from "./api.js";
+import { count, h, newId, percent, tell } from "./dom.js";
+import * as route from "./route.js";
+
+const TYPING_PAUSE = 200;
+
+// Bars of a column share a scale, so that small shares can be told apart too.
+function bar(low, value, high, scale) {
+  const track = h("span", { class: "bar", "aria-hidden": "true" });
+  const place = (name, from, to) => {
+    const part = h("span", { class: name });
+    part.style.left = `${(100 * from) / scale}%`;
+    part.style.width = `${(100 * (to - from)) / scale}%`;
+    track.append(part);
+  };
+  place("value", 0, value);
+  if (low !== null && high !== null) place("interval", low, high);
+  return track;
+}
+
+function balance(low, value, high) {
+  const track = h("span", { class: "bar balance", "aria-hidden": "true" });
+  const place = (name, from, to) => {
+    const part = h("span", { class: name });
+    part.style.left = `${50 + 50 * Math.max(-1, from)}%`;
+    part.style.width = `${50 * (Math.min(1, to) - Math.max(-1, from))}%`;
+    track.append(part);
+  };
+  place("value", Math.min(0, value), Math.max(0, value));
+  if (low !== null && high !== null) place("interval", low, high);
+  return track;
+}
+
+function share(value, low, high, scale) {
+  if (value === null) return ["–"];
+  const text = low === null ? percent(value) : `${percent(value)} (${percent(low)} to ${percent(high)})`;
+  return [h("span", { class: "figure" }, text), bar(low, value, high, scale)];
+}
+
+function difference(value, low, high) {
+  if (value === null) return ["–"];
+  const points = (x) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(100 * x).toFixed(0)}`;
+  const text = `${points(value)} points` + (low === null ? "" : ` (${points(low)} to ${points(high)})`);
+  return [h("span", { class: "figure" }, text), balance(low, value, high)];
+}
+
+const number = (value) =>
+  value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
+
+const decimal = (value) => (value === null ? "–" : value.toFixed(Math.abs(value) >= 100 ? 0 : 3));
+
+const SHOW = {
+  text: (value) => [value ?? "–"],
+  number: (value) => [number(value)],
+  decimal: (value) => [decimal(value)],
+  share: (value, row, column) => share(value, row[column.low] ?? null, row[column.high] ?? null, column.scale),
+  difference: (value, row, column) => difference(value, row[column.low] ?? null, row[column.high] ?? null),
+  words: (value) => [(value ?? []).join(", ") || "–"],
+  concepts: (value, row, column) => [
+    h("ul", { class: "plain" }, value.map((name, at) =>
+      h("li", {}, h("a", { href: route.concept(row[column.link][at]) }, `${row[column.link][at]}. ${name}`)))),
+  ],
+  passage: (value) => [value ?? ""],
+  concept: (value, row, column) =>
+    value === null ? ["–"] : [h("a", { href: route.concept(row[column.link]) }, `${row[column.link]}. ${value}`)],
+  document: (value, row, column) => [h("a", { href: route.documentAt(row[column.link]) }, value)],
+  word: (value, row, column) => [h("a", { href: route.word(row[column.link]) }, value)],
+};
+
+export class Table {
+  // name: of the table on the server; given: what it is of; prefix: of its settings in the address.
+  constructor(name, { given = {}, prefix = "", caption, rows = 25, find = `Search ${caption.toLowerCase()}`, one = "row", many, extra = null }) {
+    Object.assign(this, { name, given, prefix, rows, one, many, extra, caption });
+    const { given: kept } = route.readRoute();
+    this.asked = {};
+    for (const key of ["search", "sort", "order", "page"]) {
+      const value = kept.get(prefix + key);
+      if (value !== null) this.asked[key] = value;
+    }
+    this.body = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" });
+    this.status = h("p", { class: "status" });
+    this.pager = h("nav", { class: "pager", "aria-label": `Pages of ${caption}` });
+    this.csv = h("a", { class: "csv", download: "" }, "Save as CSV");
+    this.element = h(
+      "div",
+      { class: "table" },
+      h("div", { class: "tools" }, find ? this.searchField(find) : null, this.status, this.csv),
+      this.body,
+      this.pager,
+    );
+  }
+
+  searchField(label) {
+    const id = newId("search");
+    this.field = h("input", {
+      id,
+      type: "search",
+      maxlength: "200",
+      autocomplete: "off",
+      value: this.asked.search ?? "",
+      oninput: () => {
+        clearTimeout(this.pause);
+        this.pause = setTimeout(() => this.change({ search: this.field.value, page: "" }), TYPING_PAUSE);
+      },
+    });
+    return h("div", { class: "search" }, h("label", { for: id }, label), this.field);
+  }
+
+  query() {
+    return { ...this.given, ...this.asked, rows: this.rows };
+  }
+
+  async change(changes, focus = null) {
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === "" || value === null) delete this.asked[key];
+      else this.asked[key] = String(value);
+    }
+    const kept = Object.fromEntries(Object.entries(changes).map(([key, value]) => [this.prefix + key, value]));
+    route.keep(kept);
+    await this.load();
+    tell(this.status.textContent);
+    if (focus) this.element.querySelector(focus)?.focus();
+  }
+
+  async load() {
+    this.controller?.abort();
+    this.controller = new AbortController();
+    try {
+      this.show(await getTable(this.name, this.query(), this.controller.signal));
+    } catch (error) {
+      if (error.name !== "AbortError") this.body.replaceChildren(h("p", { class: "trouble" }, error.message));
+    }
+    return this;
+  }
+
+  show(answer) {
+    this.csv.href = tableAddress(this.name, "csv", { ...this.given, ...this.asked });
+    const { total, page, pages } = answer;
+    const first = (page - 1) * this.rows + 1;
+    const last = Math.min(total, page * this.rows);
+    const shown = pages > 1 ? `${first}–${last} of ${count(total, this.one, this.many)}` : count(total, this.one, this.many);
+    this.status.textContent = shown;
+    const head = answer.columns.map((column) => this.headCell(column, answer));
+    if (this.extra) head.push(h("th", { scope: "col" }, this.extra.label));
+    const rows = answer.rows.map((row) => this.row(row, answer.columns));
+    const empty = h("tr", {}, h("td", { colspan: head.length }, "Nothing to show."));
+    this.body.replaceChildren(
+      h(
+        "table",
+        {},
+        h("caption", { class: "unseen" }, this.caption),
+        h("thead", {}, h("tr", {}, head)),
+        h("tbody", {}, rows.length > 0 ? rows : [empty]),
+      ),
+    );
+    this.showPager(page, pages);
+  }
+
+  headCell(column, answer) {
+    const numeric = !["text", "words", "concepts", "passage", "concept", "document", "word"].includes(column.kind);
+    const cell = { scope: "col", class: column.kind };
+    if (!column.sortable) return h("th", cell, column.label);
+    const sorted = answer.sort === column.key;
+    const direction = answer.descending ? "descending" : "ascending";
+    const first = numeric ? "descending" : "ascending";
+    const next = sorted ? (answer.descending ? "ascending" : "descending") : first;
+    const sort = () => this.change({ sort: column.key, order: next, page: "" }, `button[data-key="${CSS.escape(column.key)}"]`);
+    const arrow = h("span", { "aria-hidden": "true" }, sorted ? (answer.descending ? "\u00a0▼" : "\u00a0▲") : "\u00a0↕");
+    return h(
+      "th",
+      { ...cell, "aria-sort": sorted ? direction : null },
+      h("button", { type: "button", "data-key": column.key, onclick: sort }, column.label, arrow),
+    );
+  }
+
+  row(row, columns) {
+    const heading = columns.find((column) => ["concept", "document", "word"].includes(column.kind)) ?? columns[0];
+    const cells = columns.map((column) => {
+      const content = (SHOW[column.kind] ?? SHOW.text)(row[column.key] ?? null, row, column);
+      return column === heading
+        ? h("th", { scope: "row", class: column.kind }, content)
+        : h("td", { class: column.kind }, content);
+    });
+    if (this.extra) cells.push(h("td", {}, this.extra.cell(row)));
+    return h("tr", {}, cells);
+  }
+
+  showPager(page, pages) {
+    if (pages < 2) {
+      this.pager.replaceChildren();
+      return;
+    }
+    const turn = (label, to, name) =>
+      h(
+        "button",
+        { type: "button", class: name, "aria-disabled": to < 1 || to > pages ? "true" : null,
+          onclick: () => to >= 1 && to <= pages && this.change({ page: to }, `.pager .${name}`) },
+        label,
+      );
+    this.pager.replaceChildren(
+      turn("First", page > 1 ? 1 : 0, "first"),
+      turn("Previous", page - 1, "previous"),
+      h("span", {}, `Page ${page} of ${pages}`),
+      turn("Next", page + 1, "next"),
+      turn("Last", page < pages ? pages : 0, "last"),
+    );
+  }
+}

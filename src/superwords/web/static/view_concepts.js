@@ -1,0 +1,134 @@
+import { get, rename } from "./api.js";
+import { clouds } from "./cloud.js";
+import { count, h, newId, percent, tell } from "./dom.js";
+import * as route from "./route.js";
+import { Table } from "./table.js";
+
+export async function showConcepts({ model }) {
+  const table = new Table("concepts", { caption: "Concepts", one: "concept" });
+  await table.load();
+  return [
+    h("h1", { tabindex: "-1" }, "Concepts"),
+    h(
+      "p",
+      {},
+      `${count(model.concepts, "concept")} in ${count(model.documents, model.passages ? "passage" : "document")} of ` +
+        `${count(model.words, "word")}. Prevalence is the share of documents that hold a concept, strength its mean ` +
+        "weight where it is held, stability the share of draws in which it is found; 95% intervals in brackets.",
+    ),
+    table.element,
+  ];
+}
+
+function interval(value, low, high) {
+  return `${percent(value)} (${percent(low)} to ${percent(high)})`;
+}
+
+function facts(known) {
+  const rows = [
+    ["Documents", known.documents.toLocaleString("en")],
+    ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
+    ["Strength where held", interval(known.strength, known.strength_low, known.strength_high)],
+    ["Words on in any document", known.n_words.toLocaleString("en")],
+    ["Found in", `${percent(known.stability)} of all draws`],
+  ];
+  if (known.leftover) rows.push(["Note", "Held by so few documents that it may be a leftover."]);
+  return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
+}
+
+function renaming(known, heading) {
+  const id = newId("name");
+  const field = h("input", { id, type: "text", maxlength: "100", autocomplete: "off", value: known.name });
+  const said = h("p", { class: "trouble", role: "alert" });
+  const open = h("button", { type: "button", "aria-expanded": "false" }, "Rename");
+  const form = h("form", { class: "rename", hidden: true });
+  const toggle = (shown) => {
+    form.hidden = !shown;
+    open.setAttribute("aria-expanded", String(shown));
+    (shown ? field : open).focus();
+  };
+  const keepName = async (name) => {
+    try {
+      const now = await rename(known.concept, name);
+      field.value = now.name;
+      heading.textContent = `${now.concept}. ${now.name}`;
+      document.title = `${heading.textContent} – superwords`;
+      said.textContent = "";
+      toggle(false);
+      tell(`The concept is now called ${now.name}.`);
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  };
+  open.addEventListener("click", () => toggle(form.hidden));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    keepName(field.value);
+  });
+  form.addEventListener("keydown", (event) => event.key === "Escape" && toggle(false));
+  form.append(
+    h("label", { for: id }, "Name of this concept"),
+    field,
+    h("button", { type: "submit" }, "Keep"),
+    h("button", { type: "button", onclick: () => keepName("") }, `Automatic name: ${known.automatic_name}`),
+    said,
+  );
+  return h("div", {}, open, form);
+}
+
+export async function showConcept({ model, given, key }) {
+  const known = await get("concept", { concept: key });
+  const words = new Table("concept-words", {
+    given: { concept: key }, prefix: "words.", caption: "Words", rows: 15, one: "word",
+  });
+  const documents = new Table("concept-documents", {
+    given: { concept: key }, prefix: "documents.", caption: "Documents", rows: 6, one: "document",
+  });
+  const cloud = h("div", { class: "waiting" });
+  get("cloud", { concept: key }).then(
+    (answer) => cloud.replaceChildren(clouds(answer, [`concept ${known.concept}`])),
+    (error) => cloud.replaceChildren(h("p", { class: "trouble" }, error.message)),
+  );
+  documents.load();
+  await words.load();
+  const heading = h("h1", { tabindex: "-1" }, `${known.concept}. ${known.name}`);
+  return [
+    h("p", {}, h("a", { href: "#/concepts" }, "All concepts")),
+    heading,
+    model.renames ? renaming(known, heading) : null,
+    h("div", { class: "beside" }, cloud, facts(known)),
+    h("h2", {}, "Words"),
+    h("p", {}, "The most telling first. P(word in concept) is the share of draws in which any of its documents has the word on."),
+    words.element,
+    h("h2", {}, "Documents"),
+    documents.element,
+    ...(model.groups.length > 0 ? groupSection(model, given, key) : []),
+  ].filter((part) => part !== null);
+}
+
+function groupSection(model, given, key) {
+  const asked = given.get("column");
+  const column = model.groups.some((one) => one.column === asked) ? asked : model.groups[0].column;
+  const id = newId("column");
+  const place = h("div", {});
+  const compare = h("a", {}, "Compare the words of two groups");
+  const fill = async (name) => {
+    const table = new Table("concept-groups", {
+      given: { concept: key, column: name }, prefix: "groups.", caption: `Groups by ${name}`, find: null, one: "group",
+    });
+    await table.load();
+    compare.href = route.href("/groups", { column: name, concept: key });
+    place.replaceChildren(table.element);
+  };
+  const choice = h(
+    "select",
+    { id, onchange: () => { route.keep({ column: choice.value }); fill(choice.value); } },
+    model.groups.map((one) => h("option", { value: one.column, selected: one.column === column }, one.column)),
+  );
+  fill(column);
+  return [
+    h("h2", {}, "Groups"),
+    h("p", { class: "tools" }, h("label", { for: id }, "Groups by "), choice, compare),
+    place,
+  ];
+}

@@ -1,0 +1,122 @@
+import { get } from "./api.js";
+import { count, h, newId, tell } from "./dom.js";
+import * as route from "./route.js";
+import { Table } from "./table.js";
+
+const COLOURS = 8;
+
+export async function showDocuments({ model }) {
+  const name = model.passages ? "Passages" : "Documents";
+  const table = new Table("documents", { caption: name, one: model.passages ? "passage" : "document" });
+  await table.load();
+  return [h("h1", { tabindex: "-1" }, name), table.element];
+}
+
+// The class of a concept's colour; those past the eighth share one, and all show their number.
+function colours(imputed) {
+  return new Map(imputed.map((one, at) => [one.concept, at < COLOURS ? `colour${at}` : "colour-other"]));
+}
+
+function marked(stretch, colour, names) {
+  const [first] = stretch.concepts[0];
+  const all = stretch.concepts.map(([id, tokens]) => `${id}. ${names.get(id) ?? ""} (${count(tokens, "token")})`);
+  const mark = h(
+    "mark",
+    { class: colour.get(first) ?? "colour-other", title: `“${stretch.word}” is imputed to ${all.join("; ")}` },
+    stretch.text,
+    h("sub", {}, stretch.concepts.length > 1 ? `${first}+${stretch.concepts.length - 1}` : first),
+  );
+  mark.dataset.concepts = ` ${stretch.concepts.map(([id]) => id).join(" ")} `;
+  // A short cut for the mouse; the table of concepts has the same links for everyone.
+  mark.addEventListener("click", () => { location.hash = route.concept(first); });
+  return mark;
+}
+
+class Reader {
+  constructor(key, known, given) {
+    Object.assign(this, { key, known });
+    this.part = Number(given.get("part") ?? 1) || 1;
+    this.only = given.get("only") ?? "";
+    this.colour = colours(known.imputed);
+    this.names = new Map(known.imputed.map((one) => [one.concept, one.name]));
+    this.text = h("div", { class: "reading", lang: "", tabindex: "0", role: "region", "aria-label": "Text of the document" });
+    this.pager = h("nav", { class: "pager", "aria-label": "Parts of the text" });
+  }
+
+  legend() {
+    const id = newId("only");
+    const select = h(
+      "select",
+      { id, onchange: () => { this.only = select.value; route.keep({ only: this.only }); this.mark(); } },
+      h("option", { value: "" }, "all concepts"),
+      this.known.imputed.map((one) =>
+        h("option", { value: one.concept, selected: String(one.concept) === this.only }, `${one.concept}. ${one.name} (${one.tokens})`),
+      ),
+    );
+    const shown = this.known.imputed.slice(0, COLOURS).map((one) =>
+      h("li", {}, h("mark", { class: this.colour.get(one.concept) }, `${one.concept}. ${one.name}`), ` ${one.tokens}`),
+    );
+    const others = this.known.imputed.length - shown.length;
+    if (others > 0) shown.push(h("li", {}, h("mark", { class: "colour-other" }, `${count(others, "other concept")}`)));
+    return [
+      h("p", {}, "The small number after a word is the concept that most of its tokens in this document are imputed to in the most probable draw (+2: tokens of it go to two other concepts too); the words of the most used concepts are coloured."),
+      h("ul", { class: "legend", "aria-label": "Colours, with the tokens imputed to each concept" }, shown),
+      h("p", { class: "tools" }, h("label", { for: id }, "Mark the words of "), select),
+    ];
+  }
+
+  mark() {
+    for (const word of this.text.querySelectorAll("mark")) {
+      word.classList.toggle("dim", this.only !== "" && !word.dataset.concepts.includes(` ${this.only} `));
+    }
+  }
+
+  async load() {
+    const answer = await get("text", { document: this.key, part: this.part });
+    this.text.replaceChildren(
+      ...answer.stretches.map((one) => ("word" in one ? marked(one, this.colour, this.names) : one.text)),
+    );
+    this.mark();
+    this.showPager(answer.parts);
+  }
+
+  showPager(parts) {
+    if (parts < 2) return;
+    const turn = (label, to, name) =>
+      h("button", { type: "button", class: name, "aria-disabled": to < 1 || to > parts ? "true" : null,
+        onclick: async () => {
+          if (to < 1 || to > parts) return;
+          this.part = to;
+          route.keep({ part: to });
+          await this.load();
+          this.text.scrollTop = 0;
+          this.pager.querySelector(`.${name}`)?.focus();
+          tell(`Part ${to} of ${parts} of the text`);
+        } }, label);
+    this.pager.replaceChildren(
+      turn("Previous part", this.part - 1, "previous"),
+      h("span", {}, `Part ${this.part} of ${parts}`),
+      turn("Next part", this.part + 1, "next"),
+    );
+  }
+}
+
+export async function showDocument({ model, given, key }) {
+  const known = await get("document", { document: key });
+  const concepts = new Table("document-concepts", {
+    given: { document: key }, prefix: "by.", caption: "Concepts in this document", rows: 10, one: "concept",
+  });
+  const reader = new Reader(key, known, given);
+  await Promise.all([concepts.load(), known.parts > 0 ? reader.load() : null]);
+  const labels = known.labels.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text)));
+  return [
+    h("p", {}, h("a", { href: "#/documents" }, model.passages ? "All passages" : "All documents")),
+    h("h1", { tabindex: "-1" }, known.document),
+    h("dl", { class: "facts row" }, h("div", {}, h("dt", {}, "Tokens"), h("dd", {}, known.tokens.toLocaleString("en"))), labels),
+    h("h2", {}, "Text"),
+    ...(known.parts > 0 ? [...reader.legend(), reader.text, reader.pager] : [h("p", {}, "The model was kept without its texts.")]),
+    h("h2", {}, "Concepts in this document"),
+    h("p", {}, "A document has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it."),
+    concepts.element,
+  ];
+}

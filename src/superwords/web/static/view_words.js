@@ -1,0 +1,35 @@
+import { get } from "./api.js";
+import { count, h } from "./dom.js";
+import { Table } from "./table.js";
+
+export async function showWords() {
+  const table = new Table("words", { caption: "Words", one: "word" });
+  await table.load();
+  return [h("h1", { tabindex: "-1" }, "Words"), table.element];
+}
+
+export async function showWord({ key }) {
+  const known = await get("word", { word: key });
+  const concepts = new Table("word-concepts", {
+    given: { word: key }, prefix: "concepts.", caption: "Concepts of the word", rows: 10, find: null, one: "concept",
+  });
+  const neighbours = new Table("word-neighbours", {
+    given: { word: key }, prefix: "near.", caption: "Nearest words", rows: 15, find: null, one: "word",
+  });
+  await Promise.all([concepts.load(), neighbours.load()]);
+  return [
+    h("p", {}, h("a", { href: "#/words" }, "All words")),
+    h("h1", { tabindex: "-1" }, `“${known.word}”`),
+    h(
+      "p",
+      {},
+      `${count(known.tokens, "token")} in ${count(known.documents, "document")}; ` +
+        `on in ${count(known.n_concepts, "concept")} of the most probable draw.`,
+    ),
+    h("h2", {}, "Concepts that hold it"),
+    concepts.element,
+    h("h2", {}, "Nearest words"),
+    h("p", {}, "The probability that a word is on in the same concept, and the Monte-Carlo error of that number."),
+    neighbours.element,
+  ];
+}

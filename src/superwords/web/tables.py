@@ -1,0 +1,191 @@
+"""A table that a page asks for in parts: searched, sorted, cut into pages, or whole as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+
+PAGE_ROWS = 25
+MOST_ROWS = 200
+LONGEST_SEARCH = 200
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the page shows it; `kind` says how: text, number, decimal, share, difference, words,
+    passage, or links to a concept, concepts, a document or a word (whose ids stand in the column `link`).
+
+    `low` and `high` name the columns of its interval.
+    """
+
+    key: str
+    label: str
+    kind: str = "text"
+    low: str | None = None
+    high: str | None = None
+    link: str | None = None
+    sortable: bool = True
+
+    def fields(self) -> list[str]:
+        return [name for name in (self.key, self.low, self.high, self.link) if name is not None]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What of a table is asked for."""
+
+    search: str = ""
+    sort: str | None = None
+    descending: bool = False
+    page: int = 1
+    rows: int = PAGE_ROWS
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns as shown, and the rows; `sort` is the order in which the rows stand already.
+
+    `complete` adds columns that are too slow to make of every row to the rows of one page.
+    """
+
+    columns: list[Column]
+    rows: pd.DataFrame
+    sort: str | None = None
+    descending: bool = True
+    complete: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """What is searched: the text of each row, in lower case."""
+        texts = self.rows.select_dtypes(object)
+        searched = [texts[column.key] for column in self.columns if column.key in texts]
+        return ["\n".join(map(_searched, row)).casefold() for row in zip(*searched)]
+
+    def _fields(self) -> list[str]:
+        return list(dict.fromkeys(name for column in self.columns for name in column.fields()))
+
+    def selected(self, query: Query) -> pd.DataFrame:
+        """The rows that hold every word of the search, in the order asked for."""
+        rows = self.rows
+        wanted = query.search.casefold().split()
+        if wanted:
+            rows = rows[[all(one in text for one in wanted) for text in self._texts]]
+        if query.sort is None:
+            return rows
+        if query.sort not in {column.key for column in self.columns if column.sortable}:
+            raise InputError("The table cannot be sorted by that column.")
+        return rows.sort_values(
+            query.sort,
+            ascending=not query.descending,
+            kind="stable",
+            na_position="last",
+            key=lambda values: values.map(_folded) if values.dtype == object else values,
+        )
+
+    def page(self, query: Query) -> dict[str, Any]:
+        """One page of rows as plain values, and what is needed to leaf on."""
+        rows = self.selected(query)
+        n_pages = max(1, -(-len(rows) // query.rows))
+        page = min(query.page, n_pages)
+        part = rows.iloc[(page - 1) * query.rows : page * query.rows]
+        if self.complete is not None:
+            part = self.complete(part)
+        fields = [name for name in self._fields() if name in part]
+        shown = {name: [plain(value) for value in part[name].tolist()] for name in fields}
+        return {
+            "columns": [{**vars(column), "scale": self._scale(column)} for column in self.columns],
+            "rows": [dict(zip(shown, row)) for row in zip(*shown.values())],
+            "total": len(rows),
+            "page": page,
+            "pages": n_pages,
+            "sort": query.sort or self.sort,
+            "descending": query.descending if query.sort else self.descending,
+            **self.notes,
+        }
+
+    def _scale(self, column: Column) -> float | None:
+        """What the longest bar of a column of shares stands for: 1, or less if all of them are small."""
+        if column.kind != "share":
+            return None
+        known = [self.rows[name].max() for name in (column.key, column.high) if name is not None]
+        largest = max((float(value) for value in known if not pd.isna(value)), default=1.0)
+        return 1.0 if largest > 0.5 or largest <= 0 else largest
+
+    def csv(self, query: Query) -> str:
+        """All pages of what is asked for."""
+        rows = self.selected(query)
+        fields = [name for name in self._fields() if name in rows]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(fields)
+        columns = [[_cell(value) for value in rows[name].tolist()] for name in fields]
+        writer.writerows(zip(*columns))
+        return out.getvalue()
+
+
+def _searched(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _folded(value: Any) -> tuple[bool, str]:
+    """Missing texts last; the others as a dictionary would have them, whatever their case."""
+    return value is None, _searched(value).casefold()
+
+
+def plain(value: Any) -> Any:
+    """What JSON knows: what is missing or not finite becomes null."""
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return None if pd.isna(value) else str(value)
+
+
+def _cell(value: Any) -> Any:
+    """A value for a spreadsheet, in which a text that starts like a formula must not become one."""
+    known = plain(value)
+    if isinstance(known, list):
+        known = " | ".join(str(one) for one in known)
+    if isinstance(known, str) and known.startswith(_FORMULA):
+        return f"'{known}"
+    return "" if known is None else known
+
+
+def read_query(given: Mapping[str, str]) -> Query:
+    """The query in an address; one clear sentence where it makes no sense."""
+    search = given.get("search", "")
+    if len(search) > LONGEST_SEARCH:
+        raise InputError(f"The search has {len(search)} characters; give at most {LONGEST_SEARCH}.")
+    return Query(
+        search,
+        given.get("sort") or None,
+        given.get("order", "descending") == "descending",
+        whole_number(given, "page", 1),
+        min(whole_number(given, "rows", PAGE_ROWS), MOST_ROWS),
+    )
+
+
+def whole_number(given: Mapping[str, str], name: str, otherwise: int | None = None) -> int:
+    """A positive number in an address."""
+    text = given.get(name)
+    if text is None and otherwise is not None:
+        return otherwise
+    if text is None or not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 9 and int(text) >= 1):
+        raise InputError(f"The address needs a whole number of at least 1 for {name!r}.")
+    return int(text)
