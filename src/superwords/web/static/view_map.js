@@ -58,13 +58,11 @@ function drawing(points) {
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
   const describe = (one) => `${one.concept}. ${one.name}: held by ${percent(one.prevalence)} of the documents`;
   for (const [at, one] of points.entries()) {
-    const label = named.get(one);
     one.link = svg(
       "a",
       { href: route.concept(one.concept), tabindex: at === 0 ? "0" : "-1", "aria-label": describe(one) },
       svg("title", {}, describe(one)),
       svg("circle", { cx: one.px, cy: one.py, r: one.r }),
-      label ? svg("text", { x: one.px, y: label.y, "font-size": FONT, "text-anchor": "middle", "aria-hidden": "true" }, label.text) : null,
     );
     const point = () => { said.textContent = describe(one); };
     one.link.addEventListener("mouseenter", point);
@@ -79,6 +77,10 @@ function drawing(points) {
       to.link.focus();
     });
     figure.append(one.link);
+  }
+  // Above all discs.
+  for (const [one, label] of named) {
+    figure.append(svg("text", { x: one.px, y: label.y, "font-size": FONT, "text-anchor": "middle", "aria-hidden": "true" }, label.text));
   }
   return [figure, said];
 }

@@ -1,0 +1,271 @@
+"""One self-contained page about a model: what was read, how it was sampled, and every concept."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import warnings
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from superwords.errors import InputError
+from superwords.estimator import ConceptModel
+from superwords.plots.figures import figure_bytes, write_atomically
+from superwords.plots.model import chain_traces, group_prevalence
+from superwords.web.catalog import Catalog
+from superwords.web.clouds import cloud_svg
+
+WORDS = 12
+CLOUD_WORDS = 25
+PASSAGES = 3
+SETTINGS = {
+    "alpha_omega": "Concepts expected in a document",
+    "lam": "Documents of a concept that share a word (lambda)",
+    "theta": "Words' readiness to be on (theta)",
+    "alpha_pi": "Evenness of weights in a document",
+    "K": "Pull of the features (K)",
+    "alpha_sigma": "Spread of the features, shape",
+    "beta_sigma": "Spread of the features, scale",
+    "init": "Start of the chains",
+    "steps": "Steps of the sampler",
+}
+
+
+def write_report(
+    model: ConceptModel, path: str | Path, column: str | None = None, title: str = "Concepts"
+) -> Path:
+    """Write the report to one HTML file, whole or not at all."""
+    out = Path(path)
+    page = report_page(model, column, title)
+    try:
+        write_atomically(out, page.encode("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"The report {str(out)!r} could not be written: {error.strerror or error}."
+        ) from None
+    return out
+
+
+def report_page(model: ConceptModel, column: str | None = None, title: str = "Concepts") -> str:
+    """The page; `column` divides the documents into groups, the first fitting one if it is None."""
+    catalog = Catalog(model)
+    known = list(catalog.group_columns)
+    if column is not None and column not in known:
+        have = f"give one of {', '.join(map(repr, known))}" if known else "no column does"
+        raise InputError(f"The column {column!r} does not divide the documents into a few groups; {have}.")
+    column = column or (known[0] if known else None)
+    style, script = _static("report.css"), _static("report.js")
+    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}"
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        _corpus_facts(catalog),
+        _convergence(catalog),
+        _settings(model),
+        _group_chart(catalog, column),
+        _concept_table(catalog),
+        "<h2>Every concept</h2>",
+        *(_concept(catalog, concept, column) for concept in range(1, model.n_concepts_ + 1)),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<a class="skip" href="#concepts">Skip to the concepts</a>\n<main>\n'
+        + "\n".join(part for part in body if part)
+        + f"\n</main>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _static(name: str) -> str:
+    return resources.files("superwords.web").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """What lets a browser run this very text and no other."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def _facts(rows: list[tuple[str, str]]) -> str:
+    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
+    return f'<dl class="facts">{inside}</dl>'
+
+
+def _corpus_facts(catalog: Catalog) -> str:
+    from superwords import __version__
+
+    corpus, model = catalog.corpus, catalog.model
+    rows = [
+        ("Passages" if corpus.parent is not None else "Documents", f"{corpus.n_documents:,}"),
+        ("Words", f"{corpus.n_words:,}"),
+        ("Tokens", f"{corpus.n_tokens:,}"),
+        ("Concepts", f"{model.n_concepts_:,}"),
+    ]
+    empty = corpus.notes.get("empty_documents") or []
+    if empty:
+        rows.append(("Documents without a word", f"{len(empty):,}"))
+    if "min_df" in corpus.notes:
+        rows.append(("A word is in at least", f"{corpus.notes['min_df']} documents"))
+    return f'{_facts(rows)}<p class="quiet">Made by superwords {escape(__version__)}.</p>'
+
+
+def _convergence(catalog: Catalog) -> str:
+    table = catalog.convergence().rows
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row["quantity"])}</th>'
+        + "".join(f'<td class="number">{_decimal(row[name])}</td>' for name in ("rhat", "ess", "mcse"))
+        + "</tr>"
+        for row in table.to_dict("records")
+    )
+    return (
+        "<h2>Convergence</h2>"
+        f'<p class="verdict">{escape(catalog.model.verdict())}</p>'
+        "<p>R-hat compares the chains (1 is best); the effective sample size says how many independent draws "
+        "they are worth; the Monte-Carlo error is that of the mean.</p>"
+        '<div class="scroll"><table><thead><tr><th scope="col">Quantity</th><th scope="col">R-hat</th>'
+        '<th scope="col">Effective sample size</th><th scope="col">Monte-Carlo error</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        + _picture(chain_traces(catalog.model), "Each traced quantity by draw, a line for each chain")
+    )
+
+
+def _decimal(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _picture(figure: Any, label: str) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        data = base64.b64encode(figure_bytes(figure, "png", dpi=110)).decode("ascii")
+    return f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>'
+
+
+def _settings(model: ConceptModel) -> str:
+    schedule = model._schedule
+    rows = [
+        ("Chains", str(len(model.chains_))),
+        ("Sweeps", f"{schedule.n_sweeps:,}"),
+        ("Left out at the start", f"{schedule.n_burn_in:,}"),
+        ("Kept", f"every {schedule.thin}" if schedule.thin > 1 else "every draw"),
+        ("Seed", str(model.seed_)),
+    ]
+    given = model.get_params()
+    for name, meaning in SETTINGS.items():
+        value = given[name]
+        if value is None:
+            said = "chosen by the program"
+        elif isinstance(value, str | int | float):
+            said = str(value)
+        else:
+            said = "one for each word"
+        rows.append((meaning, said))
+    return f"<h2>Settings</h2>{_facts(rows)}"
+
+
+def _group_chart(catalog: Catalog, column: str | None) -> str:
+    if column is None or catalog.model.n_concepts_ == 0:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure = group_prevalence(catalog.model, catalog.column(column))
+    label = f"Prevalence of concepts by {column} with intervals; each concept's section below has the numbers"
+    return f"<h2>Groups: {escape(column)}</h2>{_picture(figure, label)}"
+
+
+def _share(value: Any, low: Any = None, high: Any = None) -> str:
+    if value is None or pd.isna(value):
+        return "–"
+    if low is None or pd.isna(low):
+        return f"{100 * value:.3g}%"
+    return f"{100 * value:.3g}% ({100 * low:.3g}% to {100 * high:.3g}%)"
+
+
+def _concept_table(catalog: Catalog) -> str:
+    heads = ("Concept", "Prevalence", "Strength", "Words", "Stability", "Most telling words")
+    rows = []
+    for row in catalog.concepts().rows.to_dict("records"):
+        cells = [
+            (row["prevalence"], _share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])),
+            (row["strength"], _share(row["strength"], row["strength_low"], row["strength_high"])),
+            (row["n_words"], f"{row['n_words']:,}"),
+            (row["stability"], _share(row["stability"])),
+        ]
+        numbers = "".join(
+            f'<td class="number" data-value="{0 if pd.isna(value) else float(value):.6g}">{text}</td>'
+            for value, text in cells
+        )
+        link = f'<a href="#concept-{row["concept"]}">{row["concept"]}. {escape(row["name"])}</a>'
+        words = escape(", ".join(row["top_words"]))
+        rows.append(f'<tr><th scope="row">{link}</th>{numbers}<td>{words}</td></tr>')
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return (
+        '<h2 id="concepts">Concepts</h2>'
+        "<p>Prevalence is the share of documents that hold a concept, strength its mean weight where it is "
+        "held, stability the share of draws in which it is found; 95% intervals in brackets.</p>"
+        '<div class="filter" hidden><label for="filter">Filter concepts</label>'
+        '<input id="filter" type="search" autocomplete="off"><span id="told" role="status"></span></div>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of concepts">'
+        f'<table id="concept-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
+    known = catalog.concept(concept)
+    words = catalog.words_of(concept)
+    shares = dict(zip(words["word"], words["share_used"].astype(float)))
+    name = f"{concept}. {known['name']}"
+    label = f"Word cloud of concept {concept}; the table beside it has the words"
+    return (
+        f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
+        f'<h3 id="name-{concept}">{escape(name)}</h3>'
+        f'<div class="beside">{cloud_svg(shares, label, CLOUD_WORDS)}{_words(words)}</div>'
+        f"{_groups(catalog, concept, column)}{_passages(catalog, concept)}</section>"
+    )
+
+
+def _words(words: pd.DataFrame) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(str(row.word))}</th><td class="number">{_share(row.probability)}</td>'
+        f'<td class="number">{_share(row.share_used, row.used_low, row.used_high)}</td></tr>'
+        for row in words.head(WORDS).itertuples()
+    )
+    return (
+        '<table><thead><tr><th scope="col">Word</th><th scope="col">P(in concept)</th>'
+        f'<th scope="col">Documents that use it</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _groups(catalog: Catalog, concept: int, column: str | None) -> str:
+    if column is None:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row["group"])}</th>'
+        f'<td class="number">{_share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])}</td>'
+        f"<td>{escape(', '.join(row['top_words'] or []))}</td></tr>"
+        for row in catalog.concept_groups(concept, column).rows.to_dict("records")
+    )
+    return (
+        f'<table><thead><tr><th scope="col">{escape(column)}</th><th scope="col">Prevalence</th>'
+        f'<th scope="col">Words</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
+
+
+def _passages(catalog: Catalog, concept: int) -> str:
+    if catalog.corpus.texts is None:
+        return ""
+    quotes = "".join(
+        f"<blockquote><p>{escape(catalog.passage(row['row'], concept))}</p>"
+        f'<p class="quiet">{escape(_source(row))}, weight {_share(row["weight"])}</p></blockquote>'
+        for row in catalog.holders(concept).head(PASSAGES).to_dict("records")
+    )
+    return f"<h4>Passages</h4>{quotes}" if quotes else ""
+
+
+def _source(row: dict[Any, Any]) -> str:
+    """A document's id, with its title and groups if there are any."""
+    labels = [row[key] for key in row if str(key).startswith("label ") and row[key] is not None]
+    return f"{row['document']} ({', '.join(labels)})" if labels else str(row["document"])
