@@ -20,7 +20,7 @@ from rich.text import Text
 from superwords.errors import InputError
 
 # Results go to standard output; everything else goes to standard error, out of the way of scripts.
-results = Console(highlight=False, soft_wrap=False)
+results = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
@@ -28,6 +28,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless s
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
 
 _WIDEST = 110
+_NAME_WIDTH = 26
 
 
 def say(text: str = "", quiet: bool = False) -> None:
@@ -72,27 +73,25 @@ def interval(low: float, high: float, as_text: Any = percent) -> str:
     return f"{as_text(low)}–{as_text(high)}" if np.isfinite(low) and np.isfinite(high) else "–"
 
 
-def print_table(
-    columns: Mapping[str, str] | Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
-) -> None:
-    """A table for people. Columns are names, or names with "left", "right" or "wrap"."""
-    kinds = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, "left")
+def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
+    """A table for people; a column is "left", "right", "name" (may wrap) or "words" (takes the rest)."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(title) if title else None)
     table.title_justify = "left"
-    for name, kind in kinds.items():
-        wraps = kind == "wrap"
+    for name, kind in columns.items():
         table.add_column(
             Text(name),
             justify="right" if kind == "right" else "left",
-            no_wrap=not wraps,
-            overflow="fold" if wraps else "ellipsis",
-            ratio=1 if wraps else None,
+            no_wrap=kind in ("left", "right"),
+            max_width=_NAME_WIDTH if kind == "name" else None,
+            min_width=_NAME_WIDTH if kind == "words" else None,
+            ratio=1 if kind == "words" else None,
         )
     for row in rows:
         # Text: a word such as [red] must not be taken for markup.
         table.add_row(*(Text(str(value)) for value in row))
-    width = results.width if results.is_terminal else max(results.width, _WIDEST)
-    results.print(table, width=min(width, _WIDEST))
+    # Where nobody sees a width, do not squeeze the table into the customary 80 characters.
+    out = results if results.is_terminal else Console(highlight=False, width=_WIDEST)
+    out.print(table, width=min(out.width, _WIDEST))
 
 
 def print_line(text: str = "") -> None:

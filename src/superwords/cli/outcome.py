@@ -24,7 +24,7 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
     table = model.concepts(_WORDS_SHOWN)
     shown = table if most is None else table.head(most)
-    columns = {"": "right", "concept": "left", "documents": "right", "held by": "right"}
+    columns = {"": "right", "concept": "name", "documents": "right", "share": "right"}
     by_group: dict[int, list[str]] = {}
     for column in groups:
         of_column = model.by_group(column)
@@ -38,13 +38,19 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
         (
             *(row["concept"], row["name"], row["documents"], percent(row["prevalence"])),
             *by_group.get(row["concept"], []),
-            ", ".join(row["top_words"]),
+            other_words(row["name"], row["top_words"]),
         )
         for row in shown.to_dict("records")
     ]
-    print_table({**columns, "words": "wrap"}, lines)
+    print_table({**columns, "other words": "words"}, lines)
     if len(shown) < len(table):
         print_line(f"… and {len(table) - len(shown)} more, each held by fewer documents.")
+
+
+def other_words(name: str, words: list[str]) -> str:
+    """A concept's words without those that its name is made of."""
+    named = name.split(", ")
+    return ", ".join(word for word in words if word not in named) or name
 
 
 def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:

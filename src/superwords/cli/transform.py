@@ -1,0 +1,116 @@
+"""`superwords transform`: new documents on the concepts of a saved model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from scipy import sparse
+
+from superwords.cli.common import AsJson, ModelFile, Quiet, check_output, print_json, say, write_text
+from superwords.cli.inputs import with_progress
+from superwords.cli.show import load_model
+from superwords.corpus import Corpus
+from superwords.text.reading import read_documents
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+app = typer.Typer(add_completion=False)
+
+_EXAMPLES = 8
+
+
+@app.command()
+def transform(
+    model_file: ModelFile,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads.")],
+    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="The column that names a document.", show_default="id")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the text.", show_default="the model's")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The CSV file to write.", show_default="standard output"),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processor cores to use.", show_default="all")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Weigh new documents on the concepts of a saved model; the concepts stay as they are.
+
+    The result has one row per document and one column per concept (concept_1, …, as `superwords show` numbers
+    them). A document's weights sum to 1; 0 means that it does not hold the concept. With --json, only the
+    concepts a document holds are listed, with their names.
+
+    \b
+    superwords transform model.sw new.csv --text speech -o weights.csv
+    """
+    if output is not None:
+        check_output(output)
+    model = load_model(model_file)
+    corpus = new_corpus(model, file, text, id, language, jobs, quiet)
+    weights = model.transform(corpus)
+    if as_json:
+        print_json(held_concepts(model, corpus, weights))
+    if output is not None:
+        write_text(output, weight_table(corpus, weights).to_csv(index=False))
+        say(f"Wrote the weights of {corpus.n_documents:,} documents to {output}.", quiet)
+    elif not as_json:
+        weight_table(corpus, weights).to_csv(sys.stdout, index=False)
+
+
+def new_corpus(
+    model: ConceptModel,
+    file: str,
+    text: str | None,
+    id: str | None,
+    language: str | None,
+    jobs: int | None,
+    quiet: bool,
+) -> Corpus:
+    """The new documents, their words found as the model's were; unknown words are counted and said."""
+    documents = read_documents(file, text, id)
+    recipe = model.corpus_.notes.get("recipe")
+    options: dict[str, Any] = {}
+    if documents.counts is None:
+        options["vocabulary"] = model.corpus_.vocabulary
+        if not documents.are_tokens:
+            options |= {"n_jobs": jobs, "language": language or (recipe or {}).get("language") or "en"}
+            options |= {"recipe": recipe} if recipe is not None else {"words": "plain"}
+    corpus = with_progress(documents, options, "reading", quiet)
+    unknown = corpus.notes.get("unknown_words", 0)
+    if unknown:
+        examples = ", ".join(list(corpus.notes["unknown_examples"])[:_EXAMPLES])
+        say(f"{unknown:,} words are unknown to the model and not counted: {examples} …", quiet)
+    empty = corpus.notes.get("empty_documents", [])
+    if empty:
+        say(f"{len(empty)} documents have no word that the model knows.", quiet)
+    return corpus
+
+
+def weight_table(corpus: Corpus, weights: Any) -> pd.DataFrame:
+    dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    names = [f"concept_{j + 1}" for j in range(dense.shape[1])]
+    table = pd.DataFrame(dense, columns=pd.Index(names))
+    table.insert(0, "document", corpus.ids)
+    return table
+
+
+def held_concepts(model: ConceptModel, corpus: Corpus, weights: Any) -> dict[str, Any]:
+    names = model.concepts()["name"].tolist()
+    rows = sparse.csr_array(weights)
+    documents = []
+    for d, name in enumerate(corpus.ids):
+        part = slice(rows.indptr[d], rows.indptr[d + 1])
+        held = sorted(zip(rows.data[part].tolist(), rows.indices[part].tolist()), reverse=True)
+        concepts = [{"concept": j + 1, "name": names[j], "weight": weight} for weight, j in held]
+        documents.append({"document": name, "concepts": concepts})
+    return {"unknown_words": int(corpus.notes.get("unknown_words", 0)), "documents": documents}
