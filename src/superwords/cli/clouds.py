@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from superwords.cli.common import ModelFile, Quiet, say
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def clouds(
-    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="The model that `fit` wrote.")],
+    model_file: ModelFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder for the pictures.")],
     concept: Annotated[
         list[int] | None, typer.Option(help="Only this concept (can be given again); all if not given.")
@@ -29,7 +30,7 @@ def clouds(
         str | None, typer.Option(help="A column of the metadata: also the clouds of its two largest groups.")
     ] = None,
     file_format: Annotated[str, typer.Option("--format", help="png or svg.")] = "png",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a cloud per concept, its start and its groups, and charts of the whole model."""
     from superwords.plots.figures import FORMATS, save_figure
@@ -46,8 +47,7 @@ def clouds(
             warnings.simplefilter("once" if n_pictures == 0 else "ignore", UserWarning)
             save_figure(draw(), out / f"{name}.{file_format}")
         n_pictures += 1
-    if not quiet:
-        print(f"{n_pictures} pictures are in {out}.")
+    say(f"{n_pictures} pictures are in {out}.", quiet)
 
 
 def make_folder(out: Path) -> None:

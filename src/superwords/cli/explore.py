@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 import webbrowser
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from superwords.cli.common import ModelFile
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def explore(
-    model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="The model that `fit` wrote.")],
+    model_file: ModelFile,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,

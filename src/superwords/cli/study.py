@@ -8,11 +8,43 @@ from typing import Annotated
 
 import typer
 
+from superwords.cli.common import ModelFile, Quiet, say
 from superwords.errors import InputError
 
 app = typer.Typer(
     no_args_is_help=True, help="Ask people, blindly, which of two word clouds is more coherent."
 )
+
+
+@app.command()
+def create(
+    model_file: ModelFile,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The study file to write.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Option(help="The words to ask about, with commas between them; the most salient if not given."),
+    ] = None,
+    n_words: Annotated[int, typer.Option(min=1, help="Without --words: how many words to ask about.")] = 10,
+    topics: Annotated[str, typer.Option(help="What to compare with: hdp, or lda:K with K topics.")] = "hdp",
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of the topic model.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the topic model.")] = 0,
+    title: Annotated[str, typer.Option(help="The heading of the questionnaire.")] = "Word clouds",
+    subject: Annotated[
+        str, typer.Option(help="What the documents are about: do you follow …?")
+    ] = "the subject of these documents",
+    quiet: Quiet = False,
+) -> None:
+    """Build the study: for each word our concept against the topic of another model that gives it most."""
+    from superwords.storage import load
+    from superwords.study.creating import create_study
+    from superwords.study.pairs import save_study
+
+    chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
+    say(f"Finding topics by {topics} ({iterations} iterations)…", quiet)
+    study = create_study(load(model_file), chosen or n_words, topics, iterations, seed, title, subject)
+    save_study(study, out)
+    asked = ", ".join(question["word"] for question in study["questions"])
+    say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
 
 
 @app.command()
