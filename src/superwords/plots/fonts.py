@@ -64,7 +64,9 @@ def system_fonts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def covered_characters(path: str) -> frozenset[str]:
+    """None of a font of bitmaps (as of coloured emoji), which cannot be drawn at any size but its own."""
     try:
-        return frozenset(map(chr, FT2Font(path).get_charmap()))
+        font = FT2Font(path)
+        return frozenset(map(chr, font.get_charmap())) if font.scalable else frozenset()
     except (OSError, RuntimeError):
         return frozenset()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.linalg import eigh
 from sklearn.preprocessing import normalize
 
 from superwords.web.catalog import Catalog
@@ -22,6 +23,8 @@ def similarity(catalog: Catalog) -> np.ndarray:
     Documents count by how much more they weigh a concept than documents do on average, since a concept that
     all of them hold is near to nothing in particular.
     """
+    if catalog.model.n_concepts_ == 0:
+        return np.zeros((0, 0))
     use = catalog.model.summary_.words
     shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
     words = normalize(sparse.csr_array((use.used, (use.concept, use.word)), shape=shape))
@@ -42,8 +45,8 @@ def positions(alike: np.ndarray) -> np.ndarray:
     squared = (1 - alike) ** 2
     np.fill_diagonal(squared, 0.0)
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    plane = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0))
+    values, vectors = eigh(-centred / 2, subset_by_index=[n - 2, n - 1])
+    plane = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
     # An eigenvector's sign is arbitrary; this one makes the same map on every machine.
     plane *= np.where(plane[np.abs(plane).argmax(axis=0), [0, 1]] < 0, -1, 1)
     span = np.maximum(np.ptp(plane, axis=0), 1e-12)

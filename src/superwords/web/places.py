@@ -85,14 +85,14 @@ def spelled_places(text: str, words: Sequence[str]) -> list[Place]:
     """Words by their spelling in any case, the longest first, with an ending that only inflects them."""
     if not words:
         return []
-    by_spelling = {word.casefold(): word for word in words}
+    by_spelling = {word.lower(): word for word in words}
     longest_first = sorted(by_spelling, key=lambda one: (-len(one), one))
     pattern = re.compile(
         rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}){_INFLECTED}(?!\w)", re.IGNORECASE
     )
     places = []
     for found in pattern.finditer(text):
-        word = by_spelling.get(found.group(1).casefold())
+        word = by_spelling.get(found.group(1).lower())
         if word is not None:
             places.append((found.start(), found.end(), word))
     return places

@@ -131,7 +131,6 @@ class Explorer:
             self.catalog.concepts,
             self.documents.documents,
             lambda: self.catalog.holders(1) if self.catalog.model.n_concepts_ else None,
-            lambda: self.landscape,
             self.catalog.words,
             lambda: self.documents.text(0, 1),
             *(lambda name=name: self.catalog.by_group(self.catalog.column(name)) for name in columns),
@@ -139,6 +138,7 @@ class Explorer:
                 lambda name=name: self.catalog.group_differences(name, *self.catalog.group_columns[name][:2])
                 for name in columns
             ),
+            lambda: self.landscape,
         ]
         for step in steps:
             try:

@@ -1,0 +1,68 @@
+"""What the explorer's tests share: a served model, and a model with many documents and concepts."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+
+from superwords import ConceptModel, Corpus
+from superwords.draws import TRACED, Kept
+from superwords.sampler.state import State, Tokens
+from superwords.study.server import listen
+from superwords.web.server import Explorer, web_server
+
+
+@contextlib.contextmanager
+def served(explorer: Explorer) -> Iterator[str]:
+    """The address of the explorer, served from a thread of this process."""
+    listener = listen("127.0.0.1", 0)
+    server = web_server(explorer, "127.0.0.1")
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@cache
+def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> ConceptModel:
+    """As if sampled: a document holds a few concepts of six words each; four draws in two chains."""
+    rng = np.random.default_rng(1)
+    n_words = 6 * n_concepts
+    concept = np.sort(np.array([rng.permutation(n_concepts)[:per_document] for _ in range(n_documents)]))
+    pair_concept = concept.ravel()
+    word = (pair_concept[:, None] * 6 + np.arange(6)).astype(np.int32)
+    tokens = rng.integers(0, 3, word.shape).astype(np.int32)
+    tokens[:, 0] += 1
+    row = np.repeat(np.arange(n_documents), per_document * 6)
+    counts = sparse.csr_array((tokens.ravel(), (row, word.ravel())), shape=(n_documents, n_words))
+    party = {"party": np.where(rng.random(n_documents) < 0.5, "A", "B")}
+    corpus = Corpus.from_counts(counts, metadata=party)
+    small = Corpus.from_counts(np.ones((2, 2), int))
+    model = ConceptModel(n_sweeps=1, n_burn_in=0, random_state=1).fit(small)
+    state = State(
+        np.arange(n_documents + 1) * per_document,
+        pair_concept.astype(np.int32),
+        np.ones(len(pair_concept)),
+        np.arange(len(pair_concept) + 1) * 6,
+        word.ravel(),
+        np.ones(n_words),
+    )
+    imputed = Tokens(tokens.ravel(), tokens.sum(axis=1), np.zeros(len(pair_concept), np.int64))
+    model.corpus_, model._order = corpus, np.arange(n_documents)
+    for chain in model._kept:
+        chain.kept = [Kept(sweep, state, imputed, float(-sweep)) for sweep in (1, 2)]
+        chain.trace = {name: [1.0, 2.0] for name in TRACED}
+    model._forget()
+    return model

@@ -1,0 +1,407 @@
+"""The explorer's server: right tables, text that stays text, and a clear answer to whatever is sent to it."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+import pytest
+
+from explorer_for_tests import large_model, served
+from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
+from superwords import Corpus, load
+from superwords.errors import InputError
+from superwords.web.catalog import Catalog
+from superwords.web.documents import DocumentPages
+from superwords.web.landscape import positions, similarity
+from superwords.web.places import spelled_places, text_parts
+from superwords.web.server import Explorer
+from superwords.web.tables import Query
+
+TABLES = {
+    "concepts": {},
+    "concept-words": {"concept": 1},
+    "concept-documents": {"concept": 1},
+    "concept-groups": {"concept": 1, "column": "party"},
+    "documents": {},
+    "document-concepts": {"document": 1},
+    "words": {},
+    "word-concepts": {"word": ODD_WORDS[0]},
+    "word-neighbours": {"word": ODD_WORDS[0]},
+    "group-differences": {"column": "party", "first": "A", "second": "B"},
+    "convergence": {},
+    "agreement": {},
+    "nearest": {},
+}
+PARTS = {
+    "model": {},
+    "concept": {"concept": 1},
+    "document": {"document": 1},
+    "text": {"document": 1},
+    "word": {"word": ODD_WORDS[0]},
+    "map": {},
+    "cloud": {"concept": 1},
+}
+
+
+@contextlib.contextmanager
+def client_of(explorer: Explorer) -> Iterator[httpx.Client]:
+    with served(explorer) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with client_of(Explorer(planted_model())) as client:
+        yield client
+
+
+@pytest.fixture
+def renaming(path) -> Iterator[httpx.Client]:
+    """A client of a model that came from a file."""
+    with client_of(Explorer(load(path), path)) as client:
+        yield client
+
+
+@pytest.fixture
+def path(tmp_path):
+    return planted_model().save(tmp_path / "model.sw")
+
+
+def rows(client: httpx.Client, name: str, **given) -> list[dict]:
+    answer = client.get(f"/api/tables/{name}.json", params={**TABLES.get(name, {}), **given})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["rows"]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_answers_in_pages_and_as_csv(client, name) -> None:
+    answer = client.get(f"/api/tables/{name}.json", params={**TABLES[name], "rows": 2})
+    assert answer.headers["content-type"] == "application/json"
+    page = answer.json()
+    assert 1 <= len(page["rows"]) <= 2
+    assert page["pages"] == -(-page["total"] // 2)
+    whole = client.get(f"/api/tables/{name}.csv", params=TABLES[name])
+    assert whole.headers["content-type"] == "text/csv; charset=utf-8"
+    assert whole.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+    assert len(list(csv.reader(io.StringIO(whole.text)))) == page["total"] + 1
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_answers_with_strict_headers(client, name) -> None:
+    answer = client.get(f"/api/{name}.json", params=PARTS[name])
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_tables_say_what_the_model_says(client) -> None:
+    model = planted_model()
+    concepts = model.concepts()
+    assert [row["concept"] for row in rows(client, "concepts")] == concepts["concept"].tolist()
+    assert [row["prevalence"] for row in rows(client, "concepts")] == concepts["prevalence"].tolist()
+    words = rows(client, "concept-words", rows=200)
+    assert [row["word"] for row in words] == model.words_of(1)["word"].tolist()
+    documents = rows(client, "concept-documents", rows=5)
+    known = model.representative_documents(1, 5)
+    assert [row["document"] for row in documents] == known["document"].tolist()
+    assert [row["weight"] for row in documents] == pytest.approx(known["weight"].tolist())
+    near = rows(client, "word-neighbours", rows=200)
+    assert [(row["word"], row["probability"]) for row in near] == list(
+        model.similar_words(ODD_WORDS[0], 50)[["word", "probability"]].itertuples(index=False)
+    )
+    differences = model.compare_groups("party", "A", "B")
+    assert [row["difference"] for row in rows(client, "group-differences")] == pytest.approx(
+        differences["difference"].tolist()
+    )
+    table = model.documents().query("document == 'doc 0'").sort_values(["weight"], ascending=False)
+    held = rows(client, "document-concepts")
+    assert sorted(row["concept"] for row in held) == sorted(table["concept"])
+    assert [row["weight"] for row in held] == pytest.approx(table["weight"].tolist())
+
+
+def test_search_sort_and_pages(client) -> None:
+    everything = rows(client, "words", rows=200)
+    assert [row["tokens"] for row in everything] == sorted((r["tokens"] for r in everything), reverse=True)
+    up = rows(client, "words", sort="tokens", order="ascending", rows=200)
+    assert [row["tokens"] for row in up] == sorted(row["tokens"] for row in up)
+    found = rows(client, "words", search="GRÖSSE", sort="word", rows=200)
+    matching = [row for row in everything if "größe" in f"{row['word']} {row['name']}"]
+    assert 1 <= len(found) < len(everything)
+    assert {row["word"] for row in found} == {row["word"] for row in matching}
+    assert rows(client, "words", search="<script> alert")[0]["word"] == ODD_WORDS[0]
+    last = client.get("/api/tables/words.json", params={"page": 999_999, "rows": 7}).json()
+    assert last["page"] == last["pages"] == 6
+    by_name = rows(client, "concepts", sort="name", order="ascending")
+    names = [row["name"].casefold() for row in by_name]
+    assert names == sorted(names)
+
+
+def test_the_words_of_a_text_carry_the_tokens_imputed_to_them() -> None:
+    pages = DocumentPages(Catalog(planted_model()))
+    corpus = planted_model().corpus_
+    for row in (0, 7):
+        text = pages.text(row, 1)["stretches"]
+        assert "".join(one["text"] for one in text) == corpus.texts[row]
+        marked = [one for one in text if "word" in one]
+        counts = corpus.counts[[row]].toarray().ravel()
+        for one in marked:
+            tokens = counts[corpus.vocabulary.index(one["word"])]
+            assert sum(n for _, n in one["concepts"]) == tokens
+        assert {one["word"] for one in marked} == {corpus.vocabulary[i] for i in np.flatnonzero(counts)}
+
+
+def test_words_are_found_in_a_text_as_the_corpus_was_cut() -> None:
+
+    texts = [
+        "The doctors plan to visit the New York hospital. A plan is a plan; New York has doctors.",
+        "New York hospitals need a doctor. They plan. The hospital's doctor has plans.",
+        "A doctor in New York and a hospital: the plan <b>works</b>.",
+    ]
+    corpus = Corpus.from_texts(texts, min_df=2)
+    model = fit(corpus, n_chains=1, n_sweeps=6, n_burn_in=1)
+    pages = DocumentPages(Catalog(model))
+    for row, text in enumerate(texts):
+        stretches = pages.text(row, 1)["stretches"]
+        assert "".join(one["text"] for one in stretches) == text
+        found = [one["word"] for one in stretches if "word" in one]
+        counts = corpus.counts[[row]].toarray().ravel()
+        assert {word: found.count(word) for word in found} == {
+            corpus.vocabulary[i]: counts[i] for i in np.flatnonzero(counts)
+        }
+
+
+def test_spelled_words_are_found_in_any_case_and_the_longest_first() -> None:
+    places = spelled_places("Ice cream, creams and CREAM; screaming ice.", ["cream", "ice cream", "ice"])
+    assert [word for _, _, word in places] == ["ice cream", "cream", "cream", "ice"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "word " * 5000, "x" * 23_456, ("A sentence. " * 3000).strip()])
+def test_parts_of_a_text_cover_it(text) -> None:
+    for language in (None, "en"):
+        parts = text_parts(text, language)
+        assert "".join(text[a:b] for a, b in parts) == text
+        assert all(0 < b - a <= 10_100 for a, b in parts)
+
+
+def test_likeness_and_map_are_of_all_concepts() -> None:
+    catalog = Catalog(planted_model())
+    alike = similarity(catalog)
+    assert np.allclose(alike, alike.T)
+    places = positions(alike)
+    assert places.shape == (planted_model().n_concepts_, 2)
+    assert places.min() >= 0
+    assert places.max() <= 1
+
+
+def test_scaling_keeps_two_heaps_apart() -> None:
+    heaps = np.kron(np.eye(2), np.full((5, 5), 0.9)) + 0.1 * np.eye(10)
+    first = positions(heaps)[:, 0]
+    assert max(first[:5]) < min(first[5:]) or max(first[5:]) < min(first[:5])
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_models_at_the_borders_can_be_looked_at(name) -> None:
+    explorer = Explorer(edge_model(name))
+    explorer.warm_up()
+    word = edge_model(name).corpus_.vocabulary[0]
+    with client_of(explorer) as client:
+        for kind, requests in (("tables/", TABLES), ("", PARTS)):
+            for what, given in requests.items():
+                asked = {**given, "word": word} if "word" in given else given
+                answer = client.get(f"/api/{kind}{what}.json", params=asked)
+                assert answer.status_code in (200, 400), (what, answer.text)
+
+
+def test_a_corpus_of_passages_is_shown_by_its_passages() -> None:
+    with client_of(Explorer(passage_model())) as client:
+        assert client.get("/api/model.json").json()["passages"] is True
+        assert rows(client, "documents")[1]["document"] == "source 0#2"
+
+
+def test_a_name_is_kept_in_the_file_and_seen_everywhere(renaming, path) -> None:
+    odd = '"><img src=x onerror=alert(1)> 健康'
+    answer = renaming.post("/api/concepts/2/name", json={"name": f"  {odd}\n"})
+    assert answer.status_code == 200
+    assert answer.json()["name"] == odd
+    assert rows(renaming, "concepts")[1]["name"] == odd
+    assert odd in {row["name"] for row in rows(renaming, "group-differences")}
+    assert load(path).concepts()["name"][1] == odd
+    automatic = answer.json()["automatic_name"]
+    assert renaming.post("/api/concepts/2/name", json={"name": ""}).json()["name"] == automatic
+    assert load(path).names_ == {}
+
+
+def test_a_name_is_not_put_into_another_model(renaming, path) -> None:
+    planted_model().save(path)
+    answer = renaming.post("/api/concepts/1/name", json={"name": "taxes"})
+    assert (answer.status_code, "changed" in answer.text) == (409, True)
+    path.unlink()
+    answer = renaming.post("/api/concepts/1/name", json={"name": "taxes"})
+    assert answer.status_code == 409
+    assert str(path.parent) not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({"json": {"name": "x"}, "headers": {"Origin": "http://evil.example"}}, 403),
+        ({"json": {"name": "x"}, "headers": {"Sec-Fetch-Site": "cross-site"}}, 403),
+        ({"data": {"name": "x"}}, 415),
+        ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),
+        ({"content": b"[" * 8000, "headers": {"Content-Type": "application/json"}}, 400),
+        ({"json": {"name": 5}}, 400),
+        ({"json": ["name"]}, 400),
+        ({"json": {"name": "x" * 101}}, 400),
+        ({"json": {"name": "\x00"}}, 400),
+        ({"json": {"name": "x" * 20_000}}, 413),
+    ],
+)
+def test_names_from_elsewhere_or_of_no_sense_are_refused(renaming, path, sent, status) -> None:
+    answer = renaming.post("/api/concepts/1/name", **sent)
+    assert answer.status_code == status
+    assert load(path).names_ == {}
+
+
+ODD_REQUESTS = [
+    "/api/tables/concepts.json?page=0",
+    "/api/tables/concepts.json?page=-1",
+    "/api/tables/concepts.json?page=1e9",
+    "/api/tables/concepts.json?page=٣",
+    "/api/tables/concepts.json?rows=99999999999999999999",
+    "/api/tables/concepts.json?sort=__class__",
+    "/api/tables/concepts.json?sort=top_words",
+    f"/api/tables/concepts.json?search={'x' * 201}",
+    "/api/tables/concept-words.json",
+    "/api/tables/concept-words.json?concept=9999",
+    "/api/tables/concept-words.json?concept=%00",
+    "/api/tables/concept-groups.json?concept=1&column=../../etc/passwd",
+    "/api/tables/group-differences.json?column=party&first=A&second=A",
+    "/api/tables/group-differences.json?column=party&first=A&second=%3Cb%3E",
+    "/api/document.json?document=41",
+    "/api/text.json?document=1&part=999",
+    "/api/word.json?word=nosuchword",
+    "/api/cloud.json?concept=1&column=party&first=A&second=C",
+]
+
+
+@pytest.mark.parametrize("address", ODD_REQUESTS)
+def test_what_makes_no_sense_gets_one_sentence(client, address) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text.endswith(".\n") or answer.text.endswith("?\n")
+    assert len(answer.text) < 300
+    assert not any(part in answer.text for part in ("Traceback", "/work", "superwords/", ".py"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/nothing",
+        "/static/",
+        "/static/..%2f..%2fserver.py",
+        "/static/server.py",
+        "/api/__init__.json",
+        "/api/tables/concepts.exe",
+        "/api/tables/nothing.json",
+        "/%2e%2e/%2e%2e/etc/passwd",
+    ],
+)
+def test_there_is_no_such_page(client, address) -> None:
+    answer = client.get(address)
+    assert (answer.status_code, answer.text) == (404, "There is no such page.\n")
+
+
+def test_other_kinds_of_request_and_other_hosts_are_refused(client) -> None:
+    assert client.post("/api/model.json").status_code == 405
+    assert client.delete("/").status_code == 405
+    assert client.get("/api/concepts/1/name").status_code == 405
+    for host in ("evil.example", "127.0.0.1.evil.example", "[", ""):
+        answer = client.get("/api/model.json", headers={"Host": host})
+        assert answer.status_code == 400
+        assert "documents" not in answer.text
+
+
+def test_words_reach_the_browser_as_json_text_only(client) -> None:
+    for name, given in TABLES.items():
+        answer = client.get(f"/api/tables/{name}.json", params=given)
+        json.loads(answer.text)
+        assert answer.headers["content-type"] == "application/json"
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "alert" not in page.text
+
+
+def test_a_failure_inside_shows_nothing_of_it() -> None:
+    explorer = Explorer(planted_model())
+
+    def fail(given):
+        raise RuntimeError("/secret/place")
+
+    explorer.parts["model"] = fail
+    with client_of(explorer) as client:
+        answer = client.get("/api/model.json")
+    assert (answer.status_code, answer.text) == (500, "Something went wrong here; please try again.\n")
+
+
+def test_a_spreadsheet_is_given_no_formula(client) -> None:
+    text = client.get("/api/tables/words.csv", params={"search": "=1+1"}).content.decode("utf-8-sig")
+    assert next(csv.DictReader(io.StringIO(text)))["word"] == "'=1+1"
+
+
+def test_the_server_outlives_nonsense_on_its_socket() -> None:
+    with client_of(Explorer(planted_model())) as client:
+        port = client.base_url.port
+        for data in (
+            b"\x00\xff" * 4000,
+            b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000,
+            b"POST / HTTP/9.9\r\n\r\n",
+        ):
+            with socket.create_connection(("127.0.0.1", port)) as raw:
+                raw.settimeout(5)
+                try:
+                    raw.sendall(data)
+                    raw.recv(100)
+                except (ConnectionError, TimeoutError):
+                    pass
+        assert client.get("/api/model.json").json()["documents"] == 40
+
+
+def test_a_model_without_draws_is_refused() -> None:
+    from superwords import ConceptModel
+
+    model = ConceptModel(n_sweeps=4, n_burn_in=3, n_chains=1)
+    model._prepare(np.ones((2, 2), int), None)
+    with pytest.raises(InputError, match="no draws yet"):
+        Catalog(model)
+
+
+def test_five_thousand_documents_and_five_hundred_concepts() -> None:
+    explorer = Explorer(large_model(5000, 500))
+    assert explorer.catalog.model.n_concepts_ == 500
+    began = time.perf_counter()
+    explorer.warm_up()
+    print(f"\nwarm-up {time.perf_counter() - began:.2f} s")
+    with client_of(explorer) as client:
+        for kind, requests in (("tables/", TABLES), ("", PARTS)):
+            for name, given in requests.items():
+                if name == "text":
+                    continue
+                asked = {**given, "word": "word7"} if "word" in given else given
+                began = time.perf_counter()
+                answer = client.get(f"/api/{kind}{name}.json", params=asked)
+                print(f"{name:20} {time.perf_counter() - began:.3f} s {len(answer.content):8,} bytes")
+                assert answer.status_code == 200
+                assert len(answer.content) < 100_000
+    page = explorer.tables["documents"]({}).page(Query(search="499", rows=50))
+    assert page["total"] > 10
