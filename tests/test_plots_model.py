@@ -1,0 +1,129 @@
+"""Pictures of a fitted model, from Python and from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from models_for_tests import EDGES, PLANTED, edge_model, fit, planted_corpus, planted_model
+from superwords.errors import InputError
+from superwords.plots import figure_bytes
+from superwords.plots import model as draw
+
+pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
+
+
+def words_in(figure) -> dict[str, float]:
+    """The words drawn in each panel's cloud, with their sizes; those a group lacks are left out."""
+    return {t.get_text(): t.get_fontsize() for t in figure.axes[-1].texts if t.get_gid() != "absent"}
+
+
+def test_a_word_is_as_large_as_its_share_of_documents() -> None:
+    shares = draw.concept_weights(planted_model(), 1)
+    table = planted_model().words_of(1).set_index("word")["share_used"]
+    assert shares == {word: table[word] for word in shares}
+    sizes = words_in(draw.concept_cloud(planted_model(), 1))
+    heaviest = max(shares, key=shares.get)
+    for word, share in shares.items():
+        if word in sizes and share > 0.1:
+            assert sizes[word] / sizes[heaviest] == pytest.approx(np.sqrt(share / shares[heaviest]), rel=1e-6)
+
+
+def test_two_groups_share_one_layout_and_differ_in_size() -> None:
+    model = planted_model()
+    figure = draw.group_clouds(model, "party", 1, "B", "A")
+    left, right = figure.axes
+    assert "B" in left.get_title()
+    assert "A" in right.get_title()
+    assert [t.get_text() for t in left.texts] == [t.get_text() for t in right.texts]
+    table = model.group_words("party", 1)
+    own = table[table["group"] == "A"].set_index("word")["share"]
+    assert set(words_in(figure)) <= {" ".join(word.split()) for word in own.index} | {"□", "□□"}
+
+
+def test_the_largest_groups_are_compared_if_none_are_named() -> None:
+    sizes = planted_corpus().metadata["year"].value_counts()
+    assert draw.largest_groups(planted_model(), "year") == tuple(sizes.index[:2])
+    with pytest.raises(InputError, match="no column 'state'"):
+        draw.largest_groups(planted_model(), "state")
+    with pytest.raises(InputError, match="no group 'C'"):
+        draw.group_clouds(planted_model(), "party", 1, "A", "C")
+
+
+def test_the_start_is_that_of_the_chain_and_not_of_the_draw() -> None:
+    model = fit(planted_corpus(), features=PLANTED.features, init="kmeans:4", n_chains=1)
+    shares = draw.start_shares(model).toarray()
+    assert shares.shape == (4, 40)
+    # k-means puts each word in one cluster, and a document that holds it by one of its words need not use all.
+    assert ((shares > 0).sum(axis=0) == 1).all()
+    holding = PLANTED.counts.toarray() > 0
+    for row in shares:
+        words = np.flatnonzero(row)
+        holders = holding[:, words].any(axis=1).sum()
+        assert row[words] == pytest.approx(holding[:, words].sum(axis=0) / holders)
+    titles = [axes.get_title() for axes in draw.before_after(model, 1).axes]
+    assert "k-means start" in titles[0]
+    assert "most probable draw" in titles[1]
+
+
+def test_histograms_count_concepts_and_words() -> None:
+    on = planted_model().concept_word_ > 0
+    for figure, expected in (
+        (draw.concepts_per_word(planted_model()), on.sum(axis=0)),
+        (draw.words_per_concept(planted_model()), on.sum(axis=1)),
+    ):
+        heights = [bar.get_height() for bar in figure.axes[0].patches]
+        assert sum(heights) == len(expected)
+
+
+def test_prevalence_lies_inside_its_interval_and_traces_name_r_hat() -> None:
+    figure = draw.group_prevalence(planted_model(), "party")
+    assert len(figure.axes[0].get_yticklabels()) == planted_model().n_concepts_
+    titles = [axes.get_title(loc="left") for axes in draw.chain_traces(planted_model()).axes]
+    assert len(titles) == 4
+    assert all("R-hat" in title for title in titles)
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_models_at_the_borders_can_be_drawn(name) -> None:
+    model = edge_model(name)
+    figures = [draw.chain_traces(model)]
+    if model.n_concepts_:
+        figures += [draw.concept_cloud(model, 1), draw.before_after(model, 1), draw.concepts_per_word(model)]
+    for figure in figures:
+        assert figure_bytes(figure, "svg").startswith(b"<?xml")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; from superwords.cli.main import main; sys.exit(main())", *arguments],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_clouds_from_the_command_line(tmp_path) -> None:
+    path = planted_model().save(tmp_path / "model.sw")
+    done = run("clouds", str(path), "-o", str(tmp_path / "new" / "folder"), "--concept", "1", "--groups", "party",
+               "--format", "svg")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = sorted(file.name for file in (tmp_path / "new" / "folder").iterdir())
+    assert names == ["concept-001.svg", "groups-party-001.svg", "start-001.svg"]
+    wrong = run("clouds", str(path), "-o", str(tmp_path / "x"), "--concept", "99")
+    assert wrong.returncode == 1
+    assert "There is no concept 99" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+def test_all_pictures_have_a_name_of_their_own() -> None:
+    from superwords.cli.clouds import file_part, pictures
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        names = [name for name, _ in pictures(planted_model(), None, "party")]
+    assert len(names) == len(set(names)) == 4 + 3 * planted_model().n_concepts_
+    assert file_part("../a b/ç") == "a-b-ç"
+    assert file_part("///") == "column"

@@ -1,0 +1,131 @@
+"""The report: one file that needs nothing else, in which the corpus's text is text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from models_for_tests import EDGES, ODD_WORDS, edge_model, passage_model, planted_model
+from superwords.errors import InputError
+from superwords.report import report_page, write_report
+from test_study_browser import CHROMIUM, browser  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
+
+
+class Elements(HTMLParser):
+    """What a browser would make of the page: elements with attributes, and text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.found.append((tag, dict(attributes)))
+
+    def handle_data(self, data) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return report_page(planted_model(), "party", "Reading <party> & more")
+
+
+def test_words_and_titles_are_text(page) -> None:
+    elements = Elements(page)
+    assert [tag for tag, _ in elements.found].count("script") == 1
+    assert ODD_WORDS[0] in elements.texts
+    assert "Reading <party> & more" in elements.texts
+    assert "<script>alert" not in page
+    assert not any(name.startswith("on") for _, attributes in elements.found for name in attributes)
+
+
+def test_nothing_is_fetched_from_anywhere(page) -> None:
+    addresses = [
+        value
+        for _, attributes in Elements(page).found
+        for name, value in attributes.items()
+        if name in ("src", "href") and value is not None
+    ]
+    assert addresses
+    assert all(one.startswith(("#", "data:image/png;base64,")) for one in addresses)
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_every_concept_has_its_cloud_words_groups_and_passages(page) -> None:
+    model = planted_model()
+    sections = re.findall(r'<section class="concept" id="concept-(\d+)".*?</section>', page, re.DOTALL)
+    assert sections == [str(j) for j in range(1, model.n_concepts_ + 1)]
+    first = page[page.index('id="concept-1"') :].partition("</section>")[0]
+    assert first.count("<svg") == 1
+    assert first.count("<blockquote>") == 3
+    for word in model.top_words(1, 5):
+        assert word in "".join(Elements(first).texts)
+    for group in ("A", "B"):
+        assert f'<th scope="row">{group}</th>' in first
+
+
+def test_facts_settings_and_convergence_are_said(page) -> None:
+    text = " ".join(Elements(page).texts)
+    assert planted_model().verdict() in text
+    assert str(planted_model().seed_) in text
+    assert "every 2" in text
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path) -> None:
+    out = write_report(planted_model(), tmp_path / "report.html")
+    assert out.read_text(encoding="utf-8").endswith("</html>\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(InputError, match="could not be written"):
+        write_report(planted_model(), tmp_path / "no" / "report.html")
+
+
+def test_a_column_without_groups_is_refused() -> None:
+    with pytest.raises(InputError, match="'party'"):
+        report_page(planted_model(), "name")
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_models_at_the_borders_can_be_reported(name) -> None:
+    model = edge_model(name)
+    assert report_page(model).count('<section class="concept"') == model.n_concepts_
+
+
+def test_passages_are_called_so() -> None:
+    assert "<dt>Passages</dt>" in report_page(passage_model(), "party")
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}")
+def test_the_table_sorts_and_filters_by_keyboard(browser, page, tmp_path: Path) -> None:  # noqa: F811
+    file = tmp_path / "report.html"
+    file.write_text(page, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    shown = context.new_page()
+    troubles: list[str] = []
+    shown.on("console", lambda message: message.type == "error" and troubles.append(message.text))
+    shown.on("pageerror", lambda error: troubles.append(str(error)))
+    shown.goto(file.as_uri())
+    n_concepts = planted_model().n_concepts_
+    assert shown.get_by_role("status").inner_text() == f"{n_concepts} of {n_concepts} concepts"
+    button = shown.get_by_role("button", name="Strength")
+    button.focus()
+    shown.keyboard.press("Enter")
+    head = shown.locator("#concept-table thead th", has_text="Strength")
+    assert head.get_attribute("aria-sort") == "descending"
+    cells = "cells => cells.map(cell => Number(cell.dataset.value))"
+    values = shown.locator("#concept-table tbody td:nth-of-type(2)").evaluate_all(cells)
+    assert values == sorted(values, reverse=True)
+    shown.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "ascending"
+    shown.get_by_label("Filter concepts").fill("no such word at all")
+    assert shown.get_by_role("status").inner_text() == f"0 of {n_concepts} concepts"
+    assert troubles == []
+    context.close()
