@@ -9,10 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from joint import Setting, joint_z
-from mutation import mutant_membership
 from threadpoolctl import threadpool_limits
 
+from joint import Setting, joint_z
+from mutation import mutant_membership
 from superwords.sampler import chain
 from superwords.sampler.model import Steps
 

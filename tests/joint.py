@@ -1,9 +1,9 @@
 """Joint-distribution (Geweke 2004) tests, as an ensemble of short chains that start in the exact joint distribution.
 
-Every replicate draws (state, data) from the prior by forward simulation, then alternates a sweep given the data with new
-data given the state. If every step is exact the joint distribution never changes, so a statistic's mean over the steps
-has the mean of its first, forward-simulated value. Replicates are independent: the z-scores need no allowance for
-autocorrelation, and their false-alarm rate is what the normal distribution says.
+Every replicate draws (state, data) from the prior by forward simulation, then alternates a sweep given the data with
+new data given the state. If every step is exact the joint distribution never changes, so a statistic's mean over the
+steps has the mean of its first, forward-simulated value. Replicates are independent: the z-scores need no allowance
+for autocorrelation, and their false-alarm rate is what the normal distribution says.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from superwords.sampler.chain import Chain
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Affinity, Data, Model, Prior, Steps
+from superwords.sampler.moves import concentration
 from superwords.sampler.random import new_stream
 from superwords.sampler.simulate import draw_features, draw_structure, draw_text
-from superwords.sampler.state import n_concepts
 
 
 class Setting(NamedTuple):
@@ -65,11 +65,26 @@ def prior_of(setting: Setting) -> Prior:
     )
 
 
+def draw_hyperparameters(prior: Prior, n_documents: int, steps: Steps, rng: np.random.Generator) -> Prior:
+    """Those that the steps sample, from their priors."""
+    if steps.sample_alpha_omega:
+        prior = prior._replace(alpha_omega=rng.gamma(concentration.MASS_SHAPE) / concentration.MASS_RATE)
+    if steps.sample_b1:
+        prior = prior._replace(b1=float(np.exp(rng.normal(np.log(n_documents), concentration.LOG_SPREAD))))
+    if steps.sample_b2:
+        prior = prior._replace(
+            b2=float(np.exp(rng.normal(np.log(concentration.B2_CENTRE), concentration.LOG_SPREAD)))
+        )
+    return prior
+
+
 def any_affinity(n_words: int) -> Affinity:
     """A fixed table: any will do, as long as it does not depend on the state."""
     rng = np.random.default_rng(5)
     n_near = max(1, n_words - 1)
-    near = np.array([[i, *rng.permutation([w for w in range(n_words) if w != i])[: n_near - 1]] for i in range(n_words)])
+    near = np.array(
+        [[i, *rng.permutation([w for w in range(n_words) if w != i])[: n_near - 1]] for i in range(n_words)]
+    )
     rho = rng.uniform(0.2, 0.9, near.shape)
     return Affinity(near.astype(np.int32), rho, rho * 0.5)
 
@@ -120,26 +135,34 @@ def statistics(state, null, counts, Y):
 
 
 def joint_z(
-    setting: Setting, steps: Steps, n_replicates: int = 1500, n_steps: int = 15, seed: int = 1, chain_class: type[Chain] = Chain
+    setting: Setting,
+    steps: Steps,
+    n_replicates: int = 1500,
+    n_steps: int = 15,
+    seed: int = 1,
+    chain_class: type[Chain] = Chain,
 ) -> np.ndarray:
-    """z-scores of 20 statistics (0 where a statistic is constant)."""
-    prior, affinity = prior_of(setting), any_affinity(setting.n_words)
+    """z-scores of 23 statistics (0 where a statistic is constant)."""
+    fixed, affinity = prior_of(setting), any_affinity(setting.n_words)
     lengths = np.full(setting.n_documents, setting.length)
     known = np.arange(setting.n_words) >= setting.n_unknown
     rng = np.random.default_rng(seed)
     stream = new_stream(seed, 999)
-    differences = np.zeros((n_replicates, 20))
+    differences = np.zeros((n_replicates, 23))
     for r in range(n_replicates):
         theta = np.maximum(rng.gamma(setting.alpha_theta, size=setting.n_words), 1e-300)
         if not steps.sample_theta:
             theta = np.linspace(0.5, 1.5, setting.n_words)
+        prior = draw_hyperparameters(fixed, setting.n_documents, steps, rng)
         state = draw_structure(prior, lengths, theta, stream, r)
         chain = None
         for step in range(n_steps + 1):
             counts, null = draw_text(state, lengths, stream, r * (n_steps + 1) + step)
             Y = draw_features(state, prior, setting.n_features, rng)
             Y[~known] = 0.0
-            now = statistics(state, null, counts, Y)
+            now = np.append(
+                statistics(state, null, counts, Y), np.log([prior.alpha_omega, prior.b1, prior.b2])
+            )
             differences[r] += now / n_steps if step else -now
             if step == n_steps:
                 break
@@ -148,8 +171,7 @@ def joint_z(
                 chain = chain_class(model, state, seed, r)
             chain.model = model
             chain.step()
-            state = chain.state
-            assert n_concepts(state) >= 0
+            state, prior = chain.state, chain.model.prior
     spread = differences.std(axis=0, ddof=1)
     z = differences.mean(axis=0) / np.where(spread > 0, spread, 1) * np.sqrt(n_replicates)
     return np.where(spread > 1e-9, z, 0.0)  # what a move leaves alone differs by rounding only

@@ -2,13 +2,13 @@
 
 import math
 
-import naive
 import numpy as np
 import pytest
-from joint import any_affinity
 from scipy import sparse
 from scipy.special import gammaln
 
+import naive
+from joint import any_affinity
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.tokens import impute_tokens

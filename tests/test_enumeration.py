@@ -9,13 +9,13 @@ import itertools
 import math
 from collections import Counter
 
-import naive
 import numpy as np
 import pytest
-from joint import any_affinity
 from scipy import sparse
 from scipy.special import betaln, gammaln
 
+import naive
+from joint import any_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
@@ -49,7 +49,9 @@ def p_document(sets, counts, theta, alpha):
             n = np.bincount(z, minlength=len(sets))
             log_p = gammaln(len(sets) * alpha) - gammaln(len(sets) * alpha + len(tokens))
             log_p += (gammaln(alpha + n) - gammaln(alpha)).sum()
-            total += math.exp(log_p) * math.prod(theta[i] / sum(theta[w] for w in sets[k]) for i, k in zip(tokens, z))
+            total += math.exp(log_p) * math.prod(
+                theta[i] / sum(theta[w] for w in sets[k]) for i, k in zip(tokens, z)
+            )
     return total
 
 

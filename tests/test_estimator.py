@@ -19,7 +19,9 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return ConceptModel(n_sweeps=60, n_burn_in=20, thin=2, random_state=5).fit(CORPUS.counts, features=CORPUS.features)
+    return ConceptModel(n_sweeps=60, n_burn_in=20, thin=2, random_state=5).fit(
+        CORPUS.counts, features=CORPUS.features
+    )
 
 
 def test_fitted_attributes(model):
@@ -40,7 +42,11 @@ def test_attributes_are_those_of_the_most_probable_draw(model):
     sizes = sizes_of(draw.state)
     assert draw.score == max(d.score for d in model.draws_.all())
     holders = (model.doc_concept_ > 0).sum(axis=0)
-    assert sorted(holders.tolist(), reverse=True) == holders.tolist() == sorted(sizes.holders.tolist(), reverse=True)
+    assert (
+        sorted(holders.tolist(), reverse=True)
+        == holders.tolist()
+        == sorted(sizes.holders.tolist(), reverse=True)
+    )
     assert (model.doc_concept_ > 0).sum() == len(draw.state.concept)
     np.testing.assert_allclose((model.concept_word_ * holders[:, None]).sum(axis=0), sizes.total)
 
@@ -74,7 +80,10 @@ def same(a, b):
 
 def test_same_seed_same_bits_at_any_number_of_jobs():
     same(fitted(n_jobs=1), fitted(n_jobs=2))
-    assert fitted(random_state=6).trace_.posterior["log_joint"].values[0, 0] != fitted().trace_.posterior["log_joint"].values[0, 0]
+    assert (
+        fitted(random_state=6).trace_.posterior["log_joint"].values[0, 0]
+        != fitted().trace_.posterior["log_joint"].values[0, 0]
+    )
 
 
 def test_chains_differ():
@@ -112,7 +121,9 @@ def test_every_start_explains_every_word(init, features):
     assert np.isfinite(model.trace_.posterior["log_joint"].values).all()
 
 
-@pytest.mark.parametrize("theta", [None, 2.0, "uniform", "frequency", "root", "sample", np.linspace(1, 2, 30)])
+@pytest.mark.parametrize(
+    "theta", [None, 2.0, "uniform", "frequency", "root", "sample", np.linspace(1, 2, 30)]
+)
 def test_every_theta(theta):
     assert np.isfinite(fitted(theta=theta, n_sweeps=4).trace_.posterior["log_joint"].values).all()
 

@@ -4,9 +4,9 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 """
 
 import pytest
+
 from joint import Setting, joint_z
 from mutation import mutant_membership, mutant_words
-
 from superwords.sampler import chain, semantics
 from superwords.sampler.model import Steps
 
@@ -23,7 +23,10 @@ def largest(setting, steps, n_replicates=600, n_steps=12):
     [
         (Steps(published_pi=True), Setting(length=8)),
         (Steps(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
-        (ALONE._replace(flips=True, published_join=True, data_driven=False), Setting(n_documents=3, length=2)),
+        (
+            ALONE._replace(flips=True, published_join=True, data_driven=False),
+            Setting(n_documents=3, length=2),
+        ),
         (Steps(published_order=True), Setting(length=6)),
     ],
     ids=["published pi", "births divided by J+1 twice", "m_j without d", "stale z"],
@@ -54,7 +57,9 @@ def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
 def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     right = semantics.mixing_matrix
     monkeypatch.setattr(
-        semantics, "mixing_matrix", lambda sizes, known: right(sizes, known) * sizes.total[known] / (sizes.total[known] + 2)
+        semantics,
+        "mixing_matrix",
+        lambda sizes, known: right(sizes, known) * sizes.total[known] / (sizes.total[known] + 2),
     )
     assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
 
@@ -63,8 +68,20 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     ("where", "old", "new", "setting", "steps"),
     [
         ("membership", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
-        ("birth", "    log_ratio -= _log_proposal_over_prior(", "    log_ratio -= 0.0 * _log_proposal_over_prior(", Setting(length=6), ALONE._replace(births=2)),
-        ("birth", "            B += b * b", "            B += b", Setting(n_features=4, length=2), ALONE._replace(births=2)),
+        (
+            "birth",
+            "    log_ratio -= _log_proposal_over_prior(",
+            "    log_ratio -= 0.0 * _log_proposal_over_prior(",
+            Setting(length=6),
+            ALONE._replace(births=2),
+        ),
+        (
+            "birth",
+            "            B += b * b",
+            "            B += b",
+            Setting(n_features=4, length=2),
+            ALONE._replace(births=2),
+        ),
     ],
     ids=["join without its proposal", "birth without its proposal", "newborn's precision"],
 )
@@ -76,8 +93,18 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
 @pytest.mark.parametrize(
     ("where", "old", "new", "steps"),
     [
-        ("words", "(holders - 1 - m_others + b2 * (1.0 - lam))", "(holders - m_others + b2 * (1.0 - lam))", ALONE._replace(words=True)),
-        ("handover", "        log_weight -= (tokens + n) * math.log(mass + theta)", "        log_weight -= tokens * math.log(mass + theta)", ALONE._replace(handovers=1.0)),
+        (
+            "words",
+            "(holders - 1 - m_others + b2 * (1.0 - lam))",
+            "(holders - m_others + b2 * (1.0 - lam))",
+            ALONE._replace(words=True),
+        ),
+        (
+            "handover",
+            "        log_weight -= (tokens + n) * math.log(mass + theta)",
+            "        log_weight -= tokens * math.log(mass + theta)",
+            ALONE._replace(handovers=1.0),
+        ),
     ],
     ids=["prior of f", "handover's text"],
 )

@@ -3,12 +3,12 @@
 import itertools
 import math
 
-import naive
 import numpy as np
 import pytest
-from joint import any_affinity
 from scipy import sparse
 
+import naive
+from joint import any_affinity
 from superwords.generate import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
@@ -76,9 +76,13 @@ def all_sets():
 @pytest.mark.parametrize("seed", seeds_with_pairs(3))
 def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     """Σ_f q(f) = 1 where log P(f)/q(f) is what the kernel says, and draws have the frequencies q."""
-    sim, model, tally, desk, stream = laid_out(seed, length=length)
+    _, model, tally, desk, stream = laid_out(seed, length=length)
     data = model.data
-    j = int(np.flatnonzero((tally.holders > 0) & (desk.place == 0))[0]) if (desk.place[: tally.number[0]] == 0).any() else None
+    j = (
+        int(np.flatnonzero((tally.holders > 0) & (desk.place == 0))[0])
+        if (desk.place[: tally.number[0]] == 0).any()
+        else None
+    )
     if j is None:
         pytest.skip("the document holds every concept")
     others = int(tally.holders[j])
@@ -184,7 +188,9 @@ def test_the_tally_of_the_concept_step_equals_a_rebuild(planted):
         relabel(new, int(new.concept.max()) + 1, stream, sweep)
         tokens = impute_tokens(new, model, stream, sweep)
         sizes = sizes_of(new)
-        state, _ = sweep_words(new, tokens, sizes, model, start_regression(sizes, model.data, model.prior), stream, sweep)
+        state, _ = sweep_words(
+            new, tokens, sizes, model, start_regression(sizes, model.data, model.prior), stream, sweep
+        )
     assert changed > 0
 
 

@@ -1,14 +1,14 @@
 """Simulation-based calibration (Talts et al. 2018) over 300 simulated data sets; the slow leg.
 
-The rank of the truth among draws of the posterior is uniform if the sampler, burn-in included, is right. Chains start from
-concepts that hold every word, not from the truth.
+The rank of the truth among draws of the posterior is uniform if the sampler, burn-in included, is right. Chains start
+from concepts that hold every word, not from the truth.
 """
 
 import numpy as np
 import pytest
-from joint import any_affinity
 from scipy import stats
 
+from joint import any_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_joint
 from superwords.sampler.model import Model, Prior, Steps, make_data
@@ -42,7 +42,12 @@ def start(data, theta):
 def quantities(state, model):
     on = int((state.word == 0).sum())
     return [
-        len(np.unique(state.concept)), len(state.concept), len(state.word), state.weight.sum(), log_joint(state, model), on
+        len(np.unique(state.concept)),
+        len(state.concept),
+        len(state.word),
+        state.weight.sum(),
+        log_joint(state, model),
+        on,
     ]
 
 

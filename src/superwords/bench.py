@@ -89,7 +89,9 @@ def time_hdp(planted: Planted, n_iterations: int) -> float:
     try:
         import tomotopy
     except ImportError:
-        raise InputError("The comparison with HDP needs tomotopy; install it with: pip install 'superwords[compare]'.") from None
+        raise InputError(
+            "The comparison with HDP needs tomotopy; install it with: pip install 'superwords[compare]'."
+        ) from None
     model = tomotopy.HDPModel(tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, seed=1)
     counts = planted.counts
     for d in range(counts.shape[0]):
@@ -113,14 +115,18 @@ def time_first_sweep() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("cold", "warm"):
             start = perf_counter()
-            subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "XDG_CACHE_HOME": folder})
+            subprocess.run(
+                [sys.executable, "-c", program], check=True, env={**os.environ, "XDG_CACHE_HOME": folder}
+            )
             out[f"{name}_seconds"] = perf_counter() - start
     return out
 
 
 def peak_memory() -> float:
     """Megabytes this process has used at the most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 if sys.platform != "darwin" else 1024**2
+    )
 
 
 def run_bench(tell: Tell, quick: bool = False) -> dict[str, Any]:

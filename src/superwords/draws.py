@@ -59,12 +59,10 @@ class Draws:
     def trace(self) -> xarray.DataTree:
         """The traced quantities in ArviZ layout, dims (chain, draw), as far as every chain has come."""
         n = min(len(chain.kept) for chain in self.chains)
-        values = {
-            name: np.array([chain.trace[name][:n] for chain in self.chains]) for name in TRACED
-        }
+        values = {name: np.array([chain.trace[name][:n] for chain in self.chains]) for name in TRACED}
         for name in TRACED[1:]:
             values[name] = values[name].astype(int)
-        return arviz_base.from_dict({"posterior": values})
+        return arviz_base.from_dict({"posterior": values}, check_conventions=False)
 
     def most_probable(self) -> Kept:
         """The draw of the highest density over all chains, π integrated out (MODEL.md section 6)."""
@@ -86,7 +84,9 @@ class Draws:
         """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words."""
         draws = self.all()
         n_words = len(draws[0].state.theta)
-        total: Any = sparse.csr_array((n_words, n_words)) if n_words > _DENSE_WORDS else np.zeros((n_words, n_words))
+        total: Any = (
+            sparse.csr_array((n_words, n_words)) if n_words > _DENSE_WORDS else np.zeros((n_words, n_words))
+        )
         for draw in draws:
             together = shared_concepts(sizes_of(draw.state))
             total = total + together if sparse.issparse(total) else total + together.toarray()
@@ -115,12 +115,16 @@ def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
     """R-hat (needs two chains or more; NaN else), bulk effective sample size and MCSE of each traced quantity."""
     out = {}
     for name in TRACED:
-        values = trace["posterior"][name].values.astype(float)
+        values = np.asarray(trace["posterior"][name].data, dtype=float)
         n_chains, n_draws = values.shape
         steady = bool(np.all(values == values.flat[0]))
         enough = n_draws >= 4
         out[name] = {
-            "rhat": 1.0 if steady else _statistic("rhat", values) if enough and n_chains > 1 else float("nan"),
+            "rhat": 1.0
+            if steady
+            else _statistic("rhat", values)
+            if enough and n_chains > 1
+            else float("nan"),
             "ess": float(values.size) if steady else _statistic("ess", values) if enough else float("nan"),
             "mcse": 0.0 if steady else _statistic("mcse", values) if enough else float("nan"),
         }

@@ -25,10 +25,10 @@ from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, make_data
 from superwords.sampler.state import sizes_of
 from superwords.settings import (
-    STEPS,
     make_features,
     make_prior,
     make_seed,
+    make_steps,
     make_theta,
     whole_number,
 )
@@ -40,11 +40,11 @@ _DENSE_WEIGHTS = 50_000_000
 class ConceptModel(BaseEstimator):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
-    Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None lets
-    the package choose. `theta` may also be "uniform", "frequency", "root" (of the frequency) or "sample".
-    `init` is "kmeans", "single", "random" or "prior", the first and third also with a number of concepts ("kmeans:60").
-    `steps` is "exact" (default), "prior" (exact, with the paper's proposals from the prior) or "published" (the paper's
-    inexact steps, for comparison only).
+    Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None
+    lets the package choose. `alpha_omega`, `b1` and `b2` may be "sample": drawn with all else, under weak priors.
+    `theta` may be "uniform", "frequency", "root" (of the frequency) or "sample". `init` is "kmeans", "single", "random"
+    or "prior", the first and third also with a number of concepts ("kmeans:60"). `steps` is "exact", "prior" (exact,
+    with the paper's proposals from the prior) or "published" (the paper's inexact steps, for comparison only).
     """
 
     corpus_: Corpus
@@ -56,15 +56,15 @@ class ConceptModel(BaseEstimator):
 
     def __init__(
         self,
-        alpha_omega: float | None = None,
+        alpha_omega: float | str | None = None,
         lam: Any = None,
         theta: Any = None,
         alpha_pi: float | None = None,
         K: float | None = None,
         alpha_sigma: float | None = None,
         beta_sigma: float | None = None,
-        b1: float = 1.0,
-        b2: float = 1.0,
+        b1: float | str = 1.0,
+        b2: float | str = 1.0,
         n_chains: int = 2,
         n_sweeps: int = 1000,
         n_burn_in: int | None = None,
@@ -134,8 +134,7 @@ class ConceptModel(BaseEstimator):
         """Check everything that is given and set the chains at their start."""
         n_chains = whole_number("n_chains", self.n_chains, 1)
         self._schedule = self._make_schedule()
-        if self.steps not in STEPS:
-            raise InputError(f"steps={self.steps!r} is not known; choose 'exact', 'prior' or 'published'.")
+        steps = make_steps(self.get_params())
         self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
         self._order = document_order(self.corpus_.counts, self.corpus_.ids)
         counts = sparse.csr_array(self.corpus_.counts[self._order])
@@ -143,8 +142,6 @@ class ConceptModel(BaseEstimator):
         prior = make_prior(self.get_params(), n_documents, n_words)
         theta = make_theta(self.theta, counts)
         values = make_features(features, n_words, self.standardize_features)
-        sampled = isinstance(self.theta, str) and self.theta == "sample"
-        steps = STEPS[self.steps]._replace(sample_theta=sampled)
         model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)
         self.seed_ = make_seed(self.random_state)
         self.chains_ = [
@@ -157,11 +154,15 @@ class ConceptModel(BaseEstimator):
         n_sweeps = whole_number("n_sweeps", self.n_sweeps, 1)
         burn_in = n_sweeps // 2 if self.n_burn_in is None else whole_number("n_burn_in", self.n_burn_in, 0)
         if burn_in >= n_sweeps:
-            raise InputError(f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in.")
+            raise InputError(
+                f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in."
+            )
         most = n_sweeps - burn_in
         thin = max(1, most // _KEPT_PER_CHAIN) if self.thin is None else whole_number("thin", self.thin, 1)
         if thin > most:
-            raise InputError(f"thin={thin} keeps no draw of the {most} sweeps after burn-in; give a smaller thin.")
+            raise InputError(
+                f"thin={thin} keeps no draw of the {most} sweeps after burn-in; give a smaller thin."
+            )
         return Schedule(n_sweeps, burn_in, thin)
 
     def _forget(self) -> None:

@@ -1,4 +1,4 @@
-"""From what a user gives (or leaves out) to the sampler's hyperparameters, with one sentence where it cannot be used."""
+"""From what a user gives (or leaves out) to the hyperparameters, with one sentence where it cannot be used."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
+from superwords.sampler.moves.concentration import B2_CENTRE
 
 WORDS_PER_CONCEPT = 10.0
+SAMPLED = ("alpha_omega", "b1", "b2")
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
 
@@ -22,22 +24,41 @@ def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prio
 
     def positive(name: str, default: float) -> float:
         value = given[name]
-        if value is None:
+        if value is None or (value == "sample" and name in SAMPLED):
             return default
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-            raise InputError(f"{name}={value!r} is not a positive number; give one greater than 0.")
+            raise InputError(
+                f"{name}={value!r} is not a positive number; give one greater than 0"
+                + (", or 'sample'." if name in SAMPLED else ".")
+            )
         return float(value)
 
     return Prior(
         alpha_omega=positive("alpha_omega", 1.0),
-        b1=positive("b1", 1.0),
-        b2=positive("b2", 1.0),
+        b1=positive("b1", float(n_documents) if given["b1"] == "sample" else 1.0),
+        b2=positive("b2", B2_CENTRE if given["b2"] == "sample" else 1.0),
         lam=make_lam(given["lam"], n_words),
         alpha_pi=positive("alpha_pi", 1.0),
         K=positive("K", 0.5),
         alpha_sigma=positive("alpha_sigma", 2.0),
         beta_sigma=positive("beta_sigma", 1.0),
         alpha_theta=1.0,
+    )
+
+
+def make_steps(given: Mapping[str, Any]) -> Steps:
+    """The moves of a sweep: the named kind, and the hyperparameters it samples."""
+    if given["steps"] not in STEPS:
+        raise InputError(f"steps={given['steps']!r} is not known; choose 'exact', 'prior' or 'published'.")
+
+    def sampled(name: str) -> bool:
+        return isinstance(given[name], str) and given[name] == "sample"
+
+    return STEPS[given["steps"]]._replace(
+        sample_theta=sampled("theta"),
+        sample_alpha_omega=sampled("alpha_omega"),
+        sample_b1=sampled("b1"),
+        sample_b2=sampled("b2"),
     )
 
 
@@ -61,7 +82,7 @@ def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
     if isinstance(theta, str):
         if theta not in THETA_NAMES:
             raise InputError(
-                f"theta={theta!r} is not known; give 'uniform', 'frequency', 'root', 'sample', a number or one per word."
+                f"theta={theta!r} is not known; give 'uniform', 'frequency', 'root', 'sample', or numbers."
             )
         frequency = np.asarray(counts.sum(axis=0)).ravel() + 0.5
         values = frequency if theta == "frequency" else np.sqrt(frequency)
@@ -70,7 +91,9 @@ def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
         bad = ~((values > 0) & np.isfinite(values))
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            raise InputError(f"theta is {values[at]} for word {at}; every θ must be a positive, finite number.")
+            raise InputError(
+                f"theta is {values[at]} for word {at}; every θ must be a positive, finite number."
+            )
     return values / values.mean()
 
 
@@ -125,8 +148,12 @@ def make_seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.default_rng().integers(2**63))
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
-        draw = random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
+        draw = (
+            random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
+        )
         return int(draw(2**31))
     if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputError(f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None.")
+        raise InputError(
+            f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None."
+        )
     return int(random_state)

@@ -24,7 +24,9 @@ def synthetic(
     out: Folder = Path("out/synthetic"),
     seeds: Annotated[int, typer.Option(min=1, help="How many generated corpora.")] = 10,
     sweeps: Annotated[int, typer.Option(min=10, help="Sweeps per fit (the paper: 1,000).")] = 1000,
-    published: Annotated[bool, typer.Option("--published", help="The paper's inexact steps, for comparison.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="The paper's inexact steps, for comparison.")
+    ] = False,
 ) -> None:
     """100 documents from five concepts (words 11–15 the hard one), with and without features."""
     synthetic_experiment.reproduce(out, seeds, sweeps, "published" if published else "exact", typer.echo)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import sparse
 
 from superwords.estimator import ConceptModel
@@ -21,20 +23,34 @@ COMPANION = 1  # the concept without which the hard one hardly occurs
 RANDOM_CONCEPTS = 3  # the random start has too few, so that the others must be found
 RECOVERED = 0.8  # Jaccard
 STARTS = ("kmeans", "single", "random")
-SETTINGS = {"alpha_omega": 1.0, "lam": 0.2, "alpha_pi": 1.0, "K": 0.5, "alpha_sigma": 2.0, "beta_sigma": 1.0}
+SETTINGS: dict[str, Any] = {
+    "alpha_omega": 1.0,
+    "lam": 0.2,
+    "alpha_pi": 1.0,
+    "K": 0.5,
+    "alpha_sigma": 2.0,
+    "beta_sigma": 1.0,
+}
 
 
 def make_truth(seed: int) -> Planted:
-    """100 documents; the hard concept occurs almost only together with its companion."""
+    """100 documents; the hard concept occurs almost only together with its companion, and as often in a document."""
     rng = np.random.default_rng([seed, 2012])
     truth = np.kron(np.eye(N_CONCEPTS, dtype=bool), np.ones(WORDS_EACH, dtype=bool))
     holds = rng.random((N_DOCUMENTS, N_CONCEPTS)) < 0.4
-    holds[:, HARD] = np.where(holds[:, COMPANION], rng.random(N_DOCUMENTS) < 0.97, rng.random(N_DOCUMENTS) < 0.01)
+    holds[:, HARD] = np.where(
+        holds[:, COMPANION], rng.random(N_DOCUMENTS) < 0.94, rng.random(N_DOCUMENTS) < 0.02
+    )
     holds[~holds.any(axis=1), 0] = True
     counts = np.zeros((N_DOCUMENTS, N_WORDS), int)
     for d in range(N_DOCUMENTS):
         held = np.flatnonzero(holds[d])
-        for j, n in zip(held, rng.multinomial(LENGTH, rng.dirichlet(np.ones(len(held))))):
+        share = rng.dirichlet(np.ones(len(held)))
+        pair = np.flatnonzero(np.isin(held, (COMPANION, HARD)))
+        if len(pair) == 2:
+            # Their strengths go together too, so that the text alone tells the two apart only weakly.
+            share[pair] = 0.7 * share[pair] + 0.3 * share[pair].mean()
+        for j, n in zip(held, rng.multinomial(LENGTH, share)):
             variant = truth[j] & (rng.random(N_WORDS) < 0.9)
             words = np.flatnonzero(variant if variant.any() else truth[j])
             counts[d] += np.bincount(rng.choice(words, size=n), minlength=N_WORDS)
@@ -62,20 +78,35 @@ class Outcome:
 
 def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Outcome:
     planted = make_truth(seed)
-    init = {"single": "single", "kmeans": f"kmeans:{N_CONCEPTS}", "random": f"random:{RANDOM_CONCEPTS}"}[start]
+    init = {"single": "single", "kmeans": f"kmeans:{N_CONCEPTS}", "random": f"random:{RANDOM_CONCEPTS}"}[
+        start
+    ]
     model = ConceptModel(
-        **SETTINGS, n_chains=1, n_sweeps=n_sweeps, n_burn_in=n_sweeps // 2, thin=5, init=init, steps=steps, random_state=seed
+        **SETTINGS,
+        n_chains=1,
+        n_sweeps=n_sweeps,
+        n_burn_in=n_sweeps // 2,
+        thin=5,
+        init=init,
+        steps=steps,
+        random_state=seed,
     ).fit(planted.counts, features=planted.features if features else None)
     panel = model.concept_word_
     found = panel >= 0.5
     shared = planted.truth.astype(int) @ found.T
     union = planted.truth.sum(axis=1)[:, None] + found.sum(axis=1)[None, :] - shared
     jaccard = (shared / np.maximum(union, 1)).max(axis=1, initial=0.0)
-    return Outcome(seed, start, features, steps, jaccard, panel, float((model.doc_concept_ > 0).sum() / N_DOCUMENTS))
+    return Outcome(
+        seed, start, features, steps, jaccard, panel, float((model.doc_concept_ > 0).sum() / N_DOCUMENTS)
+    )
 
 
 def reproduce(
-    folder: Path, n_seeds: int = 10, n_sweeps: int = 1000, steps: str = "exact", tell: Callable[[str], None] = print
+    folder: Path,
+    n_seeds: int = 10,
+    n_sweeps: int = 1000,
+    steps: str = "exact",
+    tell: Callable[[str], None] = print,
 ) -> pd.DataFrame:
     """Every start with and without features, and the paper's proposals; writes synthetic.csv and synthetic.png."""
     plans = [(start, features, steps) for start in STARTS for features in (True, False)]
@@ -102,17 +133,26 @@ def _table(outcomes: list[Outcome]) -> pd.DataFrame:
     rows = []
     for o in outcomes:
         row = {"seed": o.seed, "start": o.start, "features": o.features, "steps": o.steps}
-        row |= {f"jaccard_{j * WORDS_EACH + 1}_{(j + 1) * WORDS_EACH}": o.jaccard[j] for j in range(N_CONCEPTS)}
-        rows.append(row | {"recovered": int(o.recovered.sum()), "concepts": len(o.panel), "per_document": o.per_document})
+        row |= {
+            f"jaccard_{j * WORDS_EACH + 1}_{(j + 1) * WORDS_EACH}": o.jaccard[j] for j in range(N_CONCEPTS)
+        }
+        rows.append(
+            row
+            | {"recovered": int(o.recovered.sum()), "concepts": len(o.panel), "per_document": o.per_document}
+        )
     return pd.DataFrame(rows)
 
 
-def _figure(outcomes: list[Outcome], without_steps: str, with_steps: str):
-    """The paper's three panels: the truth, a run without features that misses the hard concept if any does, one with."""
+def _figure(outcomes: list[Outcome], without_steps: str, with_steps: str) -> Figure:
+    """The paper's three panels: the truth, a run without features that misses the hard concept, one with them."""
     without = [o for o in outcomes if o.start == "random" and not o.features and o.steps == without_steps]
     missing = [o for o in without if not o.recovered[HARD]]
     shown = (missing or without)[0]
-    guided = next(o for o in outcomes if o.start == "random" and o.features and o.steps == with_steps and o.seed == shown.seed)
+    guided = next(
+        o
+        for o in outcomes
+        if o.start == "random" and o.features and o.steps == with_steps and o.seed == shown.seed
+    )
     truth = make_truth(shown.seed).truth.astype(float)
     panels = [truth, _in_order(shown.panel), _in_order(guided.panel)]
     return concept_panels(panels, ["Truth", "Without features", "With features"])

@@ -23,7 +23,9 @@ def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affi
     near = np.zeros((n_words, n_near), np.int32)
     cosine = np.zeros((n_words, n_near))
     profile = normalize(sparse.csr_array((counts > 0).astype(float).T))
-    vectors = normalize(np.where(known[:, None], features, 0.0)) if known.any() else None
+    vectors = None
+    if features is not None and known.any():
+        vectors = normalize(np.where(known[:, None], features, 0.0))
     for start in range(0, n_words, _BLOCK):
         rows = np.arange(start, min(start + _BLOCK, n_words))
         angle = (profile[rows] @ profile.T).toarray()

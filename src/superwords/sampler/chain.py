@@ -10,13 +10,22 @@ import numpy as np
 
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, n_documents, n_words
+from superwords.sampler.moves.concentration import draw_concentrations
 from superwords.sampler.moves.membership import sweep_membership
 from superwords.sampler.moves.tokens import draw_theta, impute_tokens
 from superwords.sampler.moves.words import sweep_words
 from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import new_stream
 from superwords.sampler.semantics import draw_instance, start_regression
-from superwords.sampler.state import State, Tokens, check_state, count_memberships, n_concepts, relabel, sizes_of
+from superwords.sampler.state import (
+    State,
+    Tokens,
+    check_state,
+    count_memberships,
+    n_concepts,
+    relabel,
+    sizes_of,
+)
 
 
 class Draw(NamedTuple):
@@ -30,6 +39,7 @@ class Draw(NamedTuple):
 class Chain:
     """Advances a state sweep by sweep: c → z → π → f (→ θ), given the same z, which is then discarded.
 
+    Sampled concentrations stand in `model.prior`.
     What follows depends only on (model, state, seed, chain, sweep): a chain stored and restored goes on bit by bit.
     """
 
@@ -40,7 +50,14 @@ class Chain:
         self.tokens: Tokens | None = None
         self.sweep = sweep
         self.stream = new_stream(seed, chain)
-        self.seconds = {"semantics": 0.0, "concepts": 0.0, "tokens": 0.0, "words": 0.0, "theta": 0.0}
+        self.seconds = {
+            "semantics": 0.0,
+            "concepts": 0.0,
+            "tokens": 0.0,
+            "words": 0.0,
+            "theta": 0.0,
+            "concentrations": 0.0,
+        }
 
     def advance(self, n_sweeps: int) -> Iterator[Draw]:
         for _ in range(n_sweeps):
@@ -54,9 +71,8 @@ class Chain:
         self._update_concepts()
         steps = self.model.steps
         if steps.published_order:
-            stale = self.tokens or Tokens(
-                np.zeros(len(before.word), np.int32), np.zeros(len(before.concept), np.int64), np.zeros(len(before.concept), np.int64)
-            )
+            none = np.zeros(len(before.concept), np.int64)
+            stale = self.tokens or Tokens(np.zeros(len(before.word), np.int32), none, none)
             self.tokens = carry_tokens(before, stale, self.state)
             n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep)
             self._update_words(n_rows)
@@ -65,11 +81,24 @@ class Chain:
             n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep)
             self._impute()
             self._update_words(n_rows)
+        assert self.tokens is not None
         if steps.sample_theta:
             start = perf_counter()
             draw_theta(self.state, self.tokens, self.model, self.stream, self.sweep)
             self.seconds["theta"] += perf_counter() - start
+        if steps.sample_alpha_omega or steps.sample_b1 or steps.sample_b2:
+            self._draw_concentrations()
         self.sweep += 1
+
+    def _draw_concentrations(self) -> None:
+        start = perf_counter()
+        model = self.model
+        seed, number = int(self.stream[4]), int(self.stream[5])
+        prior = draw_concentrations(
+            model.prior, sizes_of(self.state), n_documents(model.data), model.steps, seed, number, self.sweep
+        )
+        self.model = model._replace(prior=prior)
+        self.seconds["concentrations"] += perf_counter() - start
 
     def _update_concepts(self) -> None:
         if not (self.model.steps.flips or self.model.steps.births):
@@ -90,7 +119,7 @@ class Chain:
 
     def _update_words(self, n_rows: int) -> None:
         steps = self.model.steps
-        if n_rows == 0 or not (steps.words or steps.handovers):
+        if n_rows == 0 or self.tokens is None or not (steps.words or steps.handovers):
             return
         start = perf_counter()
         sizes = count_memberships(self.state, n_rows, len(self.state.theta))

@@ -9,14 +9,16 @@ from scipy.special import betaln, gammaln
 
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Data, Model, Prior
+from superwords.sampler.moves.concentration import expected_rows, log_hyperprior
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 
 def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
-    """Beta process BP(b₁, ·) with ω integrated out: Π_j α_ω b₁ B(m_j, D − m_j + b₁)."""
+    """Beta process BP(b₁, ·) with ω integrated out: e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D − m_j + b₁)."""
     return float(
         len(holders) * math.log(prior.alpha_omega * prior.b1)
+        - prior.alpha_omega * expected_rows(prior.b1, n_documents)
         + betaln(holders, n_documents - holders + prior.b1).sum()
     )
 
@@ -87,7 +89,9 @@ def log_joint(state: State, model: Model) -> float:
         + float(log_text(state, model.data))
         + log_features(sizes, model.data, model.prior)
     )
-    return log_p + (log_theta(state.theta, model.prior) if model.steps.sample_theta else 0.0)
+    if model.steps.sample_theta:
+        log_p += log_theta(state.theta, model.prior)
+    return log_p + log_hyperprior(model.prior, len(state.doc_ptr) - 1, model.steps)
 
 
 def log_score(state: State, tokens: Tokens, model: Model) -> float:
@@ -102,6 +106,7 @@ def log_score(state: State, tokens: Tokens, model: Model) -> float:
         + log_word_sets(sizes, prior)
         + _log_tokens(state, tokens, data, prior)
         + log_features(sizes, data, prior)
+        + log_hyperprior(prior, len(state.doc_ptr) - 1, model.steps)
     )
 
 

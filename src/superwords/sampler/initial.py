@@ -21,7 +21,9 @@ def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: 
     """The start named by `init`: kmeans[:n], single, random[:n] or prior; n is the number of concepts."""
     name, _, number = init.partition(":")
     if number and not (number.isdigit() and int(number) > 0 and name in ("kmeans", "random")):
-        raise InputError(f"init={init!r} is not understood; give e.g. 'kmeans', 'kmeans:60', 'single', 'random' or 'prior'.")
+        raise InputError(
+            f"init={init!r} is not understood; give e.g. 'kmeans', 'kmeans:60', 'single', 'random' or 'prior'."
+        )
     rng = np.random.default_rng([seed, chain, INITIAL])
     vocabulary = n_words(data)
     n = min(vocabulary, int(number) if number else max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
@@ -74,7 +76,12 @@ def _counts(data: Data) -> sparse.csr_array:
 
 
 def _from_partition(
-    cluster: np.ndarray, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator, everywhere: bool = False
+    cluster: np.ndarray,
+    data: Data,
+    prior: Prior,
+    theta: np.ndarray,
+    rng: np.random.Generator,
+    everywhere: bool = False,
 ) -> State:
     """Each cluster a concept, held by the documents that use one of its words (or by all), all its words on."""
     counts = _counts(data)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config
+from numba.core import config as numba_config
+
+config: Any = numba_config
 
 # Sums may be reordered (so that loops vectorise), but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -20,7 +22,8 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 def cache_folder() -> str | None:
     """A folder for compiled kernels that changes with their sources, or None where nothing can be written.
 
-    numba's own cache does not notice an edit in an imported module; keying the folder by the text of every module with kernels, or with types they use, does.
+    numba's own cache does not notice an edit in an imported module; keying the folder by the text of every module
+    with kernels, or with types they use, does.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):

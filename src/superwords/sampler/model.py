@@ -30,7 +30,7 @@ class Data(NamedTuple):
 
     doc_ptr: np.ndarray  # (D+1) into word, count
     word: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # shadows tuple.count, which nobody needs here
     null: np.ndarray  # (D)
     length: np.ndarray  # (D) tokens of a document, null ones included
     word_ptr: np.ndarray  # (V+1) into holder: the documents in which a word occurs
@@ -61,6 +61,9 @@ class Steps(NamedTuple):
     handovers: float = 0.25
     words: bool = True
     sample_theta: bool = False
+    sample_alpha_omega: bool = False
+    sample_b1: bool = False
+    sample_b2: bool = False
     published_pi: bool = False
     published_birth: bool = False
     published_eta: bool = False
@@ -96,7 +99,7 @@ def make_data(counts: sparse.csr_array, features: np.ndarray | None, null: np.nd
     by_word.sort_indices()
     if features is None:
         features = np.zeros((n_words, 0))
-    known = ~np.isnan(features).any(axis=1)
+    known = np.asarray(~np.isnan(features).any(axis=1))
     null = np.zeros(n_documents, np.int64) if null is None else np.asarray(null, np.int64)
     return Data(
         counts.indptr.astype(np.int64),

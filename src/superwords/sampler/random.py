@@ -8,6 +8,7 @@ so neither threads, nor the order of documents, nor a split over machines can ch
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,7 +18,19 @@ from numba.extending import intrinsic
 from superwords.sampler.jit import kernel
 
 # What a stream is for; the fourth word of the counter.
-INITIAL, SEMANTICS, MEMBERSHIP, RELABEL, TOKENS, WORDS, IMPORTANCE, DATA, STRUCTURE, FOLD_IN = range(10)
+(
+    INITIAL,
+    SEMANTICS,
+    MEMBERSHIP,
+    RELABEL,
+    TOKENS,
+    WORDS,
+    IMPORTANCE,
+    DATA,
+    STRUCTURE,
+    FOLD_IN,
+    CONCENTRATION,
+) = range(11)
 
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -27,8 +40,7 @@ _TO_UNIT = 2.0**-53
 _SMALLEST = 1e-300
 
 
-@intrinsic
-def _mulhi(typingctx, a, b):
+def _multiply_high(typingctx, a, b):
     """The upper 64 bits of a 64 × 64 bit product."""
     signature = types.uint64(types.uint64, types.uint64)
 
@@ -38,6 +50,9 @@ def _mulhi(typingctx, a, b):
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
 
     return signature, codegen
+
+
+_mulhi: Any = intrinsic(_multiply_high)
 
 
 def new_stream(seed: int, chain: int) -> np.ndarray:

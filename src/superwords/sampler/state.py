@@ -89,10 +89,14 @@ def relabel(state, n_slots, stream, sweep):
 def check_state(state: State, n_documents: int, n_words: int) -> None:
     """Say in one sentence what is wrong with a state that comes from outside (a file, a user)."""
     if len(state.doc_ptr) != n_documents + 1 or state.doc_ptr[-1] != len(state.concept):
-        raise InputError(f"The state does not hold {n_documents} documents; give the state of the same corpus.")
+        raise InputError(
+            f"The state does not hold {n_documents} documents; give the state of the same corpus."
+        )
     if len(state.pair_ptr) != len(state.concept) + 1 or state.pair_ptr[-1] != len(state.word):
         raise InputError("The state's word sets do not match its concepts; the file may be damaged.")
     if len(state.theta) != n_words or (len(state.word) and state.word.max() >= n_words):
-        raise InputError(f"The state does not fit a vocabulary of {n_words} words; give the state of the same corpus.")
+        raise InputError(
+            f"The state does not fit a vocabulary of {n_words} words; give the state of the same corpus."
+        )
     if len(state.weight) != len(state.concept) or not (state.weight > 0).all():
         raise InputError("The state has a concept whose weight is not positive; the file may be damaged.")

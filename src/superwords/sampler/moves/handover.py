@@ -1,4 +1,4 @@
-"""The word move: all tokens of a word in one document handed from one of its concepts to another (MODEL.md section 7)."""
+"""The word move: all tokens of a word in a document handed from one of its concepts to another (MODEL.md section 7)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, 
         tokens = page.tokens[q] - n if own else page.tokens[q]
         j = page.concept[q]
         m = sizes.m[j, i] - own
-        log_weight = n * page.log_weight[q] + math.log((m + b2 * lam) / (sizes.holders[j] - 1 - m + b2 * (1.0 - lam)))
+        log_weight = n * page.log_weight[q] + math.log(
+            (m + b2 * lam) / (sizes.holders[j] - 1 - m + b2 * (1.0 - lam))
+        )
         if size == 0:
             mass = 0.0
         if tokens > 0:
@@ -117,7 +119,9 @@ def _accept(i, informed, q_new, q_old, page, model, regression, stream):
         return True
     j_new, j_old = page.concept[q_new], page.concept[q_old]
     y = model.data.Y[i]
-    return math.log(uniform(stream)) < log_student(regression, y, j_new, 1.0, j_old, 1.0) - regression.number[2]
+    return (
+        math.log(uniform(stream)) < log_student(regression, y, j_new, 1.0, j_old, 1.0) - regression.number[2]
+    )
 
 
 @lean

@@ -337,10 +337,9 @@ def _draw_new_words(j, others, end, desk, tally, prior, stream):
     most = prior.b2 * tally.mean[LAM_MAX] / (others + prior.b2)
     w = skip(stream, most)
     while w < len(prior.lam):
-        if desk.spot[w] == 0 and tally.m[j, w] == 0:
-            if uniform(stream) * tally.mean[LAM_MAX] < prior.lam[w]:
-                desk.arena[end] = w
-                end += 1
+        if desk.spot[w] == 0 and tally.m[j, w] == 0 and uniform(stream) * tally.mean[LAM_MAX] < prior.lam[w]:
+            desk.arena[end] = w
+            end += 1
         w += 1 + skip(stream, most)
     return end
 

@@ -31,7 +31,9 @@ def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int) ->
     longest = int(np.diff(model.data.doc_ptr).max())
     most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
     n_pairs = len(state.concept)
-    tokens = Tokens(np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
+    tokens = Tokens(
+        np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+    )
     explainers = Explainers(
         np.zeros(len(state.theta), np.int32),
         np.zeros(n_pairs),
@@ -155,7 +157,9 @@ def draw_theta(state: State, tokens: Tokens, model: Model, stream: np.ndarray, s
     The text does not see the sum of θ, so it is drawn from its prior, Gamma(V α_θ, 1).
     """
     n_words = len(state.theta)
-    _draw_theta(state, tokens, np.ones(n_words), np.zeros(n_words, np.int64), model.prior.alpha_theta, stream, sweep)
+    _draw_theta(
+        state, tokens, np.ones(n_words), np.zeros(n_words, np.int64), model.prior.alpha_theta, stream, sweep
+    )
 
 
 @lean

@@ -134,7 +134,10 @@ def _by_pair(new, entry, page, listing):
 
 def new_listing(n_words: int, n_entries: int) -> Listing:
     return Listing(
-        np.zeros(n_words + 1, np.int64), np.zeros(n_words, np.int64), np.zeros(n_entries, np.int64), np.zeros(n_entries, np.int32)
+        np.zeros(n_words + 1, np.int64),
+        np.zeros(n_words, np.int64),
+        np.zeros(n_entries, np.int64),
+        np.zeros(n_entries, np.int32),
     )
 
 
@@ -155,16 +158,27 @@ def sweep_words(
     after = new_listing(n_words, len(state.word) + 2 * n_pairs)
     room = n_pairs + 1
     entries = Entries(
-        np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(2, np.int64)
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(2, np.int64),
     )
     most = n_documents + 2
     memo = Memo(
-        np.zeros(most), np.zeros(most, np.int64), np.zeros(most), np.zeros(most), np.zeros(most, np.int64), np.zeros(1, np.int64)
+        np.zeros(most),
+        np.zeros(most, np.int64),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most, np.int64),
+        np.zeros(1, np.int64),
     )
     chain = Links(np.full(n_documents, -1), np.zeros(room, np.int64))
     i = 0
     while True:
-        i = _sweep_vocabulary(i, before, after, entries, memo, chain, page, sizes, state.theta, model, regression, stream, sweep)
+        i = _sweep_vocabulary(
+            i, before, after, entries, memo, chain, page, sizes, state.theta, model, regression, stream, sweep
+        )
         if i == n_words:
             break
         n_entries = 2 * len(after.q) + n_pairs
@@ -179,7 +193,9 @@ def sweep_words(
 
 
 @lean
-def _sweep_vocabulary(i, before, after, entries, memo, chain, page, sizes, theta, model, regression, stream, sweep):
+def _sweep_vocabulary(
+    i, before, after, entries, memo, chain, page, sizes, theta, model, regression, stream, sweep
+):
     """Words i and on; stops, and says at which word, when the new list might not hold the next one."""
     data, steps = model.data, model.steps
     while i < len(theta) and after.ptr[i] + len(page.doc) <= len(after.q):
@@ -249,7 +265,9 @@ def _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regressio
             at += 1
         memo.number[0] += 1
         before = sizes.m[j, i]
-        _gibbs_concept(i, j, start, at, informed, entries, memo, page, sizes, theta[i], model, regression, stream)
+        _gibbs_concept(
+            i, j, start, at, informed, entries, memo, page, sizes, theta[i], model, regression, stream
+        )
         if informed and sizes.m[j, i] != before:
             change_case(regression, model.data.Y[i], j, float(sizes.m[j, i] - before))
 
