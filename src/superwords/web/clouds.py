@@ -13,6 +13,7 @@ from superwords.plots.clouds import POINTS_PER_INCH, Layout, heaviest_words, lay
 WIDTH, HEIGHT = 5.0, 3.0
 MOST_WORDS = 30
 FAINT = "#767676"  # a word that a group lacks: grey, and still read on white
+PALEST = 0.1  # of the heaviest weight: the shade of lighter words would not stand out 4.5 to 1 from white
 FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
 # matplotlib's settings and Python's warnings are the whole process's, so pictures are drawn one at a time.
 drawing = threading.Lock()
@@ -56,7 +57,7 @@ def _placed(layout: Layout, weights: Mapping[str, float]) -> list[dict[str, Any]
                 "y": round(HEIGHT * POINTS_PER_INCH - y + size * (bottom + tall / 2), 1),
                 "size": round(size, 1),
                 "length": round(size * wide, 1),
-                "colour": shade(weight / layout.heaviest) if weight > 0 else FAINT,
+                "colour": shade(max(weight / layout.heaviest, PALEST)) if weight > 0 else FAINT,
             }
         )
     return words

@@ -1,0 +1,276 @@
+"""The explorer in a real browser: every view by clicking and by keyboard, and markup that stays text."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer_for_tests import served
+from models_for_tests import ODD_WORDS, planted_model
+from superwords import load
+from superwords.renaming import rename_concepts
+from superwords.web.server import Explorer
+from test_study_browser import CHROMIUM, browser  # noqa: F401
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}"),
+]
+VIEWS = {
+    "Concepts": "Concepts",
+    "Documents": "Documents",
+    "Words": "Words",
+    "Groups": "Groups",
+    "Chains": "Chains",
+    "Map": "Map of concepts",
+}
+MARKUP = '"><img src=x onerror=alert(1)>'
+READY = "main:not([aria-busy]) h1"
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    path = planted_model().save(tmp_path / "model.sw")
+    rename_concepts(path, {2: MARKUP})
+    return path
+
+
+@pytest.fixture
+def open_page(browser, path) -> Iterator:  # noqa: F811
+    """Opens the explorer; fails when the page met an error, ran markup, or left this machine."""
+    with served(Explorer(load(path), path)) as address:
+        troubles: list[str] = []
+        context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+
+        def open_one(route: str = ""):
+            page = context.new_page()
+            page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
+            page.on("pageerror", lambda error: troubles.append(str(error)))
+            page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
+            page.on("request", lambda one: one.url.startswith(address) or troubles.append(one.url))
+            page.goto(address + route)
+            page.wait_for_selector(READY)
+            return page
+
+        yield open_one
+        context.close()
+        # The browser itself reports the 400 that refuses what is not there.
+        assert [one for one in troubles if "400" not in one] == []
+
+
+def picture(page, name: str) -> None:
+    """Keeps a screenshot where SUPERWORDS_SCREENSHOTS says, for a person to look at."""
+    folder = os.environ.get("SUPERWORDS_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=str(Path(folder) / f"explorer-{name}.png"), full_page=True)
+
+
+def heading(page, text: str):
+    found = page.get_by_role("heading", level=1, name=text)
+    found.wait_for()
+    return found
+
+
+def test_every_view_is_reached_by_clicking(open_page) -> None:
+    page = open_page()
+    views = page.get_by_role("navigation", name="Views")
+    for link, title in VIEWS.items():
+        views.get_by_role("link", name=link, exact=True).click()
+        heading(page, title)
+        page.wait_for_selector(READY)
+        assert views.locator("[aria-current=page]").inner_text() == link
+        assert page.title() == f"{title} – superwords"
+        picture(page, link.lower())
+    views.get_by_role("link", name="Concepts", exact=True).click()
+    page.locator("tbody th a").first.click()
+    heading(page, "1.")
+    page.get_by_role("img", name="Word cloud of concept 1").wait_for()
+    picture(page, "concept")
+    page.get_by_role("region", name="Words").get_by_role("link").first.click()
+    heading(page, "“")
+    picture(page, "word")
+    page.get_by_role("link", name="1. ").first.click()
+    page.get_by_role("region", name="Documents").get_by_role("link").first.click()
+    heading(page, "doc ")
+    assert page.locator(".reading mark").count() > 5
+    picture(page, "document")
+
+
+def test_every_view_is_reached_by_keyboard_alone(open_page) -> None:
+    page = open_page()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    for step, title in enumerate(VIEWS.values()):
+        page.evaluate("document.activeElement.blur()")
+        page.evaluate("document.querySelector('.skip').focus()")
+        for _ in range(step + 1):
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        heading(page, title)
+        page.wait_for_selector(READY)
+        if step > 0:
+            assert page.evaluate("document.activeElement.tagName") == "H1"
+    # On the map: one stop, then arrows, then Enter.
+    while page.evaluate("document.activeElement.closest('.map') === null"):
+        page.keyboard.press("Tab")
+    before = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+    assert "held by" in page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert "held by" in before
+    chosen = page.evaluate("document.activeElement.getAttribute('href')").rsplit("/", 1)[1]
+    page.keyboard.press("Enter")
+    heading(page, f"{chosen}.")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+
+
+def test_markup_in_words_and_names_stays_text(open_page) -> None:
+    page = open_page("#/concepts")
+    assert page.get_by_role("link", name=f"2. {MARKUP}").count() == 1
+    page.goto(page.url.partition("#")[0] + "#/words")
+    page.get_by_label("Search words").fill("script")
+    page.get_by_role("link", name=ODD_WORDS[0]).click()
+    assert heading(page, ODD_WORDS[0]).inner_text() == f"“{ODD_WORDS[0]}”"
+    for route in ("#/map", "#/groups?concept=2", "#/chains", "#/concepts/2", "#/documents/1"):
+        page.goto(page.url.partition("#")[0] + route)
+        page.wait_for_selector(READY)
+    page.wait_for_timeout(300)
+    assert page.locator("main script, main img:not(.chart)").count() == 0
+
+
+def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:
+    page = open_page("#/concepts")
+    head = page.locator("thead th", has_text="Strength")
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    page.locator("th[aria-sort] button[data-key=strength]").wait_for()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert page.evaluate("document.activeElement.dataset.key") == "strength"
+    first = page.locator("tbody th").first.inner_text()
+    assert "sort=strength" in page.url
+    again = open_page("#" + page.url.partition("#")[2])
+    assert again.locator("tbody th").first.inner_text() == first
+    strengths = planted_model().concepts()["strength"]
+    assert first.startswith(f"{strengths.argmax() + 1}. ")
+
+
+def test_search_narrows_the_list_and_csv_holds_what_is_on_screen(open_page, tmp_path) -> None:
+    page = open_page("#/words")
+    page.get_by_label("Search words").fill("größe")
+    page.locator(".status", has_text="1–25 of 40").wait_for(state="detached")
+    shown = page.locator("tbody th").all_inner_texts()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Save as CSV").click()
+    waiting.value.save_as(tmp_path / "words.csv")
+    with open(tmp_path / "words.csv", encoding="utf-8-sig", newline="") as file:
+        assert [row["word"] for row in csv.DictReader(file)] == shown
+
+
+def test_a_concept_is_renamed_for_good(open_page, path) -> None:
+    page = open_page("#/concepts/1")
+    page.get_by_role("button", name="Rename").press("Enter")
+    field = page.get_by_label("Name of this concept")
+    assert field.evaluate("element => element === document.activeElement")
+    field.fill("Taxes <b>and</b> more")
+    field.press("Enter")
+    heading(page, "1. Taxes <b>and</b> more")
+    assert page.get_by_role("button", name="Rename").evaluate("e => e === document.activeElement")
+    assert load(path).names_ == {1: "Taxes <b>and</b> more", 2: MARKUP}
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("button", name="Automatic name").click()
+    page.locator("h1", has_text="Taxes").wait_for(state="detached")
+    assert load(path).names_ == {2: MARKUP}
+
+
+def test_words_of_one_concept_alone_can_be_marked(open_page) -> None:
+    page = open_page("#/documents/1")
+    chosen = page.get_by_label("Mark the words of").locator("option").nth(1).get_attribute("value")
+    page.get_by_label("Mark the words of").select_option(chosen)
+    for mark in page.locator(".reading mark:not(.dim)").all():
+        assert f" {chosen} " in mark.get_attribute("data-concepts")
+    assert page.locator(".reading mark.dim").count() > 0
+    assert f"only={chosen}" in page.url
+
+
+def test_groups_are_compared_word_by_word(open_page) -> None:
+    page = open_page("#/groups?column=party")
+    page.get_by_role("button", name="Compare the words of 2.").click()
+    page.get_by_role("heading", name="Words side by side: 2.").wait_for()
+    assert page.evaluate("document.activeElement.id") == "compared"
+    assert page.get_by_role("img", name="Word cloud of party").count() == 2
+    page.get_by_label("First group").select_option("B")
+    page.locator("thead th:nth-child(2)", has_text="In B").wait_for()
+    assert page.get_by_label("Second group").input_value() == "A"
+
+
+def test_what_is_not_there_is_said(open_page) -> None:
+    for route in ("#/concepts/999", "#/nothing", "#/words/%E0%A4", "#/documents/0"):
+        page = open_page(route)
+        assert heading(page, "This cannot be shown").is_visible()
+        assert page.locator(".trouble").inner_text().endswith((".", "?"))
+
+
+def test_it_can_be_read_on_a_narrow_screen(open_page) -> None:
+    for route in ("#/concepts", "#/concepts/1", "#/documents/1", "#/groups", "#/chains", "#/map"):
+        page = open_page(route)
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, route
+        picture(page, f"narrow-{route.strip('#/').replace('/', '-')}")
+
+
+CONTRAST = """() => {
+  const channel = (v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+  const light = (c) => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length === 3 || c[3] === 1) return c;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || e.closest("svg, noscript") || e.getAttribute("aria-disabled")) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${e.tagName}.${e.className} ${ratio.toFixed(2)}`);
+  }
+  for (const t of document.querySelectorAll("svg.cloud text")) {
+    const hex = t.getAttribute("fill");
+    const c = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    if (1.05 / (light(c) + 0.05) < 4.5) poor.push(`cloud ${hex}`);
+  }
+  return poor;
+}"""
+
+
+def test_text_stands_out_from_its_ground(open_page) -> None:
+    for route in ("#/concepts", "#/concepts/1", "#/documents/1", "#/words", "#/groups", "#/chains", "#/map"):
+        page = open_page(route)
+        page.wait_for_timeout(300)
+        assert page.evaluate(CONTRAST) == [], route
+
+
+def test_every_control_has_a_name_and_every_id_is_its_own(open_page) -> None:
+    for route in ("#/concepts", "#/concepts/1", "#/documents/1", "#/words", "#/groups", "#/chains", "#/map"):
+        page = open_page(route)
+        page.wait_for_timeout(300)
+        unnamed = page.evaluate(
+            """() => [...document.querySelectorAll("button, a[href], input, select, [role=region], img")]
+              .filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() || e.alt || e.labels?.length))
+              .map((e) => e.outerHTML)"""
+        )
+        assert unnamed == []
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+        assert len(ids) == len(set(ids))
+        assert page.locator("h1").count() == 1
+        assert page.get_by_role("main").count() == 1
