@@ -82,7 +82,7 @@ function drawing(points) {
   for (const [one, label] of named) {
     figure.append(svg("text", { x: one.px, y: label.y, "font-size": FONT, "text-anchor": "middle", "aria-hidden": "true" }, label.text));
   }
-  return [figure, said];
+  return [h("div", { class: "scroll" }, figure), said];
 }
 
 export async function showMap() {
