@@ -49,7 +49,7 @@ def make_truth(seed: int) -> Planted:
         pair = np.flatnonzero(np.isin(held, (COMPANION, HARD)))
         if len(pair) == 2:
             # Their strengths go together too, so that the text alone tells the two apart only weakly.
-            share[pair] = 0.7 * share[pair] + 0.3 * share[pair].mean()
+            share[pair] = 0.8 * share[pair] + 0.2 * share[pair].mean()
         for j, n in zip(held, rng.multinomial(LENGTH, share)):
             variant = truth[j] & (rng.random(N_WORDS) < 0.9)
             words = np.flatnonzero(variant if variant.any() else truth[j])
