@@ -19,6 +19,7 @@ from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, p
 from superwords import Corpus, load
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
+from superwords.web.clouds import cloud_words
 from superwords.web.documents import DocumentPages
 from superwords.web.landscape import positions, similarity
 from superwords.web.places import spelled_places, text_parts
@@ -191,6 +192,19 @@ def test_parts_of_a_text_cover_it(text) -> None:
         parts = text_parts(text, language)
         assert "".join(text[a:b] for a, b in parts) == text
         assert all(0 < b - a <= 10_100 for a, b in parts)
+
+
+def test_two_clouds_share_places_and_each_keeps_its_heaviest_words() -> None:
+    heavy = {f"heavy{i}": 0.9 - i / 1000 for i in range(200)}
+    light = {f"light{i}": 0.1 - i / 10_000 for i in range(200)} | {"heavy0": 0.01}
+    drawn = cloud_words([heavy, light], 10)
+    first, second = drawn["clouds"]
+    assert [one["word"] for one in first] == [one["word"] for one in second]
+    assert [one["x"] for one in first] == [one["x"] for one in second]
+    assert {one["word"] for one in first} == {f"{kind}{i}" for kind in ("heavy", "light") for i in range(5)}
+    sizes = {one["word"]: (one["size"], one["share"]) for one in second}
+    assert sizes["heavy0"][1] == 0.01
+    assert sizes["heavy1"] == (pytest.approx(min(size for size, _ in sizes.values())), 0.0)
 
 
 def test_likeness_and_map_are_of_all_concepts() -> None:

@@ -25,11 +25,7 @@ def cloud_words(clouds: Sequence[Mapping[str, float]], most_words: int = MOST_WO
     Words that a cloud lacks are small and grey in it. Sizes are in points, places from the upper left.
     """
     own = [positive(weights) for weights in clouds]
-    shared: dict[str, float] = {}
-    for weights in own:
-        for word, weight in weights.items():
-            shared[word] = max(weight, shared.get(word, 0.0))
-    shared = dict(list(heaviest_words(shared).items())[:most_words])
+    shared = _shared_words(own, most_words)
     with drawing, warnings.catch_warnings():
         # The reader's browser has fonts of its own for what no font here covers.
         warnings.simplefilter("ignore", UserWarning)
@@ -39,6 +35,24 @@ def cloud_words(clouds: Sequence[Mapping[str, float]], most_words: int = MOST_WO
         "height": HEIGHT * POINTS_PER_INCH,
         "font": FONT,
         "clouds": [[] if layout is None else _placed(layout, weights) for weights in own],
+    }
+
+
+def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dict[str, float]:
+    """The words to draw with their greatest weights: some of each cloud's heaviest, then the heaviest of all.
+
+    A cloud whose words all weigh little keeps its say so.
+    """
+    greatest: dict[str, float] = {}
+    chosen: set[str] = set()
+    for weights in clouds:
+        for word, weight in weights.items():
+            greatest[word] = max(weight, greatest.get(word, 0.0))
+        chosen.update(list(heaviest_words(weights))[: most_words // max(len(clouds), 1)])
+    ranked = heaviest_words(greatest)
+    chosen.update([word for word in ranked if word not in chosen][: most_words - len(chosen)])
+    return {word: weight for word, weight in ranked.items() if word in chosen} | {
+        word: greatest[word] for word in sorted(chosen - ranked.keys())
     }
 
 
