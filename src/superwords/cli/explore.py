@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import webbrowser
 from typing import Annotated
@@ -36,4 +37,5 @@ def explore(
     if browser:
         listener.listen()  # a browser that is quicker than the server waits
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    web_server(explorer, host).run(sockets=[listener])
+    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+        web_server(explorer, host).run(sockets=[listener])
