@@ -1,0 +1,184 @@
+"""`superwords fit`: what it reads, what it says, what it saves."""
+
+import inspect
+import json
+
+import numpy as np
+import pytest
+from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
+from scipy import sparse
+
+from superwords import ConceptModel
+from superwords.cli.fit import fit
+from superwords.cli.inputs import split_features
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_documents(tmp_path)
+
+
+def test_a_fit_says_what_it_found_in_plain_words(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    found = run(capsys, *fit_arguments(source, output, "--groups", "party"))
+    assert found.code == 0, found.err
+    assert "24 documents" in found.err
+    assert "sentence co-occurrence" in found.err
+    assert "chain 2: 16/16 sweeps" in found.err
+    model = loaded(output)
+    assert f"{model.n_concepts_} concept" in found.out
+    assert "Sample longer, because" in found.out or "The chains agree" in found.out
+    assert f"superwords show {output}" in found.out
+    assert " A " in found.out
+    assert " B " in found.out
+    assert model.corpus_.notes["groups"] == ["party"]
+    assert set(model.corpus_.vocabulary) <= {word for words in THEMES.values() for word in words}
+    assert not output.with_name("model.sw.checkpoint").exists()
+
+
+def test_json_is_all_there_is_on_standard_output(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    found = run(capsys, *fit_arguments(source, output, "--json"))
+    assert found.code == 0
+    assert found.json["n_concepts"] == loaded(output).n_concepts_
+    assert found.json["seed"] == 7
+    assert found.json["sweeps"] == [16, 16]
+    assert found.json["draws"] == 12
+    assert found.json["interrupted"] is False
+    assert found.json["concepts"][0]["top_words"]
+    assert "sweeps" in found.err
+
+
+def test_quiet_says_nothing(capsys, source, tmp_path):
+    found = run(capsys, *fit_arguments(source, tmp_path / "model.sw", "--quiet"))
+    assert found == (0, "", "")
+
+
+def test_the_same_seed_gives_the_same_model(capsys, source, tmp_path):
+    files = [tmp_path / "one.sw", tmp_path / "two.sw"]
+    for file, jobs in zip(files, (1, 2)):
+        assert run(capsys, *fit_arguments(source, file, "--jobs", jobs)).code == 0
+    first, second = map(loaded, files)
+    np.testing.assert_array_equal(first.doc_concept_, second.doc_concept_)
+
+
+def test_options_reach_the_model(capsys, source, tmp_path):
+    given = {"alpha-omega": 0.5, "b1": 2.0, "b2": 3.0, "lam": 0.1, "alpha-pi": 2.0, "k": 0.7}
+    given |= {"alpha-sigma": 3.0, "beta-sigma": 1.5, "theta": "root", "init": "random:3", "chains": 1}
+    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, *options, "--save-draws")).code == 0
+    model = loaded(output)
+    prior = model.chains_[0].model.prior
+    assert (prior.alpha_omega, prior.b1, prior.b2, prior.alpha_pi, prior.K) == (0.5, 2.0, 3.0, 2.0, 0.7)
+    assert (prior.alpha_sigma, prior.beta_sigma) == (3.0, 1.5)
+    assert np.all(prior.lam == 0.1)
+    assert (model.theta, model.init, len(model.chains_)) == ("root", "random:3", 1)
+    assert tuple(model._schedule) == (16, 4, 2)
+    assert len(model.draws_) == 6
+
+
+def test_defaults_shown_in_the_help_are_the_models():
+    mine = {name: one.annotation for name, one in inspect.signature(fit).parameters.items()}
+    theirs = inspect.signature(ConceptModel).parameters
+    for option, name in (("chains", "n_chains"), ("sweeps", "n_sweeps"), ("init", "init")):
+        assert f"show_default='{theirs[name].default}'" in str(mine[option]).replace('"', "'")
+
+
+def test_features_side_by_side(capsys, source, tmp_path):
+    table = tmp_path / "norms, of words.csv"
+    words = [word for theme in THEMES.values() for word in theme]
+    table.write_text("word,size,age\n" + "".join(f"{w},{n},{n * n % 7}\n" for n, w in enumerate(words)))
+    output = tmp_path / "model.sw"
+    found = run(capsys, *fit_arguments(source, output, "--features", f"cooccurrence:ppmi,table:{table}"))
+    assert found.code == 0, found.err
+    model = loaded(output)
+    assert model.standardize_features is False
+    assert "2 columns for 12 of 12 words" in found.err
+
+
+def test_no_features(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--features", "none")).code == 0
+    assert loaded(output).chains_[0].model.data.Y.shape[1] == 0
+
+
+def test_a_comma_in_a_path_does_not_split_it():
+    assert split_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
+        "cooccurrence",
+        "table:a,b.csv",
+        "vectors:v.txt",
+        "pictures:p",
+    ]
+
+
+def test_ready_counts(capsys, tmp_path):
+    counts = np.random.default_rng(1).poisson(1.0, (12, 5))
+    sparse.save_npz(tmp_path / "counts.npz", sparse.csr_array(counts))
+    (tmp_path / "counts.txt").write_text("a\nb\nc\nd\ne\n")
+    output = tmp_path / "model.sw"
+    found = run(capsys, "fit", tmp_path / "counts.npz", "--sweeps", 8, "--seed", 1, "-o", output)
+    assert found.code == 0, found.err
+    assert loaded(output).corpus_.vocabulary == list("abcde")
+
+
+def test_languages_by_column(capsys, tmp_path):
+    lines = [
+        {
+            "text": "The apple and the pear fell." if d % 2 else "Der Apfel und die Birne fielen.",
+            "lang": "en" if d % 2 else "de",
+        }
+        for d in range(8)
+    ]
+    source = tmp_path / "two.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    output = tmp_path / "model.sw"
+    found = run(
+        capsys, "fit", source, "--language", "column:lang", "--min-df", 2, "--sweeps", 8, "-o", output
+    )
+    assert found.code == 0, found.err
+    assert {"Apfel", "apple"} <= set(loaded(output).corpus_.vocabulary)
+    assert run(capsys, "fit", source, "--language", "column:tongue").code == 1
+
+
+def test_texts_are_kept_or_not(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    assert loaded(model_file(tmp_path)).corpus_.texts is not None
+    assert run(capsys, *fit_arguments(source, output, "--no-texts")).code == 0
+    assert loaded(output).corpus_.texts is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--text", "speeches"], "no text column 'speeches'"),
+        (["--groups", "faction"], "There is no column 'faction' to group by"),
+        (["--language", "xx"], "xx"),
+        (["--min-df", "400"], "min_df=400"),
+        (["--sweeps", "0"], "n_sweeps=0"),
+        (["--burn-in", "99"], "n_burn_in=99"),
+        (["--init", "chaos"], "chaos"),
+        (["--lam", "2"], "lam is 2.0"),
+        (["--seed", "-1"], "random_state=-1"),
+        (["--unit", "pages:2"], "pages:2"),
+        (["--features", "table:nowhere.csv"], "nowhere.csv"),
+        (["--drop", "nowhere.txt"], "nowhere.txt"),
+        (["-o", "no/such/folder/model.sw"], "There is no folder"),
+        (["-o", "."], "is a folder"),
+        (["--resume"], "There is no checkpoint"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_line(capsys, source, tmp_path, change, said):
+    found = run(capsys, *fit_arguments(source, tmp_path / "model.sw", *change, "--quiet"))
+    assert found.code == 1
+    assert found.out == ""
+    assert found.err.startswith("superwords: ")
+    assert said in found.err
+    assert found.err.count("\n") == 1
+    assert not (tmp_path / "model.sw").exists()
+
+
+def test_an_output_that_cannot_be_written_is_said_before_the_work(capsys, tmp_path):
+    found = run(capsys, "fit", tmp_path / "not there.csv", "-o", tmp_path / "no folder" / "model.sw")
+    assert found.code == 1
+    assert "There is no folder" in found.err

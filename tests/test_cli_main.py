@@ -1,0 +1,154 @@
+"""The command line as a whole: help, versions, exit codes, and errors in one sentence."""
+
+import subprocess
+import sys
+
+import pytest
+from cli_for_tests import model_file, run, start
+
+from superwords import __version__
+from superwords.cli import main as entry
+from superwords.cli.main import COMMANDS
+
+MINE = ["demo", "fit", "show", "transform", "export"]
+
+
+def test_help_lists_every_command(capsys):
+    found = run(capsys, "--help")
+    assert found.code == 0
+    for name in COMMANDS:
+        assert f" {name} " in found.out
+
+
+def test_help_comes_without_the_sampler():
+    code = "import sys; from superwords.cli.main import main; main(['--help']); sys.exit('numba.core' in sys.modules)"
+    listing = "from superwords.cli.main import LazyCommands; import typer, sys"
+    assert subprocess.run([sys.executable, "-c", listing], check=True).returncode == 0
+    with_sampler = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "superwords.cli.fit" not in with_sampler.stdout
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_help_of_a_command_has_an_example(capsys, name):
+    found = run(capsys, name, "--help")
+    assert found.code == 0
+    assert found.out.count(f"superwords {name}") >= 2, "the usage, and an example"
+
+
+def test_version(capsys):
+    assert run(capsys, "--version").out == f"superwords {__version__}\n"
+
+
+def test_no_command_shows_the_help_as_wrong_use(capsys):
+    found = run(capsys)
+    assert found.code == 2
+    assert "transform" in found.out + found.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["fitt", "x.csv"], "fitt"),
+        (["fit"], "FILE"),
+        (["fit", "x.csv", "--sweep-up"], "--sweep-up"),
+        (["fit", "x.csv", "--sweeps", "many"], "many"),
+        (["fit", "x.csv", "--min-df", "few"], "few"),
+        (["fit", "x.csv", "--features", "smell"], "smell"),
+        (["fit", "x.csv", "--features", "pictures"], "pictures:PATH"),
+        (["fit", "x.csv", "--features", "none,cooccurrence"], "none"),
+        (["show"], "MODEL"),
+        (["show", "m.sw", "--concept", "1", "--word", "a"], "--concept and --word"),
+        (["show", "m.sw", "--json", "--csv"], "--json and --csv"),
+        (["export", "m.sw", "--format", "xml", "-o", "x"], "xml"),
+        (["export", "m.sw", "-o", "x"], "--format"),
+        (["demo", "--seed", "x"], "--seed"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(capsys, arguments, named):
+    found = run(capsys, *arguments)
+    assert found.code == 2
+    assert found.out == ""
+    assert found.err.startswith("superwords: ")
+    assert named in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_a_failure_is_one_line_and_exit_code_1(capsys):
+    found = run(capsys, "show", "nowhere.sw")
+    assert (found.code, found.out) == (1, "")
+    assert found.err == "superwords: There is no file 'nowhere.sw'.\n"
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A command that meets an error nobody thought of."""
+
+    def load(path):
+        raise KeyError("the\nunthinkable")
+
+    monkeypatch.setattr("superwords.storage.load", load)
+
+
+def test_an_unexpected_error_is_one_sentence(capsys, broken):
+    found = run(capsys, "show", "model.sw")
+    assert found.code == 1
+    assert "KeyError" in found.err
+    assert "--traceback" in found.err
+    assert found.err.count("\n") == 1
+    assert "Traceback" not in found.err
+
+
+@pytest.mark.parametrize("arguments", [["--traceback", "show", "m.sw"], ["show", "m.sw", "--traceback"]])
+def test_a_traceback_on_request(capsys, broken, arguments):
+    found = run(capsys, *arguments)
+    assert found.code == 1
+    assert "Traceback (most recent call last)" in found.err
+
+
+def test_a_traceback_by_environment(capsys, broken, monkeypatch):
+    monkeypatch.setenv("SUPERWORDS_TRACEBACK", "1")
+    assert "Traceback" in run(capsys, "show", "model.sw").err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "x.sw"), "Permission denied (x.sw)."),
+        (OSError(28, "No space left on device"), "No space left on device."),
+        (MemoryError(), "not enough memory"),
+    ],
+)
+def test_errors_of_the_machine(capsys, monkeypatch, error, said):
+    def load(path):
+        raise error
+
+    monkeypatch.setattr("superwords.storage.load", load)
+    found = run(capsys, "show", "x.sw")
+    assert found.code == 1
+    assert said in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_ctrl_c_elsewhere_than_in_a_fit(capsys, monkeypatch):
+    def load(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("superwords.storage.load", load)
+    found = run(capsys, "show", "x.sw")
+    assert (found.code, found.err) == (1, "superwords: stopped.\n")
+
+
+def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path_factory):
+    model = model_file(tmp_path_factory.mktemp("pipe"))
+    process = start("show", model, "--json")
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() in (0, 1)
+
+
+def test_the_entry_point_is_this_function():
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="superwords")
+    assert script.load() is entry.main
