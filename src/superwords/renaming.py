@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from superwords.errors import InputError
-from superwords.plots.figures import write_atomically
+from superwords.files import write_whole
 
 NAMES = "names.json"
 LONGEST_NAME = 100
@@ -41,7 +41,7 @@ def rename_concepts(path: str | Path, names: Mapping[int, str]) -> None:
                 archive.filelist.remove(old)
             info = zipfile.ZipInfo(NAMES, (1980, 1, 1, 0, 0, 0))
             archive.writestr(info, json.dumps({str(concept): name for concept, name in names.items()}))
-        write_atomically(target, buffer.getvalue())
+        write_whole(target, buffer.getvalue())
     except zipfile.BadZipFile:
         raise InputError(f"{str(target)!r} is not a superwords model, or it is damaged.") from None
     except OSError as error:

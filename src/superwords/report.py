@@ -14,7 +14,8 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
-from superwords.plots.figures import figure_bytes, write_atomically
+from superwords.files import write_whole
+from superwords.plots.figures import figure_bytes
 from superwords.plots.model import chain_traces, group_prevalence
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_svg
@@ -42,7 +43,7 @@ def write_report(
     out = Path(path)
     page = report_page(model, column, title)
     try:
-        write_atomically(out, page.encode("utf-8"))
+        write_whole(out, page.encode("utf-8"))
     except OSError as error:
         raise InputError(
             f"The report {str(out)!r} could not be written: {error.strerror or error}."

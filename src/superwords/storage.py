@@ -11,8 +11,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -29,6 +27,7 @@ from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, W
 from superwords.corpus import Corpus
 from superwords.draws import ChainDraws, Kept
 from superwords.errors import InputError
+from superwords.files import whole_file
 from superwords.fitting import Schedule
 from superwords.renaming import NAMES, read_names
 from superwords.sampler.chain import Chain
@@ -79,19 +78,13 @@ def save(model: ConceptModel, path: str | Path, draws: str = "best", texts: bool
     out = Path(path)
     if not out.parent.is_dir():
         raise InputError(f"There is no folder {str(out.parent)!r} to save the model in.")
-    temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        with whole_file(out) as file:
             _write(file, model, draws == "all" and has_draws, texts)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, out)
     except OSError as error:
         raise InputError(
             f"The model cannot be written to {str(out)!r}: {error.strerror or error}."
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return out
 
 
@@ -207,7 +200,7 @@ def _restore(reader: _Reader, head: dict[str, Any]) -> ConceptModel:
         if name in part:
             model.__dict__[name] = part[name]
     if "trace" in part:
-        model.__dict__["trace_"] = arviz_base.from_dict({"posterior": part["trace"]})
+        model.__dict__["trace_"] = arviz_base.from_dict({"posterior": part["trace"]}, check_conventions=False)
     return model
 
 

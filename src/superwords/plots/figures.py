@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -14,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from superwords.errors import InputError
+from superwords.files import write_whole
 from superwords.plots.fonts import drawable
 
 # Okabe and Ito's colours, told apart by people with any common colour blindness; black and yellow left out
@@ -67,28 +67,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) ->
         raise InputError(f"The picture {target.name!r} must end in .png or .svg.")
     data = figure_bytes(figure, file_format, dpi)
     try:
-        write_atomically(target, data)
+        write_whole(target, data)
     except OSError as error:
         raise InputError(f"The picture {str(target)!r} could not be written: {error.strerror}.") from None
     return target
-
-
-def write_atomically(target: Path, data: bytes) -> None:
-    """Another process sees the old file or the whole new one, never a part."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~current_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def current_umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -17,8 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from superwords.errors import InputError
+from superwords.files import write_whole
 from superwords.plots.clouds import MAX_WORDS, cloud, positive
-from superwords.plots.figures import figure_bytes, write_atomically
+from superwords.plots.figures import figure_bytes
 
 FORMAT = 1
 PNG_START = b"\x89PNG\r\n\x1a\n"
@@ -160,7 +161,7 @@ def save_study(study: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     check_study(study, target.name)
     try:
-        write_atomically(target, (json.dumps(study, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+        write_whole(target, (json.dumps(study, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
     except OSError as error:
         raise InputError(f"The study {str(target)!r} could not be written: {error.strerror}.") from None
     return target

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from superwords.errors import InputError
-from superwords.plots.figures import write_atomically
+from superwords.files import write_whole
 from superwords.study.results import ATTENTION, Balance, Interval, Preference, Results, to_table
 
 NONE = "–"
@@ -116,6 +116,6 @@ def interval(value: Interval | None) -> str:
 def write_csv(found: Results, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     try:
-        write_atomically(target, to_table(found).to_csv(index=False).encode("utf-8"))
+        write_whole(target, to_table(found).to_csv(index=False).encode("utf-8"))
     except OSError as error:
         raise InputError(f"The table {str(target)!r} could not be written: {error.strerror}.") from None

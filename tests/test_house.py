@@ -1,0 +1,67 @@
+"""One way through the house: documents → corpus → features → sampler → draws → concepts → faces."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import superwords
+
+ROOT = Path(superwords.__file__).parent
+
+# From left to right; a module imports only from its own place or from one further left.
+FLOW = [
+    ["errors", "files"],
+    ["text"],
+    ["corpus"],
+    ["features"],
+    ["sampler", "generate"],
+    ["settings", "draws", "fitting", "foldin", "baselines"],
+    ["concepts"],
+    ["estimator", "storage", "renaming", "export", "checkpoint", "__init__"],
+    ["plots", "demo", "study"],
+    ["report", "web", "reproduce", "bench"],
+    ["cli"],
+]
+PLACE = {name: k for k, names in enumerate(FLOW) for name in names}
+
+
+def part_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Parts of the package imported when the module is loaded (imports inside functions are not)."""
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef)
+        or (isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test))
+        for node in ast.walk(outer)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            pieces = name.split(".")
+            if pieces[0] == "superwords" and len(pieces) > 1:
+                yield pieces[1] if pieces[1] in PLACE else "__init__"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_imports_only_from_its_left(path):
+    own = part_of(path)
+    assert own in PLACE, f"{own} has no place in the flow"
+    wrong = {name for name in imports(path) if PLACE[name] > PLACE[own]}
+    assert not wrong, f"{path.relative_to(ROOT)} reaches to its right: {sorted(wrong)}"
+
+
+def test_the_sampler_knows_nothing_of_text_files_or_faces():
+    for path in (ROOT / "sampler").rglob("*.py"):
+        assert set(imports(path)) <= {"errors", "sampler"}, path
