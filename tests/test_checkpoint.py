@@ -6,25 +6,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from cli_for_tests import assert_same_bits
 from models_for_tests import PLANTED, planted_corpus
-
 from superwords import ConceptModel, InputError
 from superwords.checkpoint import Checkpointer, read_checkpoint
 
 KEY = {"--sweeps": 20, "--theta": None}
 
 
-def prepared(n_jobs: int = 2) -> ConceptModel:
-    model = ConceptModel(n_chains=2, n_sweeps=20, n_burn_in=6, thin=2, random_state=11, n_jobs=n_jobs)
+SETTINGS = {"n_chains": 2, "n_sweeps": 20, "n_burn_in": 6, "thin": 2, "random_state": 11}
+SAMPLED = {"b1": "sample", "b2": "sample", "alpha_omega": "sample", "theta": "sample"}
+
+
+def prepared(n_jobs: int = 2, **settings: object) -> ConceptModel:
+    model = ConceptModel(**SETTINGS, n_jobs=n_jobs, **settings)
     model._prepare(planted_corpus(), PLANTED.features)
     return model
 
 
 @pytest.fixture(scope="module")
 def uninterrupted():
-    model = ConceptModel(n_chains=2, n_sweeps=20, n_burn_in=6, thin=2, random_state=11)
-    return model.fit(planted_corpus(), features=PLANTED.features)
+    return ConceptModel(**SETTINGS).fit(planted_corpus(), features=PLANTED.features)
 
 
 def interrupt(model, checkpointer, chain, sweep):
@@ -54,6 +57,15 @@ def test_the_same_bits_after_an_interruption(tmp_path, uninterrupted, n_jobs, ch
     assert key == KEY
     assert again.chains_[chain].sweep <= sweep
     assert_same_bits(again.resume(), uninterrupted)
+
+
+def test_sampled_hyperparameters_go_on_too(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    model = prepared(**SAMPLED)
+    interrupt(model, Checkpointer(model, path, KEY, 0.0, no_complaint), 1, 9)
+    again, _ = read_checkpoint(path)
+    whole = ConceptModel(**SETTINGS, **SAMPLED).fit(planted_corpus(), features=PLANTED.features)
+    assert_same_bits(again.resume(), whole)
 
 
 def test_the_last_state_is_written_on_request(tmp_path, uninterrupted):

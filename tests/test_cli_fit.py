@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from scipy import sparse
 
+from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from superwords import ConceptModel
 from superwords.cli.fit import fit
 from superwords.cli.inputs import split_features
@@ -78,6 +78,16 @@ def test_options_reach_the_model(capsys, source, tmp_path):
     assert len(model.draws_) == 6
 
 
+def test_hyperparameters_are_sampled_on_request(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    options = [word for name in ("alpha-omega", "b1", "b2", "theta") for word in (f"--{name}", "sample")]
+    assert run(capsys, *fit_arguments(source, output, *options)).code == 0
+    assert loaded(output).b1 == "sample"
+    wrong = run(capsys, *fit_arguments(source, output, "--b1", "guess", "-q"))
+    assert wrong.code == 1
+    assert "b1='guess'" in wrong.err
+
+
 def test_defaults_shown_in_the_help_are_the_models():
     mine = {name: one.annotation for name, one in inspect.signature(fit).parameters.items()}
     theirs = inspect.signature(ConceptModel).parameters
@@ -133,11 +143,10 @@ def test_languages_by_column(capsys, tmp_path):
     source = tmp_path / "two.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     output = tmp_path / "model.sw"
-    found = run(
-        capsys, "fit", source, "--language", "column:lang", "--min-df", 2, "--sweeps", 8, "-o", output
-    )
+    quick = ["--min-df", 2, "--sweeps", 8, "--seed", 3, "-o", output]
+    found = run(capsys, "fit", source, "--language", "column:lang", *quick)
     assert found.code == 0, found.err
-    assert {"Apfel", "apple"} <= set(loaded(output).corpus_.vocabulary)
+    assert {"apfel", "apple"} <= set(loaded(output).corpus_.vocabulary)
     assert run(capsys, "fit", source, "--language", "column:tongue").code == 1
 
 

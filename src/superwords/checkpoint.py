@@ -133,10 +133,10 @@ class Checkpointer:
 
 
 class _QuickWriter(storage._Writer):
-    """Does not compress: a checkpoint lives for one run, and its chains wait for it."""
+    """Compresses little: a checkpoint lives for one run, and a chain waits for it."""
 
     def _member(self, name: str, content: bytes) -> None:
-        self.archive.writestr(name, content)
+        self.archive.writestr(name, content, zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
 def read_checkpoint(path: Path) -> tuple[ConceptModel, dict[str, Any]]:

@@ -117,7 +117,7 @@ def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
     for name in TRACED:
         values = np.asarray(trace["posterior"][name].data, dtype=float)
         n_chains, n_draws = values.shape
-        steady = bool(np.all(values == values.flat[0]))
+        steady = values.size > 0 and bool(np.all(values == values.flat[0]))
         enough = n_draws >= 4
         out[name] = {
             "rhat": 1.0
@@ -132,4 +132,6 @@ def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
 
 
 def _statistic(name: str, values: np.ndarray) -> float:
-    return float(getattr(array_stats, name)(values, chain_axis=0, draw_axis=1))
+    # Chains that differ but do not move have an R-hat of infinity, which is no reason to warn.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(getattr(array_stats, name)(values, chain_axis=0, draw_axis=1))

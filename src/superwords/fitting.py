@@ -56,11 +56,11 @@ def run_chains(
     jobs = min(len(chains), n_jobs or os.cpu_count() or 1)
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
-        running = [
-            pool.submit(_run, number, chain, draws[number], schedule, report, stop)
-            for number, chain in enumerate(chains)
-        ]
         try:
+            running = [
+                pool.submit(_run, number, chain, draws[number], schedule, report, stop)
+                for number, chain in enumerate(chains)
+            ]
             for job in running:
                 job.result()
         except BaseException:
@@ -69,7 +69,12 @@ def run_chains(
 
 
 def _run(
-    number: int, chain: Chain, draws: ChainDraws, schedule: Schedule, report: Report | None, stop: threading.Event
+    number: int,
+    chain: Chain,
+    draws: ChainDraws,
+    schedule: Schedule,
+    report: Report | None,
+    stop: threading.Event,
 ) -> None:
     start = perf_counter()
     while chain.sweep < schedule.n_sweeps and not stop.is_set():

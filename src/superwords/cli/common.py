@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +35,17 @@ _NAME_WIDTH = 26
 def say(text: str = "", quiet: bool = False) -> None:
     """A message to the person at the terminal, in plain words (no markup)."""
     if not quiet:
-        messages.print(text, markup=False, soft_wrap=True)
+        _print(messages, text)
+
+
+@contextmanager
+def busy(what: str, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that something takes its time."""
+    if quiet or not messages.is_terminal:
+        yield
+        return
+    with messages.status(what):
+        yield
 
 
 def print_json(value: Any) -> None:
@@ -45,10 +56,6 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table as JSON; what is missing or not finite is null."""
     rows = json.loads(table.to_json(orient="records", date_format="iso", double_precision=15))
     return list(rows)
-
-
-def plain_number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def print_csv(table: pd.DataFrame) -> None:
@@ -96,7 +103,12 @@ def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[Any]], title
 
 def print_line(text: str = "") -> None:
     """A line of results."""
-    results.print(text, markup=False, soft_wrap=True)
+    _print(results, text)
+
+
+def _print(console: Console, text: str) -> None:
+    # Lines are broken between words on a terminal, and not at all in a file.
+    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def check_output(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from superwords.cli.common import AsJson, Quiet, check_output, print_json
+from superwords.cli.common import AsJson, Quiet, busy, check_output, print_json
 from superwords.cli.inputs import number, number_or_name, split_features
 from superwords.cli.outcome import outcome_as_json, print_outcome
 from superwords.cli.running import how_to_go_on, prepared, resumed, run_key, sample
@@ -132,13 +132,31 @@ def fit(
         int | None, typer.Option(help="Processor cores to use.", show_default="all", rich_help_panel=SAMPLING)
     ] = None,
     alpha_omega: Annotated[
-        float | None, typer.Option(help="How many concepts to expect (α_ω).", rich_help_panel=PRIOR)
+        Any,
+        typer.Option(
+            help="How many concepts to expect (α_ω); or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     b1: Annotated[
-        float | None, typer.Option(help="Concentration of concepts in documents.", rich_help_panel=PRIOR)
+        Any,
+        typer.Option(
+            help="Concentration of concepts in documents; or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     b2: Annotated[
-        float | None, typer.Option(help="Concentration of words in concepts.", rich_help_panel=PRIOR)
+        Any,
+        typer.Option(
+            help="Concentration of words in concepts; or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     lam: Annotated[
         float | None, typer.Option(help="Prior share of words in a concept (λ).", rich_help_panel=PRIOR)
@@ -215,7 +233,8 @@ def fit(
         raise InputError(
             f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
         )
-    model.save(output, draws="all" if save_draws else "best")
+    with busy("summing up the draws and saving", quiet):
+        model.save(output, draws="all" if save_draws else "best")
     seconds = perf_counter() - start
     if as_json:
         print_json(outcome_as_json(model, output, seconds, interrupted))

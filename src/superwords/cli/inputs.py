@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -49,10 +50,7 @@ def number_or_name(text: str) -> float | str:
 def read_corpus(given: Mapping[str, Any], quiet: bool) -> Corpus:
     """Read and tag the documents of `fit`, showing how far it is."""
     documents = read_documents(given["file"], given["text"], given["id"])
-    for column in given["groups"] or []:
-        if column not in documents.metadata.columns:
-            known = ", ".join(repr(name) for name in documents.metadata.columns) or "none"
-            raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
+    check_groups(given["groups"], documents.metadata)
     options: dict[str, Any] = {}
     if documents.counts is None:
         options = _options_of_words(given, documents)
@@ -61,6 +59,14 @@ def read_corpus(given: Mapping[str, Any], quiet: bool) -> Corpus:
         corpus = replace(corpus, notes={**corpus.notes, "groups": list(given["groups"])})
     _describe(corpus, quiet)
     return corpus
+
+
+def check_groups(groups: Sequence[str] | None, metadata: pd.DataFrame) -> None:
+    """Say before the work that there is no such column to group by."""
+    for column in groups or []:
+        if column not in metadata.columns:
+            known = ", ".join(repr(name) for name in metadata.columns) or "none"
+            raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
 
 
 def _options_of_words(given: Mapping[str, Any], documents: Documents) -> dict[str, Any]:
@@ -113,16 +119,15 @@ def _describe(corpus: Corpus, quiet: bool) -> None:
     say(f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all.", quiet)
     empty = corpus.notes.get("empty_documents", [])
     if empty:
-        say(f"{len(empty)} without any of these words (kept): {_few(empty)}.", quiet)
+        say(f"Documents without any of these words (kept): {len(empty):,} ({_few(empty)}).", quiet)
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         say(
-            f"{len(procedural)} words look merely procedural ({_few(procedural)}); "
-            "--drop-procedural leaves them out.",
+            f"Words that look merely procedural: {_few(procedural)}; --drop-procedural leaves them out.",
             quiet,
         )
     elif procedural:
-        say(f"{len(procedural)} procedural words left out: {_few(procedural)}.", quiet)
+        say(f"Procedural words left out: {_few(procedural)}.", quiet)
 
 
 def _few(words: list[str]) -> str:

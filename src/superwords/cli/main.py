@@ -123,7 +123,7 @@ def _failure(error: Exception) -> int:
             return WRONG_USE
         context = getattr(error, "ctx", None)
         hint = f" See '{context.command_path} --help'." if context else ""
-        return _say(f"{error.format_message()}{hint}", WRONG_USE)
+        return _say(f"{error.format_message().rstrip('.')}.{hint}", WRONG_USE)
     if isinstance(error, InputError):
         return _say(str(error), FAILED)
     if isinstance(error, OSError) and error.strerror:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superwords.cli.common import say
-from superwords.cli.inputs import digest, make_features, read_corpus, split_features
+from superwords.cli.inputs import check_groups, digest, make_features, read_corpus, split_features
 from superwords.cli.sampling import SamplingDisplay, report_to, stopped_softly
 from superwords.errors import InputError
 
@@ -32,6 +32,7 @@ MODEL_PARAMETERS = {
 }
 # Options that do not change what is sampled: they may differ when a run is resumed.
 FREE = {
+    "file",
     "output",
     "jobs",
     "quiet",
@@ -89,6 +90,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
             "give it as it was, or start anew without --resume."
         )
+    check_groups(given["groups"], model.corpus_.metadata)
     model.n_jobs = given["jobs"]
     done = min(chain.sweep for chain in model.chains_)
     say(f"Going on from {checkpoint}, after {done:,} of {model._schedule.n_sweeps:,} sweeps.", given["quiet"])
@@ -100,13 +102,21 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     from superwords import __version__
 
     options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in FREE}
-    key = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
-    key["FILE"] = key.pop("--file")
+    key = {name: _plain(value) for name, value in options.items()}
     key["superwords"] = __version__
-    sources = [given["file"], *(one.partition(":")[2] for one in split_features(given["features"] or []))]
+    # By content, not by name: the same file may be named from another folder.
+    key[f"The input{_CONTENT}"] = digest(given["file"])
+    sources = [one.partition(":")[2] for one in split_features(given["features"] or [])]
     for source in filter(None, [*sources, given["drop"] and str(given["drop"])]):
         key[f"{source}{_CONTENT}"] = digest(source)
     return key
+
+
+def _plain(value: Any) -> Any:
+    """As it comes back from JSON."""
+    if isinstance(value, list | tuple):
+        return [str(one) for one in value]
+    return value if isinstance(value, bool | int | float | None) else str(value)
 
 
 def sample(model: ConceptModel, given: Mapping[str, Any], checkpoint: Path, key: Mapping[str, Any]) -> bool:

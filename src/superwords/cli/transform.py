@@ -89,10 +89,10 @@ def new_corpus(
     unknown = corpus.notes.get("unknown_words", 0)
     if unknown:
         examples = ", ".join(list(corpus.notes["unknown_examples"])[:_EXAMPLES])
-        say(f"{unknown:,} words are unknown to the model and not counted: {examples} …", quiet)
+        say(f"Words unknown to the model, not counted: {unknown:,} ({examples}, …).", quiet)
     empty = corpus.notes.get("empty_documents", [])
     if empty:
-        say(f"{len(empty)} documents have no word that the model knows.", quiet)
+        say(f"Documents without any word that the model knows: {len(empty):,}.", quiet)
     return corpus
 
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 TOGETHER, PICTURES, TEXT = "text and pictures", "pictures alone", "text alone"
 
 # A word is in few concepts (lam), and keeps to them from recipe to recipe (b2); pictures are believed to a
-# tenth of their variance (beta_sigma / alpha_sigma, and K to match), since with 16 words per recipe the text
+# tenth of their variance (beta_sigma / alpha_sigma), since with 16 words per recipe the text
 # would else drown them. docs/cli.md has the figures these were chosen by.
 SETTINGS: dict[str, Any] = {
     "alpha_omega": 1.0,
     "lam": 0.01,
     "alpha_pi": 3.0,
-    "K": 0.1,
+    "K": 0.5,
     "b1": 3.0,
     "b2": 20.0,
     "alpha_sigma": 10_000.0,

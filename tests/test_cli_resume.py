@@ -1,0 +1,154 @@
+"""Ctrl-C in a fit: what was sampled is kept, and --resume has the bits of a run that was left alone."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
+from superwords.cli.sampling import SamplingDisplay
+from superwords.fitting import Progress
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_documents(tmp_path)
+
+
+@pytest.fixture
+def pressing_ctrl_c(monkeypatch):
+    """Sends SIGINT to this process when a chain has made so many sweeps, and waits until it has arrived."""
+
+    def press(at_sweep: int, number: int = signal.SIGINT) -> None:
+        watch = SamplingDisplay.__call__
+        sent = []
+
+        def pressing(self: SamplingDisplay, progress: Progress) -> None:
+            watch(self, progress)
+            if progress.sweep >= at_sweep and not sent:
+                sent.append(progress)
+                os.kill(os.getpid(), number)
+            if sent:
+                time.sleep(0.2)
+
+        monkeypatch.setattr(SamplingDisplay, "__call__", pressing)
+
+    yield press
+    monkeypatch.undo()
+
+
+def test_interrupted_and_resumed_is_as_never_interrupted(
+    capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
+):
+    whole, halved = tmp_path / "whole.sw", tmp_path / "halved.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--quiet", "--save-draws")).code == 0
+    pressing_ctrl_c(at_sweep=9)
+    stopped = run(capsys, *fit_arguments(source, halved, "--json"))
+    monkeypatch.undo()
+    assert stopped.code == 1
+    last = stopped.err.splitlines()[-1]
+    assert last.startswith("superwords: Stopped after ")
+    assert "--resume" in last
+    assert "Stopping after the present sweep" in stopped.err
+    assert stopped.json["interrupted"] is True
+    assert 0 < stopped.json["draws"] < 12
+    assert loaded(halved).n_concepts_ > 0
+    checkpoint = tmp_path / "halved.sw.checkpoint"
+    assert checkpoint.exists()
+    resumed = run(capsys, *fit_arguments(source, halved, "--resume", "--save-draws", "--jobs", 1))
+    assert resumed.code == 0, resumed.err
+    assert "Going on from" in resumed.err
+    assert not checkpoint.exists()
+    assert_same_bits(loaded(halved), loaded(whole))
+    assert len(loaded(halved).draws_) == len(loaded(whole).draws_) == 12
+
+
+def test_stopped_before_any_draw_there_is_a_checkpoint_but_no_model(
+    capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
+):
+    output = tmp_path / "model.sw"
+    pressing_ctrl_c(at_sweep=1, number=signal.SIGTERM)
+    stopped = run(capsys, *fit_arguments(source, output, "--quiet"))
+    monkeypatch.undo()
+    assert stopped.code == 1
+    assert "no model yet" in stopped.err
+    assert not output.exists()
+    assert run(capsys, *fit_arguments(source, output, "--resume", "--quiet")) == (0, "", "")
+    assert output.exists()
+
+
+def test_one_chain_after_another(capsys, source, tmp_path, pressing_ctrl_c, monkeypatch):
+    """With one job, the second chain has not begun when the first is interrupted."""
+    output = tmp_path / "model.sw"
+    pressing_ctrl_c(at_sweep=12)
+    stopped = run(capsys, *fit_arguments(source, output, "--json", "--jobs", 1))
+    monkeypatch.undo()
+    assert stopped.code == 1
+    assert stopped.json["sweeps"][1] == 0
+    assert "cannot be judged" in stopped.json["verdict"]
+    assert run(capsys, "show", output).code == 0
+
+
+@pytest.fixture
+def interrupted(capsys, source, tmp_path, pressing_ctrl_c, monkeypatch):
+    pressing_ctrl_c(at_sweep=8)
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--quiet")).code == 1
+    monkeypatch.undo()
+    return output
+
+
+def test_a_resumed_run_must_be_the_same_run(capsys, source, interrupted):
+    for change, said in (
+        (["--sweeps", "30"], "--sweeps is 30 and was 16"),
+        (["--seed", "8"], "--seed is 8 and was 7"),
+        (["--alpha-pi", "2"], "--alpha-pi is 2.0 and was None"),
+        (["--features", "none"], "--features is ['none'] and was []"),
+        (["--groups", "faction"], "no column 'faction'"),
+    ):
+        found = run(capsys, *fit_arguments(source, interrupted, *change, "--resume"))
+        assert found.code == 1
+        assert said in found.err
+        assert found.err.count("\n") == 1
+    assert interrupted.with_name("model.sw.checkpoint").exists()
+
+
+def test_a_changed_file_is_not_gone_on_with(capsys, source, interrupted):
+    source.write_text(source.read_text().replace("apple", "plum"))
+    found = run(capsys, *fit_arguments(source, interrupted, "--resume"))
+    assert found.code == 1
+    assert "The input has changed" in found.err
+
+
+def test_another_version_is_not_gone_on_with(capsys, source, interrupted, monkeypatch):
+    monkeypatch.setattr("superwords.__version__", "99.0")
+    found = run(capsys, *fit_arguments(source, interrupted, "--resume"))
+    assert found.code == 1
+    assert "and this is 99.0" in found.err
+
+
+def test_starting_anew_replaces_a_checkpoint_and_says_so(capsys, source, interrupted):
+    found = run(capsys, *fit_arguments(source, interrupted))
+    assert found.code == 0
+    assert "will be replaced" in found.err
+    assert not interrupted.with_name("model.sw.checkpoint").exists()
+
+
+def test_a_process_of_its_own_stops_and_goes_on(capsys, source, tmp_path):
+    """The same from outside: Ctrl-C at whatever moment, with checkpoints after every sweep."""
+    whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
+    long = ["--sweeps", "600", "--burn-in", "300", "--thin", "10"]
+    process = start(*fit_arguments(source, output, *long, "--checkpoint-every", 0, "--quiet"))
+    checkpoint = tmp_path / "model.sw.checkpoint"
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith("superwords: Stopped ")
+    assert "Traceback" not in said
+    assert run(capsys, *fit_arguments(source, whole, *long, "--quiet")).code == 0
+    assert run(capsys, *fit_arguments(source, output, *long, "--quiet", "--resume")).code == 0
+    assert_same_bits(loaded(output), loaded(whole))

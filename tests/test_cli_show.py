@@ -1,0 +1,230 @@
+"""`superwords show`, `export` and `transform`: a saved model for people and for scripts."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from cli_for_tests import THEMES, loaded, model_file, run, write_documents
+from models_for_tests import EDGES, edge_model, passage_model, planted_model
+from superwords import ConceptModel
+
+needs_transform = pytest.mark.skipif(
+    not hasattr(ConceptModel, "transform"), reason="ConceptModel.transform is not there yet"
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return model_file(tmp_path_factory.mktemp("show"))
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return planted_model().save(tmp_path_factory.mktemp("planted") / "planted.sw")
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_all_concepts(capsys, model):
+    shown = run(capsys, "show", model)
+    assert shown.code == 0
+    assert shown.err == ""
+    fitted = loaded(model)
+    assert f"{fitted.n_concepts_} concepts of 12 words in 24 documents." in shown.out
+    assert run(capsys, "show", model, "--json").json["n_concepts"] == fitted.n_concepts_
+    assert len(rows_of(run(capsys, "show", model, "--csv").out)) == fitted.n_concepts_
+
+
+def test_one_concept(capsys, model):
+    shown = run(capsys, "show", model, "--concept", 1)
+    assert shown.code == 0
+    told = run(capsys, "show", model, "--concept", 1, "--json").json
+    assert told["concept"] == 1
+    assert told["word_table"][0]["word"] in shown.out
+    assert told["documents_shown"][0]["document"] in shown.out
+    assert "The " in told["documents_shown"][0]["passage"]
+    words = [row["word"] for row in rows_of(run(capsys, "show", model, "--concept", 1, "--csv").out)]
+    assert words == [row["word"] for row in told["word_table"]]
+
+
+def test_one_document(capsys, model):
+    told = run(capsys, "show", model, "--document", "speaker 3", "--json").json
+    assert sum(row["weight"] for row in told) == pytest.approx(1)
+    assert {row["document"] for row in told} == {"speaker 3"}
+    assert run(capsys, "show", model, "--document", "speaker 3").code == 0
+
+
+def test_one_word(capsys, model):
+    word = loaded(model).corpus_.vocabulary[0]
+    told = run(capsys, "show", model, "--word", word, "--json").json
+    assert told["word"] == word
+    assert told["similar_words"]
+    theme = next(words for words in THEMES.values() if word in words)
+    assert told["similar_words"][0]["word"] in theme
+    assert word in run(capsys, "show", model, "--word", word).out
+
+
+def test_groups_of_two(capsys, model):
+    told = run(capsys, "show", model, "--groups", "party", "--json").json
+    assert {row["group"] for row in told["groups"]} == {"A", "B"}
+    assert told["differences"]
+    assert "A − B" in run(capsys, "show", model, "--groups", "party").out
+
+
+def test_groups_of_three(capsys, model):
+    assert run(capsys, "show", model, "--groups", "year", "--json").json["differences"] is None
+    assert run(capsys, "show", model, "--groups", "year").code == 0
+
+
+def test_convergence(capsys, model):
+    told = run(capsys, "show", model, "--convergence", "--json").json
+    assert told["quantities"][0]["quantity"] == "log_joint"
+    assert told["verdict"] in run(capsys, "show", model, "--convergence").out.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (["--concept", "99"], "There is no concept 99"),
+        (["--document", "nobody"], "There is no document 'nobody'"),
+        (["--word", "aple"], "did you mean 'apple'"),
+        (["--groups", "colour"], "There is no column 'colour'"),
+    ],
+)
+def test_what_is_not_there(capsys, model, view, said):
+    found = run(capsys, "show", model, *view)
+    assert (found.code, found.out) == (1, "")
+    assert said in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_a_file_that_is_no_model(capsys, tmp_path):
+    (tmp_path / "x.sw").write_text("hello")
+    assert "is not a superwords model" in run(capsys, "show", tmp_path / "x.sw").err
+
+
+VIEWS = [[], ["--concept", "1"], ["--groups", "party"], ["--convergence"]]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_words_are_shown_as_they_are(capsys, planted, view):
+    """Words that look like markup or HTML, and other scripts, come through."""
+    shown = run(capsys, "show", planted, *view)
+    assert shown.code == 0
+    told = run(capsys, "show", planted, *view, "--json")
+    assert told.code == 0
+    json.loads(told.out)
+
+
+def test_markup_in_a_word_is_not_taken_for_markup(capsys, tmp_path):
+    from superwords import Corpus
+
+    corpus = Corpus.from_counts(np.full((6, 2), 3), ["[red]alert[/red]", "[/]"])
+    fitted = ConceptModel(n_sweeps=8, random_state=1).fit(corpus)
+    path = fitted.save(tmp_path / "odd.sw")
+    assert "[red]alert[/red]" in run(capsys, "show", path, "--concept", 1).out
+    assert "[/]" in run(capsys, "show", path, "--word", "[/]").out
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_models_at_the_borders(capsys, tmp_path, name):
+    path = edge_model(name).save(tmp_path / "edge.sw")
+    for view in ([], ["--groups", "party"], ["--convergence"]):
+        for more in ([], ["--json"], ["--csv"]):
+            found = run(capsys, "show", path, *view, *more)
+            if found.code:
+                assert found.err.count("\n") == 1
+                assert "something went wrong" not in found.err
+
+
+def test_passages_and_their_sources(capsys, tmp_path):
+    path = passage_model().save(tmp_path / "passages.sw")
+    source = run(capsys, "show", path, "--document", "source 2", "--json").json
+    passage = run(capsys, "show", path, "--document", "source 2#1", "--json").json
+    assert sum(row["weight"] for row in source) == pytest.approx(1)
+    assert sum(row["weight"] for row in passage) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "netcdf", "pyldavis"])
+def test_export(capsys, model, tmp_path, kind):
+    told = run(capsys, "export", model, "--format", kind, "-o", tmp_path / "out", "--json").json
+    assert len(told["files"]) == (3 if kind == "csv" else 1)
+    assert all((tmp_path / "out").exists() for _ in told["files"])
+    assert "Wrote" in run(capsys, "export", model, "-f", kind, "-o", tmp_path / "again").out
+    assert run(capsys, "export", model, "-f", kind, "-o", tmp_path / "quiet", "-q").out == ""
+
+
+def test_export_formats_are_those_of_the_package():
+    from superwords.cli.export import FORMATS
+    from superwords.export import FORMATS as PACKAGE_FORMATS
+
+    assert FORMATS == PACKAGE_FORMATS
+
+
+def shares(self, corpus):
+    """Stands in for `ConceptModel.transform` where the command is tested, not the weights."""
+    counts = corpus.counts.toarray()
+    weights = np.zeros((len(counts), self.n_concepts_))
+    weights[:, 0] = counts[:, 0] / np.maximum(counts.sum(axis=1), 1)
+    weights[:, 1] = 1 - weights[:, 0]
+    return weights
+
+
+def test_transform_reads_words_as_the_model_did_and_says_which_are_unknown(
+    capsys, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(ConceptModel, "transform", shares, raising=False)
+    first = loaded(model).corpus_.vocabulary[0]
+    source = tmp_path / "new.csv"
+    source.write_text(f'text\n"The {first} met the zeppelin."\nNothing at all.\n')
+    shown = run(capsys, "transform", model, source)
+    assert shown.code == 0, shown.err
+    assert "Words unknown to the model, not counted: 1 (zeppelin, …)." in shown.err
+    assert "Documents without any word that the model knows: 1." in shown.err
+    rows = rows_of(shown.out)
+    assert [(row["document"], row["concept_1"], row["concept_2"]) for row in rows] == [
+        ("0", "1.0", "0.0"),
+        ("1", "0.0", "1.0"),
+    ]
+    told = run(capsys, "transform", model, source, "--json", "-q")
+    assert told.err == ""
+    assert [one["concept"] for one in told.json["documents"][0]["concepts"]] == [1]
+    assert told.json["unknown_words"] == 1
+
+
+@needs_transform
+def test_transform_new_documents(capsys, model, tmp_path):
+    source = write_documents(tmp_path, 6)
+    with source.open("a") as file:
+        file.write("stranger,A,The zeppelin and the apple were near the pear.,2001\n")
+    output = tmp_path / "weights.csv"
+    options = ["--text", "speech", "--id", "name"]
+    found = run(capsys, "transform", model, source, *options, "-o", output)
+    assert found.code == 0, found.err
+    assert "Words unknown to the model" in found.err
+    assert "zeppelin" in found.err
+    rows = rows_of(output.read_text())
+    assert [row["document"] for row in rows] == [f"speaker {d}" for d in range(6)] + ["stranger"]
+    n_concepts = loaded(model).n_concepts_
+    weights = np.array([[float(row[f"concept_{j + 1}"]) for j in range(n_concepts)] for row in rows])
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert run(capsys, "transform", model, source, *options).out == output.read_text()
+    told = run(capsys, "transform", model, source, *options, "--json", "-q")
+    assert told.err == ""
+    assert told.json["unknown_words"] >= 1
+    first = {one["concept"]: one["weight"] for one in told.json["documents"][0]["concepts"]}
+    assert first == {j + 1: w for j, w in enumerate(weights[0]) if w > 0}
+
+
+@needs_transform
+def test_transform_says_what_it_cannot_use(capsys, model, tmp_path):
+    source = write_documents(tmp_path, 6)
+    assert "no text column" in run(capsys, "transform", model, source, "--text", "x").err
+    missing = run(capsys, "transform", model, source, "--text", "speech", "-o", tmp_path / "no" / "w.csv")
+    assert missing.code == 1
+    assert "There is no folder" in missing.err
