@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from cli_for_tests import THEMES, loaded, model_file, run, write_documents
 from models_for_tests import EDGES, edge_model, passage_model, planted_model
@@ -166,35 +167,33 @@ def test_export_formats_are_those_of_the_package():
     assert FORMATS == PACKAGE_FORMATS
 
 
-def shares(self, corpus):
-    """Stands in for `ConceptModel.transform` where the command is tested, not the weights."""
-    counts = corpus.counts.toarray()
-    weights = np.zeros((len(counts), self.n_concepts_))
-    weights[:, 0] = counts[:, 0] / np.maximum(counts.sum(axis=1), 1)
-    weights[:, 1] = 1 - weights[:, 0]
-    return weights
-
-
-def test_transform_reads_words_as_the_model_did_and_says_which_are_unknown(
-    capsys, model, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(ConceptModel, "transform", shares, raising=False)
+@needs_transform
+def test_transform_finds_words_as_the_model_did_and_says_which_are_unknown(capsys, model, tmp_path):
     first = loaded(model).corpus_.vocabulary[0]
     source = tmp_path / "new.csv"
     source.write_text(f'text\n"The {first} met the zeppelin."\nNothing at all.\n')
     shown = run(capsys, "transform", model, source)
     assert shown.code == 0, shown.err
     assert "Words unknown to the model, not counted: 1 (zeppelin, …)." in shown.err
-    assert "Documents without any word that the model knows: 1." in shown.err
+    assert "Documents without any word that the model knows (all weights 0): 1." in shown.err
     rows = rows_of(shown.out)
-    assert [(row["document"], row["concept_1"], row["concept_2"]) for row in rows] == [
-        ("0", "1.0", "0.0"),
-        ("1", "0.0", "1.0"),
-    ]
-    told = run(capsys, "transform", model, source, "--json", "-q")
-    assert told.err == ""
-    assert [one["concept"] for one in told.json["documents"][0]["concepts"]] == [1]
-    assert told.json["unknown_words"] == 1
+    assert [row["document"] for row in rows] == ["0", "1"]
+    assert {float(value) for name, value in rows[1].items() if name != "document"} == {0.0}
+
+
+@needs_transform
+def test_transform_of_counts_with_other_words(capsys, planted, tmp_path):
+    vocabulary = planted_model().corpus_.vocabulary
+    words = [*vocabulary[10:], "zeppelin"]
+    sparse.save_npz(tmp_path / "new.npz", sparse.csr_array(np.full((3, len(words)), 2)))
+    (tmp_path / "new.txt").write_text("\n".join(words) + "\n")
+    found = run(capsys, "transform", planted, tmp_path / "new.npz", "--json")
+    assert found.code == 0, found.err
+    assert found.json["unknown_words"] == 6
+    assert found.err == "Words unknown to the model, not counted: 6 (zeppelin, …).\n"
+    texts = run(capsys, "transform", planted, write_documents(tmp_path), "--text", "speech")
+    assert texts.code == 1
+    assert "not fitted to raw texts" in texts.err
 
 
 @needs_transform

@@ -6,8 +6,6 @@ what the run was asked for, so that a run with other settings is not taken for i
 
 from __future__ import annotations
 
-import os
-import secrets
 import threading
 import zipfile
 from collections.abc import Callable, Mapping
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from superwords import storage
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
+from superwords.files import whole_file
 from superwords.fitting import Progress
 from superwords.sampler.model import Model
 from superwords.sampler.state import State, Tokens
@@ -89,19 +88,13 @@ class Checkpointer:
 
     def write(self) -> None:
         """Write the latest snapshots, whole or not at all."""
-        temporary = self.path.parent / f".{self.path.name}.{secrets.token_hex(8)}.tmp"
         try:
-            with open(temporary, "xb") as file:
+            with whole_file(self.path) as file:
                 self._write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
         except OSError as error:
             raise InputError(
                 f"The checkpoint cannot be written to {str(self.path)!r}: {error.strerror or error}."
             ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def _write(self, file: Any) -> None:
         from superwords import __version__

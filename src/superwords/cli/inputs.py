@@ -74,17 +74,11 @@ def _options_of_words(given: Mapping[str, Any], documents: Documents) -> dict[st
     options = {name: given[name] for name in names if given[name] is not None}
     if documents.are_tokens:
         return options
-    language = given["language"]
-    if language.startswith(_LANGUAGE_COLUMN):
-        column = language.removeprefix(_LANGUAGE_COLUMN)
-        if column not in documents.metadata.columns:
-            raise InputError(f"There is no column {column!r} to take each document's language from.")
-        language = [str(code) for code in documents.metadata[column]]
     keep_texts = given["keep_texts"]
     if keep_texts is None:
         keep_texts = size_of(given["file"]) < _TEXTS_KEPT_BELOW
     return options | {
-        "language": language,
+        "language": languages(given["language"], documents),
         "words": given["words"],
         "tagger": given["tagger"],
         "lemmas": given["lemmas"],
@@ -92,6 +86,16 @@ def _options_of_words(given: Mapping[str, Any], documents: Documents) -> dict[st
         "keep_texts": keep_texts,
         "n_jobs": given["jobs"],
     }
+
+
+def languages(asked: str, documents: Documents) -> str | list[str]:
+    """One language, or with column:NAME that of each document."""
+    column = asked.removeprefix(_LANGUAGE_COLUMN)
+    if column == asked:
+        return asked
+    if column not in documents.metadata.columns:
+        raise InputError(f"There is no column {column!r} to take each document's language from.")
+    return [str(code) for code in documents.metadata[column]]
 
 
 def with_progress(documents: Documents, options: dict[str, Any], what: str, quiet: bool) -> Corpus:

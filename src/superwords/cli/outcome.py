@@ -44,7 +44,7 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
     ]
     print_table({**columns, "other words": "words"}, lines)
     if len(shown) < len(table):
-        print_line(f"… and {len(table) - len(shown)} more, each held by fewer documents.")
+        print_line(f"… and {len(table) - len(shown)} more.")
 
 
 def other_words(name: str, words: list[str]) -> str:
@@ -55,8 +55,9 @@ def other_words(name: str, words: list[str]) -> str:
 
 def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:
     n_concepts = model.n_concepts_
+    rows = "documents" if model.corpus_.parent is None else "passages"
     print_line(
-        f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {model.corpus_.n_documents:,} rows of text."
+        f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {model.corpus_.n_documents:,} {rows}."
     )
     if n_concepts:
         print_concepts(model, groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,12 @@ import pandas as pd
 import typer
 from scipy import sparse
 
-from superwords.cli.common import AsJson, ModelFile, Quiet, check_output, print_json, say, write_text
-from superwords.cli.inputs import with_progress
+from superwords.cli.common import AsJson, ModelFile, Quiet, busy, check_output, print_json, say, write_text
+from superwords.cli.inputs import languages
 from superwords.cli.show import load_model
 from superwords.corpus import Corpus
-from superwords.text.reading import read_documents
+from superwords.errors import InputError
+from superwords.text.reading import Documents, read_documents
 
 if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
@@ -34,7 +36,7 @@ def transform(
         str | None, typer.Option(help="The column that names a document.", show_default="id")
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="Language of the text.", show_default="the model's")
+        str | None, typer.Option(help="Language of the text, or column:NAME.", show_default="the model's")
     ] = None,
     output: Annotated[
         Path | None,
@@ -47,8 +49,8 @@ def transform(
     """Weigh new documents on the concepts of a saved model; the concepts stay as they are.
 
     The result has one row per document and one column per concept (concept_1, …, as `superwords show` numbers
-    them). A document's weights sum to 1; 0 means that it does not hold the concept. With --json, only the
-    concepts a document holds are listed, with their names.
+    them). A document's weights sum to 1, and 0 means that it does not hold the concept. With --json,
+    only the concepts a document holds are listed, with their names.
 
     \b
     superwords transform model.sw new.csv --text speech -o weights.csv
@@ -56,8 +58,9 @@ def transform(
     if output is not None:
         check_output(output)
     model = load_model(model_file)
-    corpus = new_corpus(model, file, text, id, language, jobs, quiet)
-    weights = model.transform(corpus)
+    with busy("reading and weighing", quiet):
+        corpus = new_corpus(model, read_documents(file, text, id), language, jobs)
+        weights = weigh(model, corpus, quiet)
     if as_json:
         print_json(held_concepts(model, corpus, weights))
     if output is not None:
@@ -67,33 +70,39 @@ def transform(
         weight_table(corpus, weights).to_csv(sys.stdout, index=False)
 
 
-def new_corpus(
-    model: ConceptModel,
-    file: str,
-    text: str | None,
-    id: str | None,
-    language: str | None,
-    jobs: int | None,
-    quiet: bool,
-) -> Corpus:
-    """The new documents, their words found as the model's were; unknown words are counted and said."""
-    documents = read_documents(file, text, id)
+def new_corpus(model: ConceptModel, documents: Documents, language: str | None, jobs: int | None) -> Corpus:
+    """The new documents, their words found as the model's were."""
     recipe = model.corpus_.notes.get("recipe")
     options: dict[str, Any] = {}
     if documents.counts is None:
         options["vocabulary"] = model.corpus_.vocabulary
-        if not documents.are_tokens:
-            options |= {"n_jobs": jobs, "language": language or (recipe or {}).get("language") or "en"}
-            options |= {"recipe": recipe} if recipe is not None else {"words": "plain"}
-    corpus = with_progress(documents, options, "reading", quiet)
-    unknown = corpus.notes.get("unknown_words", 0)
-    if unknown:
-        examples = ", ".join(list(corpus.notes["unknown_examples"])[:_EXAMPLES])
-        say(f"Words unknown to the model, not counted: {unknown:,} ({examples}, …).", quiet)
-    empty = corpus.notes.get("empty_documents", [])
-    if empty:
-        say(f"Documents without any word that the model knows: {len(empty):,}.", quiet)
-    return corpus
+    if documents.counts is None and not documents.are_tokens:
+        if recipe is None or recipe["words"] == "tokens":
+            raise InputError(
+                "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
+                "give counts or tokens."
+            )
+        language = language or recipe["language"]
+        if language is None:
+            raise InputError("The model has texts of several languages; give --language, or column:NAME.")
+        options |= {"recipe": recipe, "language": languages(language, documents), "n_jobs": jobs}
+    return Corpus.from_documents(documents, **options)
+
+
+def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
+    """The weights; unknown words are counted and said."""
+    with warnings.catch_warnings():
+        # What it would warn of is said below.
+        warnings.simplefilter("ignore", UserWarning)
+        weights = model.transform(corpus)
+    unknown = model.unknown_words_
+    if unknown.n_tokens:
+        examples = ", ".join(unknown.examples[:_EXAMPLES])
+        say(f"Words unknown to the model, not counted: {unknown.n_tokens:,} ({examples}, …).", quiet)
+    n_empty = int((weights.sum(axis=1) == 0).sum())
+    if n_empty:
+        say(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.", quiet)
+    return weights
 
 
 def weight_table(corpus: Corpus, weights: Any) -> pd.DataFrame:
@@ -113,4 +122,4 @@ def held_concepts(model: ConceptModel, corpus: Corpus, weights: Any) -> dict[str
         held = sorted(zip(rows.data[part].tolist(), rows.indices[part].tolist()), reverse=True)
         concepts = [{"concept": j + 1, "name": names[j], "weight": weight} for weight, j in held]
         documents.append({"document": name, "concepts": concepts})
-    return {"unknown_words": int(corpus.notes.get("unknown_words", 0)), "documents": documents}
+    return {"unknown_words": model.unknown_words_.n_tokens, "documents": documents}
