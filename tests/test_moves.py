@@ -15,7 +15,7 @@ from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import birth, membership, text
-from superwords.sampler.moves.desk import LAST, USED, new_desk, new_tally, unpack
+from superwords.sampler.moves.desk import LAST, USED, grow_pile, new_desk, new_pile, new_tally, unpack
 from superwords.sampler.moves.membership import sweep_membership
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
@@ -230,3 +230,16 @@ def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
         assert (rebuilt.holders > 0).all()
     assert len(rebuilt.holders) > 40
     assert isinstance(rebuilt, Sizes)
+
+
+def test_the_pile_grows_where_it_is_short_and_nowhere_else():
+    pile = new_pile(simulate(PRIOR, np.full(4, 6), 0, THETA, 1).state)
+    pairs, entries = len(pile.concept), len(pile.word)
+    pile.doc_ptr[1:] = pairs - 1
+    short = grow_pile(pile, 1, 3, 10)
+    assert len(short.concept) >= pairs + 2
+    assert len(short.pair_ptr) == len(short.concept) + 1
+    assert len(short.word) == entries
+    pile.pair_ptr[pile.doc_ptr[1]] = entries - 5
+    assert len(grow_pile(pile, 1, 1, 10).word) >= entries + 5
+    assert len(grow_pile(pile, 1, 1, 10).concept) == pairs

@@ -12,6 +12,7 @@ import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from superwords import foldin
 from superwords.concepts import agreement, groups, readings, tables
 from superwords.concepts.sets import WordSets, co_membership, word_sets
 from superwords.concepts.summary import Summary, summarize
@@ -41,14 +42,16 @@ class ConceptModel(BaseEstimator):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
     Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None
-    lets the package choose. `alpha_omega`, `b1` and `b2` may be "sample": drawn with all else, under weak priors.
-    `theta` may be "uniform", "frequency", "root" (of the frequency) or "sample". `init` is "kmeans", "single", "random"
-    or "prior", the first and third also with a number of concepts ("kmeans:60"). `steps` is "exact", "prior" (exact,
-    with the paper's proposals from the prior) or "published" (the paper's inexact steps, for comparison only).
+    lets the package choose. `b1` and `b2` may be "auto", by a rule of the corpus's size (docs/settings.md); they and
+    `alpha_omega` may be "sample", drawn with all else under weak priors. `theta` may be "uniform", "frequency", "root"
+    (of the frequency) or "sample". `init` is "kmeans", "single", "random" or "prior", the first and third also with a
+    number of concepts ("kmeans:60"). `steps` is "exact", "prior" (exact, with the paper's proposals from the prior) or
+    "published" (the paper's inexact steps, for comparison only).
     """
 
     corpus_: Corpus
     seed_: int
+    unknown_words_: foldin.UnknownWords
     chains_: list[Chain]
     _kept: list[ChainDraws]
     _schedule: Schedule
@@ -105,6 +108,14 @@ class ConceptModel(BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, *, features: Any = None) -> Any:
         return self.fit(X, features=features).doc_concept_
+
+    def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
+        """(D', J): weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
+
+        X: a Corpus, counts with the model's columns, or a list of texts if the model was fitted to texts. Words that
+        the model does not know are left out, see `unknown_words_`. A document with no known word has a row of zeros.
+        """
+        return foldin.transform(self, X, n_sweeps, return_inclusion)
 
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Go on for further sweeps, with the bits an uninterrupted run would have had.

@@ -11,10 +11,11 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
-from superwords.sampler.moves.concentration import B2_CENTRE
 
 WORDS_PER_CONCEPT = 10.0
 SAMPLED = ("alpha_omega", "b1", "b2")
+# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 10 + D/30, and births about once in thirty documents a sweep.
+B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, MASS_OF_LARGE_B1 = 3.0, 10.0, 30.0, 0.05
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
 
@@ -24,19 +25,20 @@ def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prio
 
     def positive(name: str, default: float) -> float:
         value = given[name]
-        if value is None or (value == "sample" and name in SAMPLED):
+        if value is None or (name in SAMPLED and isinstance(value, str) and value in ("auto", "sample")):
             return default
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
             raise InputError(
                 f"{name}={value!r} is not a positive number; give one greater than 0"
-                + (", or 'sample'." if name in SAMPLED else ".")
+                + (", 'auto' or 'sample'." if name in SAMPLED else ".")
             )
         return float(value)
 
+    b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
     return Prior(
-        alpha_omega=positive("alpha_omega", 1.0),
-        b1=positive("b1", float(n_documents) if given["b1"] == "sample" else 1.0),
-        b2=positive("b2", B2_CENTRE if given["b2"] == "sample" else 1.0),
+        alpha_omega=positive("alpha_omega", MASS_OF_LARGE_B1 if b1 > n_documents else 1.0),
+        b1=b1,
+        b2=positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2),
         lam=make_lam(given["lam"], n_words),
         alpha_pi=positive("alpha_pi", 1.0),
         K=positive("K", 0.5),

@@ -282,13 +282,19 @@ def new_pile(state: State) -> Pile:
     )
 
 
-def grow_pile(pile: Pile, n_pairs: int, n_entries: int) -> Pile:
-    return pile._replace(
-        concept=longer(pile.concept, n_pairs),
-        weight=longer(pile.weight, n_pairs),
-        pair_ptr=longer(pile.pair_ptr, n_pairs + 1),
-        word=longer(pile.word, n_entries),
-    )
+def grow_pile(pile: Pile, d: int, n_pairs: int, n_entries: int) -> Pile:
+    """Room for document d, which has at most so many pairs and entries; doubled where it was short."""
+    pairs = pile.doc_ptr[d]
+    if pairs + n_pairs > len(pile.concept):
+        n = 2 * len(pile.concept) + n_pairs
+        pile = pile._replace(
+            concept=longer(pile.concept, n),
+            weight=longer(pile.weight, n),
+            pair_ptr=longer(pile.pair_ptr, n + 1),
+        )
+    if pile.pair_ptr[pairs] + n_entries > len(pile.word):
+        pile = pile._replace(word=longer(pile.word, 2 * len(pile.word) + n_entries))
+    return pile
 
 
 @lean

@@ -78,7 +78,7 @@ def sweep_membership(
             order = longer(order, n_slots)
         n_arena = len(desk.arena) * (2 if desk.number[USED] + n_words > len(desk.arena) else 1)
         desk = grow_desk(desk, n_slots, n_arena)
-        pile = grow_pile(pile, len(pile.concept) + n_slots, 2 * len(pile.word) + len(desk.arena))
+        pile = grow_pile(pile, int(work[DOCUMENT]), n_slots, n_arena)
     return finish(pile, state.theta), tally, instance
 
 
