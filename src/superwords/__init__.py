@@ -1,9 +1,25 @@
 """superwords: documents as concepts, sparse sets of words."""
 
-from superwords.corpus import Corpus
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from superwords.errors import InputError
-from superwords.estimator import ConceptModel
-from superwords.storage import load
+
+if TYPE_CHECKING:
+    from superwords.corpus import Corpus
+    from superwords.estimator import ConceptModel
+    from superwords.storage import load
 
 __version__ = "0.1.0"
 __all__ = ["ConceptModel", "Corpus", "InputError", "load"]
+
+_HOMES = {"ConceptModel": "superwords.estimator", "Corpus": "superwords.corpus", "load": "superwords.storage"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the heavy parts when they are first asked for, so that --help and errors need not wait for them."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'superwords' has no attribute {name!r}")

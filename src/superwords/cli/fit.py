@@ -70,7 +70,7 @@ def fit(
         typer.Option(
             help="What a row is: document, or passages:5 for five sentences.",
             rich_help_panel=WORDS,
-            show_default="document",
+            show_default="passages:5 if documents are long",
         ),
     ] = None,
     drop: Annotated[
@@ -143,21 +143,21 @@ def fit(
     b1: Annotated[
         Any,
         typer.Option(
-            help="Concentration of concepts in documents; or sample.",
+            help="Concentration of concepts in documents (b₁); auto: three per document; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
             rich_help_panel=PRIOR,
         ),
-    ] = None,
+    ] = "auto",
     b2: Annotated[
         Any,
         typer.Option(
-            help="Concentration of words in concepts; or sample.",
+            help="Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
             rich_help_panel=PRIOR,
         ),
-    ] = None,
+    ] = "auto",
     lam: Annotated[
         float | None, typer.Option(help="Prior share of words in a concept (λ).", rich_help_panel=PRIOR)
     ] = None,

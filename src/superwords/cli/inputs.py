@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ _NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join(FEATURE_KINDS)}|none)(?:[:,]|$))")
 _LANGUAGE_COLUMN = "column:"
 _TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 _EXAMPLES = 8
+PASSAGES = "passages:5"
+_LONG, _LOOKED_AT = 500, 200  # words in a document on average, over the first so many
 
 
 def number(text: str) -> int | float:
@@ -74,6 +77,8 @@ def _options_of_words(given: Mapping[str, Any], documents: Documents) -> dict[st
     options = {name: given[name] for name in names if given[name] is not None}
     if documents.are_tokens:
         return options
+    if given["unit"] is None and are_long(documents.texts):
+        options["unit"] = PASSAGES
     keep_texts = given["keep_texts"]
     if keep_texts is None:
         keep_texts = size_of(given["file"]) < _TEXTS_KEPT_BELOW
@@ -86,6 +91,12 @@ def _options_of_words(given: Mapping[str, Any], documents: Documents) -> dict[st
         "keep_texts": keep_texts,
         "n_jobs": given["jobs"],
     }
+
+
+def are_long(texts: Iterable[str]) -> bool:
+    """Whether documents speak of so much that every concept would end up in every one of them."""
+    lengths = [len(text.split()) for text in islice(texts, _LOOKED_AT)]
+    return bool(lengths) and sum(lengths) / len(lengths) > _LONG
 
 
 def languages(asked: str, documents: Documents) -> str | list[str]:
@@ -120,6 +131,7 @@ def _describe(corpus: Corpus, quiet: bool) -> None:
     rows = f"{corpus.n_documents:,} documents"
     if corpus.parent is not None:
         rows = f"{corpus.n_documents:,} passages of {len(np.unique(corpus.parent)):,} documents"
+        rows += " (--unit document keeps documents whole)"
     say(f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all.", quiet)
     empty = corpus.notes.get("empty_documents", [])
     if empty:
