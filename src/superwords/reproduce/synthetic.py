@@ -22,6 +22,7 @@ HARD = 2  # words 11 to 15
 COMPANION = 1  # the concept without which the hard one hardly occurs
 RANDOM_CONCEPTS = 3  # the random start has too few, so that the others must be found
 RECOVERED = 0.8  # Jaccard
+SHOWN = 5  # documents that must hold a concept for the figure to show it
 STARTS = ("kmeans", "single", "random")
 SETTINGS: dict[str, Any] = {
     "alpha_omega": 1.0,
@@ -69,7 +70,15 @@ class Outcome:
     steps: str
     jaccard: np.ndarray  # of each true concept with its best match
     panel: np.ndarray  # (J, V) average f per concept and word
+    holders: np.ndarray  # (J) documents that hold the concept
     per_document: float
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The panel without leftovers, in the order of the words."""
+        panel = self.panel[self.holders >= SHOWN]
+        centre = (panel * np.arange(panel.shape[1])).sum(axis=1) / np.maximum(panel.sum(axis=1), 1e-9)
+        return panel[np.argsort(centre)]
 
     @property
     def recovered(self) -> np.ndarray:
@@ -96,8 +105,9 @@ def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Out
     shared = planted.truth.astype(int) @ found.T
     union = planted.truth.sum(axis=1)[:, None] + found.sum(axis=1)[None, :] - shared
     jaccard = (shared / np.maximum(union, 1)).max(axis=1, initial=0.0)
+    held = model.doc_concept_ > 0
     return Outcome(
-        seed, start, features, steps, jaccard, panel, float((model.doc_concept_ > 0).sum() / N_DOCUMENTS)
+        seed, start, features, steps, jaccard, panel, held.sum(axis=0), float(held.sum() / N_DOCUMENTS)
     )
 
 
@@ -118,9 +128,10 @@ def reproduce(
         outcomes += part
         all_five = sum(o.recovered.all() for o in part)
         hard = sum(o.recovered[HARD] for o in part)
+        how_well = ", ".join(f"{value:.2f}" for value in np.mean([o.jaccard for o in part], axis=0))
         tell(
             f"{'with' if features else 'without'} features, {start} start, {kind} steps: "
-            f"all five concepts on {all_five} of {n_seeds} seeds, words 11–15 on {hard}"
+            f"all five concepts on {all_five} of {n_seeds} seeds, words 11–15 on {hard}; mean Jaccard {how_well}"
         )
     folder.mkdir(parents=True, exist_ok=True)
     table = _table(outcomes)
@@ -154,11 +165,5 @@ def _figure(outcomes: list[Outcome], without_steps: str, with_steps: str) -> Fig
         if o.start == "random" and o.features and o.steps == with_steps and o.seed == shown.seed
     )
     truth = make_truth(shown.seed).truth.astype(float)
-    panels = [truth, _in_order(shown.panel), _in_order(guided.panel)]
+    panels = [truth, shown.shown, guided.shown]
     return concept_panels(panels, ["Truth", "Without features", "With features"])
-
-
-def _in_order(panel: np.ndarray) -> np.ndarray:
-    """Concepts in the order of the words they hold."""
-    centre = (panel * np.arange(panel.shape[1])).sum(axis=1) / np.maximum(panel.sum(axis=1), 1e-9)
-    return panel[np.argsort(centre)]
