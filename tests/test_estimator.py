@@ -153,6 +153,23 @@ def test_all_features_unknown_is_no_features():
     same(fitted(features=np.full((30, 3), np.nan)), fitted(features=None))
 
 
+def test_sampled_concentrations_belong_to_their_draw():
+    model = fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=6)
+    draws = model.draws_.all()
+    assert len({draw.b1 for draw in draws}) == len({draw.b2 for draw in draws}) == len(draws)
+    assert [chain.kept[-1].b1 for chain in model.draws_.chains] == [c.model.prior.b1 for c in model.chains_]
+    same(
+        model,
+        fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=3).advance(3),
+    )
+
+
+def test_rules_scale_with_the_corpus():
+    prior = fitted(b1="auto", b2="auto", n_sweeps=2).chains_[0].model.prior
+    assert (prior.b1, prior.alpha_omega) == (120.0, 0.05)
+    assert prior.b2 == pytest.approx(10 + 40 / 30)
+
+
 def test_published_and_prior_steps_run():
     for steps in ("published", "prior"):
         assert np.isfinite(fitted(steps=steps, n_sweeps=10).trace_.posterior["n_concepts"].values).all()

@@ -17,16 +17,17 @@ from superwords.sampler.model import Model
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
-_DENSE_WORDS = 5000
 
 
 class Kept(NamedTuple):
-    """One kept draw: its state and the z it came with, and the score the most probable draw is chosen by."""
+    """One kept draw: its state and z, the score the most probable draw is chosen by, and its concentrations."""
 
     sweep: int
     state: State
     tokens: Tokens
     score: float
+    b1: float = 1.0
+    b2: float = 1.0
 
 
 @dataclass
@@ -38,7 +39,8 @@ class ChainDraws:
 
     def keep(self, draw: Draw, model: Model) -> None:
         state = State(*(array.copy() for array in draw.state))
-        self.kept.append(Kept(draw.sweep, state, draw.tokens, log_score(state, draw.tokens, model)))
+        score = log_score(state, draw.tokens, model)
+        self.kept.append(Kept(draw.sweep, state, draw.tokens, score, model.prior.b1, model.prior.b2))
         values = log_joint(state, model), len(np.unique(state.concept)), len(state.concept), len(state.word)
         for name, value in zip(TRACED, values):
             self.trace[name].append(float(value))
@@ -79,28 +81,6 @@ class Draws:
             return float((1 - 2 * co_membership[row, column]).sum())
 
         return min(self.all(), key=distance)
-
-    def co_membership(self) -> Any:
-        """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words."""
-        draws = self.all()
-        n_words = len(draws[0].state.theta)
-        total: Any = (
-            sparse.csr_array((n_words, n_words)) if n_words > _DENSE_WORDS else np.zeros((n_words, n_words))
-        )
-        for draw in draws:
-            together = shared_concepts(sizes_of(draw.state))
-            total = total + together if sparse.issparse(total) else total + together.toarray()
-        return total / len(draws)
-
-    def co_membership_of(self, i: int) -> np.ndarray:
-        """For word i, (chain, draw, V): which words share a concept with it in each draw."""
-        n = min(len(chain.kept) for chain in self.chains)
-        out = np.zeros((len(self.chains), n, len(self.all()[0].state.theta)), bool)
-        for c, chain in enumerate(self.chains):
-            for s, draw in enumerate(chain.kept[:n]):
-                m = sizes_of(draw.state).m
-                out[c, s] = (m[m[:, i] > 0] > 0).any(axis=0)
-        return out
 
 
 def shared_concepts(sizes: Sizes) -> sparse.csr_array:

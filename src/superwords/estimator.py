@@ -181,6 +181,7 @@ class ConceptModel(BaseEstimator):
         for name, value in list(vars(type(self)).items()):
             if isinstance(value, cached_property):
                 self.__dict__.pop(name, None)
+        self.__dict__.pop("unknown_words_", None)
 
     @property
     def draws_(self) -> Draws:

@@ -127,10 +127,11 @@ def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords
 
 def kept_concepts(model: ConceptModel) -> Concepts:
     """The concepts of the most probable draw, in the order of the fitted attributes."""
-    state, order = model.best_draw_.state, model._concept_order
-    sizes = sizes_of(state)
+    draw, order = model.best_draw_, model._concept_order
+    sizes = sizes_of(draw.state)
     in_order = Sizes(sizes.m[order], sizes.holders[order], sizes.total)
-    return make_concepts(in_order, len(state.doc_ptr) - 1, state.theta, model.chains_[0].model.prior)
+    prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
+    return make_concepts(in_order, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
 
 
 def make_concepts(sizes: Sizes, n_documents: int, theta: np.ndarray, prior: Prior) -> Concepts:
