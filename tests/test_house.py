@@ -20,7 +20,7 @@ FLOW = [
     ["concepts"],
     ["estimator", "storage", "renaming", "export", "checkpoint", "__init__"],
     ["plots", "demo", "study"],
-    ["report", "web", "reproduce", "bench"],
+    ["report", "web", "reproduce", "bench", "compare"],
     ["cli"],
 ]
 PLACE = {name: k for k, names in enumerate(FLOW) for name in names}

@@ -1,0 +1,154 @@
+"""`superwords compare`: our concepts against HDP and LDA on one preprocessing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import AsJson, Quiet, print_json, print_line, print_table, say
+from superwords.cli.inputs import are_long, languages, number
+from superwords.errors import InputError
+from superwords.text.reading import Documents, read_documents
+
+if TYPE_CHECKING:
+    from superwords.compare.running import Comparison
+
+app = typer.Typer(add_completion=False)
+
+WORDS, RUNS = "Words", "Runs"
+_SHOWN = ("windows", "sentences")
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
+    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="The column that names a document.", show_default="id")
+    ] = None,
+    language: Annotated[
+        str, typer.Option(help="Language of the text (en, de, …), or column:NAME.", rich_help_panel=WORDS)
+    ] = "en",
+    words: Annotated[
+        str | None, typer.Option(help="phrases, plain, or ngrams:2.", rich_help_panel=WORDS)
+    ] = None,
+    min_df: Annotated[
+        Any,
+        typer.Option(
+            help="Leave out words in fewer documents.", parser=number, metavar="N", rich_help_panel=WORDS
+        ),
+    ] = None,
+    max_df: Annotated[
+        Any,
+        typer.Option(
+            help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
+        ),
+    ] = None,
+    drop: Annotated[
+        Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
+    ] = None,
+    drop_procedural: Annotated[
+        bool, typer.Option("--drop-procedural", help="Leave out mere procedure.", rich_help_panel=WORDS)
+    ] = False,
+    lemmas: Annotated[
+        bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)
+    ] = False,
+    tagger: Annotated[
+        str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs of every model, each with a seed.", rich_help_panel=RUNS)
+    ] = 5,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="The seed of the peers' grid; those after it compare.", rich_help_panel=RUNS
+        ),
+    ] = 0,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = 2,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = 1000,
+    iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of HDP and LDA.", rich_help_panel=RUNS)
+    ] = 1000,
+    salient: Annotated[
+        int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
+    ] = 60,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processor cores to use.", show_default="all", rich_help_panel=RUNS)
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge concepts against HDP and LDA on held-out text, over several seeds.
+
+    Example: superwords compare speeches.csv --text speech --seeds 5 -o out/compare
+
+    Writes compare.html, compare.json and the tables as CSV to the folder. Needs the extra `compare` (tomotopy).
+    """
+    from superwords.compare.contenders import Effort, check_peers
+    from superwords.compare.running import compare as run
+    from superwords.compare.writing import as_json as tables_of
+    from superwords.compare.writing import write_all
+
+    check_peers()
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
+    documents = _raw_text(read_documents(file, text, id))
+    split, is_long = _split(documents, ctx.params, quiet)
+    effort = Effort(chains, sweeps, iterations, jobs)
+    found = run(split, is_long, seeds, seed, effort, salient, lambda line: say(line, quiet))
+    written = write_all(found, output)
+    if as_json:
+        print_json(tables_of(found))
+    elif not quiet:
+        print_comparison(found)
+        print_line(f"Wrote {', '.join(path.name for path in written)} to {output}.")
+
+
+def _raw_text(documents: Documents) -> Documents:
+    if documents.counts is not None or documents.are_tokens:
+        raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
+    return documents
+
+
+def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[Any, bool]:
+    from superwords.compare.splitting import make_split
+
+    texts = list(documents.texts)
+    names = ("words", "min_df", "max_df", "drop", "drop_procedural", "lemmas", "tagger")
+    options = {name: given[name] for name in names} | {"n_jobs": given["jobs"]}
+    split = make_split(texts, documents.ids, languages(given["language"], documents), options)
+    is_long = are_long(texts)
+    say(
+        f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
+        f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
+        f"Our rows are {'windows' if is_long else 'documents'}.",
+        quiet,
+    )
+    return split, is_long
+
+
+def print_comparison(comparison: Comparison) -> None:
+    from superwords.compare.writing import contest_rows, model_rows
+
+    by_judge: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in contest_rows(comparison.contests):
+        by_judge.setdefault((row["first"], row["against"]), {})[row["judged on"]] = row
+    rows = []
+    for (first, second), judged in by_judge.items():
+        rates = {f"on {judge}": f"{judged[judge]['win rate']} ({judged[judge]['95%']})" for judge in _SHOWN}
+        shown = judged[_SHOWN[0]]
+        rows.append({"first": first, "against": second, **rates, "NPMI": shown["NPMI"], "p": shown["p"]})
+    _print(rows, "Win rate by salient words (95%); NPMI and p on windows", ("first", "against"))
+    _print(model_rows(comparison.models), "Each model for itself, means over seeds", ("model",))
+
+
+def _print(rows: list[dict[str, str]], title: str, left: tuple[str, ...]) -> None:
+    columns = {name: "left" if name in left else "right" for name in rows[0]}
+    print_table(columns, [list(row.values()) for row in rows], title)

@@ -1,0 +1,1 @@
+"""Concepts beside topics: the same words, several seeds, judged on text that nobody was trained on."""

@@ -1,0 +1,173 @@
+"""Who is compared: our concepts, their ablations and their start, and topics by HDP and LDA over a stated grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from superwords import baselines
+from superwords.corpus import Corpus
+from superwords.estimator import ConceptModel
+from superwords.features import cooccurrence
+from superwords.sampler.state import sizes_of
+
+OURS, WITHOUT, SHUFFLED = "superwords", "without features", "shuffled features"
+START = "k-means start"
+FREQUENT, RANDOM = "frequent words", "random words"
+CONTROLS = (FREQUENT, RANDOM)
+PEERS = ("HDP on documents", "HDP on windows", "LDA on documents", "LDA on windows")
+MODELS = (OURS, WITHOUT, SHUFFLED, START, *CONTROLS, *PEERS)
+# The first of each are tomotopy's defaults; LDA's α and η stay there.
+HDP_GRID = tuple(
+    {"alpha": alpha, "eta": eta, "gamma": gamma}
+    for alpha, eta, gamma in ((0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.01, 1.0), (1.0, 0.1, 1.0))
+)
+LDA_GRID = tuple({"k": k} for k in (20, 50, 100))
+_HDP_TOPICS_AT_FIRST = 10
+_WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
+_HALF_A_TOKEN = 0.5
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_CLEAR_PEAK = "5"
+
+Anything = TypeVar("Anything")
+
+
+class Found(NamedTuple):
+    """Word sets of one run, and what it took."""
+
+    weights: np.ndarray  # (T, V) how much a word says of a concept or topic; 0: not in it
+    holds: np.ndarray  # (T, V) the largest of a column is the concept or topic that stands for the word
+    seconds: float
+    peak_mb: float  # of the whole process; NaN where the system does not tell
+
+
+class Effort(NamedTuple):
+    """How long our chains and the topic models run."""
+
+    n_chains: int = 2
+    n_sweeps: int = 1000
+    iterations: int = baselines.ITERATIONS
+    n_jobs: int | None = None
+
+
+def measured(fit: Callable[[], Anything]) -> tuple[Anything, float, float]:
+    """What `fit` gives, its seconds, and the process's peak memory in MB meanwhile."""
+    is_told = _CLEAR.exists()
+    if is_told:
+        _CLEAR.write_text(_CLEAR_PEAK)
+    start = perf_counter()
+    result = fit()
+    seconds = perf_counter() - start
+    if not is_told:
+        return result, seconds, float("nan")
+    kilobytes = next(line.split()[1] for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    return result, seconds, int(kilobytes) / 1024
+
+
+def concept_model(seed: int, effort: Effort) -> ConceptModel:
+    """With the settings of `superwords fit`."""
+    return ConceptModel(
+        b1="auto",
+        b2="auto",
+        n_chains=effort.n_chains,
+        n_sweeps=effort.n_sweeps,
+        n_jobs=effort.n_jobs,
+        random_state=seed,
+    )
+
+
+def warm_up(features: np.ndarray) -> None:
+    """Let the kernels be compiled before anything is timed."""
+    counts = sparse.csr_array(np.ones((3, len(features)), np.int32))
+    ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=2, random_state=0).fit(counts, features=features)
+
+
+def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
+    """Sentence co-occurrence of the training part; none; or its rows handed to the wrong words."""
+    if kind == WITHOUT:
+        return None
+    values = cooccurrence(corpus)
+    if kind == SHUFFLED:
+        return values[np.random.default_rng([seed, len(values)]).permutation(len(values))]
+    return values
+
+
+def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort) -> Found:
+    """A word weighs the share of its concept's documents that use it for the concept, over all draws."""
+    features = word_features(corpus, kind, seed)
+    model, seconds, peak = measured(lambda: concept_model(seed, effort).fit(corpus, features=features))
+    words = model.summary_.words
+    weights = np.zeros(model.concept_word_.shape)
+    weights[words.concept, words.word] = words.used
+    m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
+    return Found(weights, m_ji.astype(float), seconds, peak)
+
+
+def kmeans_start(corpus: Corpus, seed: int, effort: Effort) -> Found:
+    """The clusters our first chain starts from; a word weighs the share of its cluster's documents that use it."""
+
+    features = word_features(corpus, OURS, seed)
+
+    def start() -> ConceptModel:
+        model = concept_model(seed, effort._replace(n_chains=1))
+        model._prepare(corpus, features)
+        return model
+
+    model, seconds, peak = measured(start)
+    sizes = sizes_of(model.chains_[0].state)
+    using = np.diff(sparse.csc_array(corpus.counts).indptr)
+    weights = np.where(sizes.m > 0, using, 0) / np.maximum(sizes.holders, 1)[:, None]
+    return Found(weights, sizes.m.astype(float), seconds, peak)
+
+
+def control(corpus: Corpus, name: str, seed: int) -> Found:
+    """Sets that no model found: the words of most documents, whatever is asked, or words thrown together.
+
+    A measure by which these win against topics judges how frequent words are, not how they belong together.
+    """
+    using = np.diff(sparse.csc_array(corpus.counts).indptr).astype(float)
+    rng = np.random.default_rng([seed, corpus.n_words])
+    n_sets = 1 if name == FREQUENT else max(1, corpus.n_words // _WORDS_IN_RANDOM_SET)
+    member = rng.permutation(corpus.n_words) % n_sets
+    weights = np.where(member == np.arange(n_sets)[:, None], using, 0.0)
+    return Found(weights, weights, 0.0, float("nan"))
+
+
+def check_peers() -> None:
+    """One sentence, before any work, where tomotopy is missing."""
+    baselines._tomotopy()
+
+
+def grid_of(peer: str) -> Sequence[Mapping[str, float]]:
+    return HDP_GRID if peer.startswith("HDP") else LDA_GRID
+
+
+def fit_topics(corpus: Corpus, peer: str, setting: Mapping[str, Any], seed: int, iterations: int) -> Found:
+    """HDP or LDA with one setting of the grid. A topic's words are those with a token in it."""
+    tomotopy = baselines._tomotopy()
+    if peer.startswith("HDP"):
+        model = tomotopy.HDPModel(initial_k=_HDP_TOPICS_AT_FIRST, seed=seed, **setting)
+    else:
+        model = tomotopy.LDAModel(seed=seed, **setting)
+    topics, seconds, peak = measured(
+        lambda: baselines._fit(model, corpus.counts, corpus.vocabulary, iterations)
+    )
+    live = [t for t in range(model.k) if not peer.startswith("HDP") or model.is_live_topic(t)]
+    tokens = np.asarray(model.get_count_by_topics(), dtype=float)[live]
+    own = assigned(topics.topic_word, tokens, float(model.eta), len(model.used_vocabs))
+    return Found(own, own, seconds, peak)
+
+
+def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int) -> np.ndarray:
+    """Probabilities with 0 where a word has no token in the topic.
+
+    What is left to such words is the prior's, the same for each: ranked, they would fill a short topic up in
+    the order of the alphabet.
+    """
+    count = topic_word * (tokens + n_used * eta)[:, None] - eta
+    return np.where(count > _HALF_A_TOKEN, topic_word, 0.0)

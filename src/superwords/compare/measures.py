@@ -1,0 +1,119 @@
+"""What word sets are judged by: coherence on held-out text, diversity, stability, and who wins how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse, stats
+
+TOP = 10  # words of a concept that diversity, stability and its own coherence look at
+SAME = 1e-12  # two coherences closer than that are a tie
+
+
+def presence(rows: sparse.csr_array) -> sparse.csc_array:
+    """Units of text (sentences or windows) by words: 1 where the word occurs. Units without words count too."""
+    return sparse.csc_array(sparse.csr_array(rows) > 0, dtype=np.int32)
+
+
+def pair_npmi(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> np.ndarray:
+    """NPMI of every two of the words, log(p_il / (p_i p_l)) / -log p_il; NaN where no unit holds both.
+
+    It is 1, the limit, where every unit holds both.
+    """
+    chosen = units[:, np.sort(np.asarray(words, dtype=int))]
+    together = np.asarray((chosen.T @ chosen).toarray(), dtype=float) / units.shape[0]
+    first, second = np.triu_indices(len(words), 1)
+    both, alone = together[first, second], np.diag(together)
+    values = np.full(len(both), np.nan)
+    seen = both > 0
+    always = both == 1
+    ratio = np.log(both[seen] / (alone[first] * alone[second])[seen])
+    values[seen] = ratio / np.where(always[seen], 1.0, -np.log(both[seen]))
+    values[always] = 1.0
+    return values
+
+
+def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
+    """Mean NPMI over all pairs of the words, with the value `never` for pairs that no unit holds together.
+
+    0 says that absence from so little text tells nothing; −1 is NPMI's limit for such a pair, by which any set
+    of frequent words wins (docs/compare.md). A word that does not occur at all is in no pair that occurs. NaN
+    for fewer than two words.
+    """
+    if len(words) < 2:
+        return float("nan")
+    values = pair_npmi(units, words)
+    return float(np.where(np.isnan(values), never, values).mean())
+
+
+def top_words(weights: np.ndarray, most: int = TOP) -> np.ndarray:
+    """Columns of the positive weights, heaviest first, at most so many; ties in the vocabulary's order."""
+    order = np.argsort(-weights, kind="stable")
+    return order[weights[order] > 0][:most]
+
+
+def top_sets(weights: np.ndarray, most: int = TOP) -> list[np.ndarray]:
+    """`top_words` of every concept that has any."""
+    return [words for words in (top_words(row, most) for row in weights) if len(words)]
+
+
+def diversity(sets: Sequence[np.ndarray]) -> float:
+    """Different words as a share of all words named by the sets: 1 where no word is named twice."""
+    named = np.concatenate([*sets, np.zeros(0, int)])
+    return len(np.unique(named)) / len(named) if len(named) else float("nan")
+
+
+def similarity(sets: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> float:
+    """Mean over the sets of the Jaccard index with the most similar of the others."""
+    if not len(sets) or not len(others):
+        return float("nan")
+    best = []
+    for words in sets:
+        shared = np.array([len(np.intersect1d(words, other)) for other in others])
+        union = len(words) + np.array([len(other) for other in others]) - shared
+        best.append(float((shared / union).max()))
+    return float(np.mean(best))
+
+
+def stability(runs: Sequence[Sequence[np.ndarray]]) -> float:
+    """Mean `similarity` of every run to every other; NaN for a single run."""
+    found = [similarity(one, other) for one in runs for other in runs if one is not other]
+    return float(np.mean(found)) if found else float("nan")
+
+
+class Wins(NamedTuple):
+    n: int
+    wins: int
+    ties: int
+    rate: float  # a tie is half a win
+    low: float  # Wilson's 95% interval
+    high: float
+
+
+def win_rate(ours: np.ndarray, theirs: np.ndarray) -> Wins:
+    n = len(ours)
+    if n == 0:
+        return Wins(0, 0, 0, *[float("nan")] * 3)
+    tied = np.abs(ours - theirs) <= SAME
+    wins, ties = int(((ours > theirs) & ~tied).sum()), int(tied.sum())
+    rate = (wins + ties / 2) / n
+    return Wins(n, wins, ties, rate, *wilson(rate, n))
+
+
+def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval for a share of n trials."""
+    z = float(stats.norm.ppf((1 + level) / 2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * float(np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def paired_test(difference: np.ndarray) -> float:
+    """The p-value of Wilcoxon's signed-rank test that differences lie about 0; NaN where all are 0."""
+    moved = difference[np.abs(difference) > SAME]
+    if not len(moved):
+        return float("nan")
+    # The normal approximation for any n: the exact one changes with ties, which short lists have.
+    return float(stats.wilcoxon(moved, method="approx").pvalue)

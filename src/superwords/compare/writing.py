@@ -1,0 +1,187 @@
+"""The comparison as files: five tables as CSV, all of it as JSON, and one page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from superwords.compare.contenders import CONTROLS, OURS, PEERS
+from superwords.compare.running import Comparison, clouds_of, described
+from superwords.errors import InputError
+from superwords.files import write_whole
+from superwords.web.clouds import cloud_svg
+
+CLOUD_PAIRS = 8
+TABLES = ("models", "contests", "grid", "runs", "words")
+NOTES = (
+    "All models count the same words, chosen from the training part alone. One window of five sentences in five "
+    "is held out, and coherence (NPMI) is measured there. A pair of words that no held-out window (or sentence) "
+    "holds together counts 0; where it says “never = -1”, it counts −1, NPMI's limit.",
+    "Two controls that no model found tell whether the measure can be trusted: the most frequent words, whatever "
+    "is asked, and words thrown together at random. Where a control wins against topics, the measure judges how "
+    "frequent the words are.",
+    "For each salient word: the concept that holds it in most documents against the topic that gives it the "
+    "highest probability; the word itself is removed and both are cut to the size of the smaller, at most 20. "
+    "A topic's words are those with a token in it. "
+    "A tie is half a win. The interval is Wilson's over words and seeds, as if these were independent; the test "
+    "(Wilcoxon, signed ranks) takes each word once, by its mean over seeds.",
+    "The settings of HDP and LDA are the best of a grid on the held-out windows, with a seed that is used for "
+    "nothing else. That favours them: ours are the defaults of superwords fit.",
+    "Held-out likelihood is left out: a sparse set gives words outside it no probability, so a likelihood that "
+    "means the same for concepts and topics would need a smoothing of our own choice.",
+    "Automated coherence is no human judgement: `superwords study` asks people.",
+)
+
+
+def write_all(comparison: Comparison, folder: Path) -> list[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name in TABLES:
+            table: pd.DataFrame = getattr(comparison, name)
+            if "setting" in table.columns:
+                table = table.assign(setting=table["setting"].map(described))
+            content = table.to_csv(index=False)
+            written.append(_write(folder / f"{name}.csv", content))
+        written.append(_write(folder / "compare.json", json.dumps(as_json(comparison), ensure_ascii=False)))
+        written.append(_write(folder / "compare.html", page(comparison)))
+    except OSError as error:
+        raise InputError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from None
+    return written
+
+
+def _write(path: Path, content: str) -> Path:
+    write_whole(path, content.encode("utf-8"))
+    return path
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Everything but the sets word by word, which words.csv holds."""
+    tables = {name: _records(getattr(comparison, name)) for name in TABLES if name != "words"}
+    return {"facts": comparison.facts, "notes": list(NOTES), **tables}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return list(json.loads(table.to_json(orient="records", double_precision=10)))
+
+
+def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
+    """One self-contained page: who wins, each model's figures, the grid, and clouds side by side."""
+    style = resources.files("superwords.web").joinpath("static", "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        _facts(comparison),
+        "<h2>Who wins</h2>",
+        _table(contest_rows(comparison.contests)),
+        "<h2>Each model for itself</h2><p>Means over the seeds.</p>",
+        _table(model_rows(comparison.models)),
+        "<h2>How this was judged</h2>",
+        *(f"<p>{escape(note)}</p>" for note in NOTES),
+        "<h2>Settings tried for HDP and LDA</h2>",
+        _table(grid_rows(comparison.grid)),
+        *(_clouds(comparison, peer) for peer in PEERS),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def contest_rows(contests: pd.DataFrame) -> list[dict[str, str]]:
+    """The contests as people read them."""
+    return [
+        {
+            "first": row["first"],
+            "against": row["second"],
+            "judged on": row["judged_on"],
+            "win rate": f"{row['rate']:.2f}",
+            "95%": f"{row['low']:.2f}–{row['high']:.2f}",
+            "seeds": f"{row['lowest_seed']:.2f}–{row['highest_seed']:.2f}",
+            "NPMI": f"{row['first_npmi']:.3f} / {row['second_npmi']:.3f}",
+            "p": _p_value(row["p_value"]),
+            "pairs": f"{row['n']:,}" + (f" ({row['left_out']:,} left out)" if row["left_out"] else ""),
+        }
+        for row in contests.to_dict("records")
+    ]
+
+
+def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
+    return [
+        {
+            "model": row["model"],
+            "concepts": f"{row['n_concepts']:.0f}",
+            "NPMI windows": f"{row['npmi, windows']:.3f}",
+            "sentences": f"{row['npmi, sentences']:.3f}",
+            "diversity": f"{row['diversity']:.2f}",
+            "stability": "–" if pd.isna(row["stability"]) else f"{row['stability']:.2f}",
+            "seconds": f"{row['seconds']:,.1f}" if row["model"] not in CONTROLS else "–",
+            "peak MB": "–" if pd.isna(row["peak_mb"]) else f"{row['peak_mb']:,.0f}",
+        }
+        for row in models.to_dict("records")
+    ]
+
+
+def grid_rows(grid: pd.DataFrame) -> list[dict[str, str]]:
+    return [
+        {
+            "model": row["model"],
+            "setting": described(row["setting"]),
+            "topics": f"{row['n_topics']:,}",
+            "NPMI windows": f"{row['npmi']:.3f}",
+            "seconds": f"{row['seconds']:,.1f}",
+            "": "chosen" if row["chosen"] else "",
+        }
+        for row in grid.to_dict("records")
+    ]
+
+
+def _p_value(value: float) -> str:
+    return "–" if pd.isna(value) else "<0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def _facts(comparison: Comparison) -> str:
+    facts = comparison.facts
+    rows = [
+        ("Documents", f"{facts['training_documents']:,}"),
+        ("Windows", f"{facts['training_windows']:,}"),
+        ("Held-out windows", f"{facts['held_out_windows']:,}"),
+        ("Words", f"{facts['words']:,}"),
+        ("Our rows", facts["our_rows"]),
+        ("Seeds", ", ".join(map(str, facts["seeds"]))),
+        ("Chains", f"{facts['n_chains']:,}"),
+        ("Sweeps", f"{facts['n_sweeps']:,}"),
+        ("Iterations of HDP and LDA", f"{facts['iterations']:,}"),
+    ]
+    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
+    return f'<dl class="facts">{inside}</dl>'
+
+
+def _table(rows: list[dict[str, str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row.values()) + "</tr>" for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _clouds(comparison: Comparison, peer: str) -> str:
+    sections = [
+        f'<h3>{escape(word)}</h3><div class="beside">'
+        f"{cloud_svg(ours, f'{word}: our concept')}{cloud_svg(theirs, f'{word}: {peer}')}</div>"
+        for word, ours, theirs in clouds_of(comparison, peer, CLOUD_PAIRS)
+    ]
+    heading = f"<h2>{escape(OURS)} (left) and {escape(peer)} (right)</h2>"
+    return heading + "".join(sections or ["<p>No word is held by both.</p>"])
