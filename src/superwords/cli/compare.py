@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 WORDS, RUNS = "Words", "Runs"
-_SHOWN = ("windows", "sentences")
+_SHOWN = ("first", "against", "on windows", "on sentences", "NPMI", "p")
 
 
 @app.command()
@@ -137,14 +137,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
 def print_comparison(comparison: Comparison) -> None:
     from superwords.compare.writing import contest_rows, model_rows
 
-    by_judge: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-    for row in contest_rows(comparison.contests):
-        by_judge.setdefault((row["first"], row["against"]), {})[row["judged on"]] = row
-    rows = []
-    for (first, second), judged in by_judge.items():
-        rates = {f"on {judge}": f"{judged[judge]['win rate']} ({judged[judge]['95%']})" for judge in _SHOWN}
-        shown = judged[_SHOWN[0]]
-        rows.append({"first": first, "against": second, **rates, "NPMI": shown["NPMI"], "p": shown["p"]})
+    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(comparison.contests)]
     _print(rows, "Win rate by salient words (95%); NPMI and p on windows", ("first", "against"))
     _print(model_rows(comparison.models), "Each model for itself, means over seeds", ("model",))
 

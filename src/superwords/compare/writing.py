@@ -80,7 +80,8 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
     body = [
         f"<h1>{escape(title)}</h1>",
         _facts(comparison),
-        "<h2>Who wins</h2>",
+        "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
+        "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
         _table(contest_rows(comparison.contests)),
         "<h2>Each model for itself</h2><p>Means over the seeds.</p>",
         _table(model_rows(comparison.models)),
@@ -101,21 +102,25 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
 
 
 def contest_rows(contests: pd.DataFrame) -> list[dict[str, str]]:
-    """The contests as people read them."""
-    return [
-        {
-            "first": row["first"],
-            "against": row["second"],
-            "judged on": row["judged_on"],
-            "win rate": f"{row['rate']:.2f}",
-            "95%": f"{row['low']:.2f}–{row['high']:.2f}",
-            "seeds": f"{row['lowest_seed']:.2f}–{row['highest_seed']:.2f}",
-            "NPMI": f"{row['first_npmi']:.3f} / {row['second_npmi']:.3f}",
-            "p": _p_value(row["p_value"]),
-            "pairs": f"{row['n']:,}" + (f" ({row['left_out']:,} left out)" if row["left_out"] else ""),
+    """One row for each contest, as people read it; all but the win rates is said of the first judge."""
+    rows = []
+    for (first, second), judged in contests.groupby(["first", "second"], sort=False):
+        main = judged.iloc[0]
+        rates = {
+            f"on {row['judged_on']}": f"{row['rate']:.2f} ({row['low']:.2f}–{row['high']:.2f})"
+            for row in judged.to_dict("records")
         }
-        for row in contests.to_dict("records")
-    ]
+        rows.append(
+            {"first": str(first), "against": str(second)}
+            | rates
+            | {
+                "seeds": f"{main['lowest_seed']:.2f}–{main['highest_seed']:.2f}",
+                "NPMI": f"{main['first_npmi']:.3f} / {main['second_npmi']:.3f}",
+                "p": _p_value(main["p_value"]),
+                "pairs": f"{main['n']:,}" + (f" (+{main['left_out']:,})" if main["left_out"] else ""),
+            }
+        )
+    return rows
 
 
 def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
