@@ -12,6 +12,10 @@ from superwords.reproduce import synthetic as synthetic_experiment
 app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
+Data = Annotated[Path, typer.Option(help="Folder with the experiments' data.")]
+Jobs = Annotated[int | None, typer.Option(help="Processor cores to use.", show_default="all")]
+
+DATA = Path("../shared/data")
 
 
 @app.callback()
@@ -31,3 +35,53 @@ def synthetic(
     """100 documents from five concepts (words 11–15 the hard one), with and without features."""
     synthetic_experiment.reproduce(out, seeds, sweeps, "published" if published else "exact", typer.echo)
     typer.echo(f"Wrote {out / 'synthetic.csv'} and {out / 'synthetic.png'}.")
+
+
+@app.command()
+def recipes(
+    out: Folder = Path("out/recipes"),
+    data: Data = DATA,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
+    sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 100,
+    jobs: Jobs = None,
+) -> None:
+    """English and German recipes joined by pictures: are translations found?"""
+    from superwords.reproduce.recipes import reproduce as run
+
+    run(data, out, seeds, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def lee(
+    out: Folder = Path("out/lee"),
+    data: Data = DATA,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps per fit.")] = 100,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of LDA and HDP.")] = 1000,
+    jobs: Jobs = None,
+) -> None:
+    """Similarity of 50 news items from their concepts, against people's judgements."""
+    from superwords.reproduce.lee import reproduce as run
+
+    run(data, out, seeds, sweeps, iterations, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def congress(
+    out: Folder = Path("out/congress"),
+    data: Data = DATA,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each of two chains.")] = 1000,
+    hdp_iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of each of HDP's two chains.")
+    ] = 5000,
+    min_df: Annotated[int, typer.Option(min=1, help="Members that must use a word.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same concepts.")] = 0,
+    jobs: Jobs = None,
+) -> None:
+    """100 members of Congress on health care: concepts against HDP's topics, and who says what how."""
+    from superwords.reproduce.congress import reproduce as run
+
+    run(data, out, sweeps, hdp_iterations, min_df, seed, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")

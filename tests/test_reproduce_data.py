@@ -1,0 +1,160 @@
+"""The paper's experiments on real data, in small: skipped where the data are not at hand."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from superwords.cli.reproduce import app
+from superwords.errors import InputError
+from superwords.reproduce import congress, lee, recipes
+from superwords.reproduce.data import read_lines, t_interval
+from superwords.study.pairs import load_study
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def needs(name):
+    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{DATA / name} is not at hand")
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def write_lines(path, records):
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, records)).encode()))
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [("recipes", recipes.RECIPES), ("lee", lee.ITEMS), ("congress", congress.MEMBERS)],
+)
+def test_missing_data_are_named(tmp_path, command, missing):
+    result = CliRunner().invoke(app, [command, "--data", str(tmp_path), "-o", str(tmp_path / "out")])
+    assert isinstance(result.exception, InputError)
+    assert missing in str(result.exception)
+    assert "--data" in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "broken.jsonl.gz").write_bytes(b"not gzip")
+    with pytest.raises(InputError, match=r"broken\.jsonl\.gz"):
+        read_lines(tmp_path / "broken.jsonl.gz")
+
+
+def test_the_interval_of_a_mean_is_students():
+    low, high = t_interval(np.array([1.0, 2.0, 3.0]))
+    assert high - 2.0 == pytest.approx(4.302653 / np.sqrt(3))
+    assert low + high == pytest.approx(4.0)
+    assert np.isnan(t_interval(np.array([1.0]))).all()
+
+
+def test_agreement_looks_at_pairs_of_different_items():
+    human = np.array([[1, 0.2, 0.4], [0, 1, 0.9], [0, 0, 1]])
+    similarity = np.array([[9, 2, 4], [0, 9, 9], [0, 0, 9]])
+    assert lee.agreement(similarity, human) == pytest.approx(1.0)
+    np.testing.assert_allclose(np.diag(lee.hellinger(np.array([[0.5, 0.5], [1.0, 0.0]]))), 1.0)
+
+
+def test_a_word_is_found_under_its_singular_or_plural():
+    vocabulary = ["employer", "costs", "ObamaCare"]
+    found = [congress.find_label(word, vocabulary) for word in ("employers", "costs", "obamacare", "states")]
+    assert found == ["employer", "costs", "ObamaCare", None]
+
+
+@needs(lee.ITEMS)
+def test_lee_on_the_judged_items_alone(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    records = [record for record in read_lines(DATA / lee.ITEMS) if record["group"] == "eval"]
+    write_lines(tmp_path / lee.ITEMS, records)
+    shutil.copy(DATA / lee.JUDGEMENTS, tmp_path / lee.JUDGEMENTS)
+    out = tmp_path / "out"
+    printed = run(
+        "lee", "--data", tmp_path, "-o", out, "--seeds", 2, "--sweeps", 4, "--iterations", 5, "--jobs", 1
+    )
+    assert "the best of the others is" in printed
+    table = pd.read_csv(out / "lee.csv").set_index("method")
+    assert table["pearson"].is_monotonic_decreasing
+    assert {"concepts", "TF-IDF", "HDP", "LSA 20", "LDA 100"} <= set(table.index)
+    assert (table.loc["HDP", "low"] <= table.loc["HDP", "pearson"]).all()
+    assert len(pd.read_csv(out / "lee_seeds.csv")) == 1 + 2 * 9
+    assert (out / "lee.png").stat().st_size > 5000
+
+
+@needs(lee.ITEMS)
+def test_judgements_of_another_number_of_items_are_refused(tmp_path):
+    shutil.copy(DATA / lee.ITEMS, tmp_path / lee.ITEMS)
+    (tmp_path / lee.JUDGEMENTS).write_text("1 2\n3 4\n")
+    with pytest.raises(InputError, match="50 judged items"):
+        lee.load_items(tmp_path)
+
+
+@needs(recipes.RECIPES)
+def test_recipes_have_translations_drawn_by_two_artists():
+    found = recipes.load_recipes(DATA)
+    assert found.corpus.n_documents == 743
+    assert len(found.pairs) >= 36
+    language = dict(zip(found.vocabulary, found.languages))
+    for english, german in found.pairs:
+        assert {language[word] for word in english} == {"en"}
+        assert {language[word] for word in german} == {"de"}
+        assert {word.casefold() for word in english}.isdisjoint(word.casefold() for word in german)
+    assert ((found.corpus.counts > 0).sum(axis=0) >= recipes.MIN_RECIPES).all()
+    unknown = np.isnan(found.picture_features).any(axis=1)
+    assert {"flour", "sugar", "Mehl"} <= {
+        word for word, is_unknown in zip(found.vocabulary, unknown) if is_unknown
+    }
+
+
+@needs(recipes.RECIPES)
+def test_recipes_in_small(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    (data / recipes.FOODS).symlink_to(DATA / recipes.FOODS)
+    write_lines(data / recipes.RECIPES, read_lines(DATA / recipes.RECIPES)[::9])
+    printed = run("recipes", "--data", data, "-o", out, "--seeds", 2, "--sweeps", 4, "--jobs", 1)
+    assert "concepts" in printed
+    table = pd.read_csv(out / "recipes.csv")
+    assert len(table) == 2 * len(recipes.SOURCES)
+    assert table["accuracy"].between(0, 1).all()
+    np.testing.assert_allclose(table["accuracy"], (table["to_german"] + table["to_english"]) / 2)
+    pictures = table[table["source"] == recipes.PICTURES]
+    np.testing.assert_allclose(pictures["low"], pictures["high"])
+    assert (out / "recipes.png").stat().st_size > 5000
+    assert (out / "recipes_pairs.csv").is_file()
+    assert (out / "recipes_concepts.csv").is_file()
+
+
+@needs(congress.MEMBERS)
+def test_congress_in_small(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    members = [
+        {**record, "text": record["text"][:6000]} for record in read_lines(DATA / congress.MEMBERS)[:16]
+    ]
+    write_lines(data / congress.MEMBERS, members)
+    options = ("--sweeps", 6, "--hdp-iterations", 10, "--min-df", 4, "--jobs", 1)
+    printed = run("congress", "--data", data, "-o", out, *options)
+    assert "16 members" in printed
+    assert "25 concepts or fewer" in printed
+    for name in ("concepts_per_word.png", "focused.png", "start_and_end.png", "parties.png"):
+        assert (out / name).stat().st_size > 5000, name
+    study = load_study(out / "study.json")
+    assert {question["word"] for question in study["questions"]} <= {
+        congress.find_label(word, [question["word"] for question in study["questions"]])
+        for word in congress.STUDY_WORDS
+    }
+    wordings = pd.read_csv(out / "wordings.csv")
+    assert wordings["overlap"].is_monotonic_increasing
+    assert (out / "congress.sw").is_file()
+    assert (out / "concepts.csv").is_file()
