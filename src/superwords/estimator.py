@@ -11,6 +11,7 @@ import pandas as pd
 import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
 from superwords import foldin
 from superwords.concepts import agreement, groups, readings, tables
@@ -141,6 +142,7 @@ class ConceptModel(BaseEstimator):
 
         return save(self, path, draws, texts)
 
+    @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
     def _prepare(self, X: Any, features: Any) -> None:
         """Check everything that is given and set the chains at their start."""
         n_chains = whole_number("n_chains", self.n_chains, 1)

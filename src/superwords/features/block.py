@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
 
@@ -112,6 +113,7 @@ def check_any_known(values: np.ndarray, source: str) -> None:
         )
 
 
+@threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
 def principal_components(rows: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Scores on the first principal components, and the share of the variance that each explains."""
     centred = rows - rows.mean(axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
+from threadpoolctl import threadpool_limits
 
 from superwords.corpus import Corpus
 from superwords.errors import InputError
@@ -75,6 +76,7 @@ def weigh(presence: sparse.csr_array, weighting: str = "log") -> sparse.csr_arra
     return weights
 
 
+@threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
 def sparse_principal_components(rows: sparse.csr_array, n_components: int) -> tuple[np.ndarray, np.ndarray]:
     """Scores and explained shares as of the dense matrix, which is centred without ever being written out."""
     n_rows, n_columns = rows.shape
