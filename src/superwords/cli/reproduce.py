@@ -42,7 +42,7 @@ def recipes(
     out: Folder = Path("out/recipes"),
     data: Data = DATA,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
-    sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 100,
+    sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 200,
     jobs: Jobs = None,
 ) -> None:
     """English and German recipes joined by pictures: are translations found?"""

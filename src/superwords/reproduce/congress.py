@@ -235,19 +235,22 @@ def _word_distance(words: pd.DataFrame) -> float:
 
 
 def wordings(model: ConceptModel) -> pd.DataFrame:
-    """For each concept two members of different parties who use it most differently: the least shared words.
+    """For each concept a Democrat and a Republican who use it most differently: the least shared words.
 
-    Both use at least four of the words that a tenth of the concept's members use for it.
+    Both use at least four of the words that a tenth of the concept's members use for it. Of equal overlaps,
+    the more coherent concept comes first: a bag of words is no idea that could be worded.
     """
+    coherence = _npmi(model)
     usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
     rows = []
     for j in np.flatnonzero(usual):
         found = _most_different(model, int(j))
         if found is not None:
-            rows.append({"concept": int(j) + 1, "name": concept_label(model, int(j) + 1), **found})
-    columns = ["concept", "name", "first", "first_words", "second", "second_words", "overlap"]
+            name = concept_label(model, int(j) + 1)
+            rows.append({"concept": int(j) + 1, "name": name, **found, "coherence": coherence[j]})
+    columns = ["concept", "name", "first", "first_words", "second", "second_words", "overlap", "coherence"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
-    return table.sort_values("overlap", kind="stable").reset_index(drop=True)
+    return table.sort_values(["overlap", "coherence"], ascending=[True, False]).reset_index(drop=True)
 
 
 def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
@@ -265,7 +268,7 @@ def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
     best: tuple[float, int, int] | None = None
     for a in own:
         for b in own:
-            if a < b and metadata["party"].iloc[a] != metadata["party"].iloc[b]:
+            if (metadata["party"].iloc[a], metadata["party"].iloc[b]) == PARTIES:
                 overlap = len(own[a].keys() & own[b].keys()) / len(own[a].keys() | own[b].keys())
                 best = min(best or (2.0, a, b), (overlap, a, b))
     if best is None:

@@ -151,6 +151,7 @@ def _figure(table: pd.DataFrame) -> Figure:
     axes.barh(position, table["pearson"], color=colours, xerr=errors, ecolor=INK)
     axes.set_yticks(position, table["method"].tolist())
     axes.invert_yaxis()
+    axes.set_xlim(0, 1)
     axes.set_xlabel("Pearson correlation with people's judgements", color=INK)
     bare(axes)
     figure.set_layout_engine("tight")

@@ -30,7 +30,7 @@ ENDINGS = {"en": ("", "s", "es"), "de": ("", "n", "en", "e", "s", "er")}
 MIN_RECIPES = 5
 SHUFFLED = "text and shuffled pictures"
 SOURCES = (TOGETHER, PICTURES, TEXT, SHUFFLED)
-N_SWEEPS = 100
+N_SWEEPS = 200
 PART = 84  # recipes: what the settings were chosen for
 _CLOUDS = 6
 
