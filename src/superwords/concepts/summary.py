@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
 
 # Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
-_MOST_PAIRS = 4_000_000
+_MOST_PAIRS = 500_000
 _FEWEST_DRAWS = 20
 _MERGE_KEYS = 4_000_000
 
