@@ -156,7 +156,7 @@ def _from_prior(desk, model):
     return _FROM_PRIOR
 
 
-@lean
+@inlined
 def _draw_words(desk, tally, model, stream):
     """Draw a newborn's words to the arena's end; returns how many."""
     lam = model.prior.lam
@@ -249,7 +249,7 @@ def _log_fit_newborn(instance, data, prior, total, words, j, counted):
     return log_fit, B
 
 
-@lean
+@inlined
 def _draw_features(instance, data, total, words, j, B, stream):
     """x_new,k ~ N(Σ_i b_i e_ik / B, σ_k²/B), and the words' pull with it (before the tally's n_i change)."""
     for f in range(len(instance.precision)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.state import Sizes, State
 
 # Places in Desk.number
@@ -152,7 +152,7 @@ def grow_desk(desk: Desk, n_slots: int, n_arena: int) -> Desk:
     return desk._replace(arena=longer(desk.arena, n_arena), **wider)
 
 
-@lean
+@inlined
 def unpack(desk, state, data, d):
     """Lay document d on the desk (which has room for it)."""
     number, total = desk.number, desk.total
@@ -215,7 +215,7 @@ def drop_pair(desk, k):
             desk.total[EMPTY] += desk.weight[other]
 
 
-@lean
+@inlined
 def clear(desk, data):
     for b in range(desk.number[FIRST], desk.number[LAST]):
         desk.spot[data.word[b]] = 0
@@ -237,7 +237,7 @@ def count_pair(tally, theta, j, words, step):
             tally.support_size[j] += 1
 
 
-@lean
+@inlined
 def take_slot(tally):
     tally.number[FREE] -= 1
     j = tally.free[tally.number[FREE]]
@@ -250,7 +250,7 @@ def take_slot(tally):
     return j
 
 
-@lean
+@inlined
 def release_slot(tally, j):
     for at in range(tally.number[ACTIVE]):
         if tally.active[at] == j:
@@ -297,7 +297,7 @@ def grow_pile(pile: Pile, d: int, n_pairs: int, n_entries: int) -> Pile:
     return pile
 
 
-@lean
+@inlined
 def put_on_pile(pile, desk, d):
     """Append the document on the desk, its word sets in ascending order; False where there is no room."""
     pairs = pile.doc_ptr[d]

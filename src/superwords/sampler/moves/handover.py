@@ -28,7 +28,7 @@ def hand_over(i, informed, entries, chain, page, sizes, theta, model, regression
         entries.q[hole], entries.tokens[hole] = q, n
 
 
-@lean
+@inlined
 def _hand_over_all(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
     """Try the documents that use the word, each with probability `handovers`; says whether any entry moved."""
     data, head, after = model.data, chain.head, chain.after
@@ -66,7 +66,7 @@ def _pick_entry(at, after, entries, stream):
     return chosen
 
 
-@lean
+@inlined
 def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, stream):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
     lam, b2 = model.prior.lam[i], model.prior.b2
@@ -113,7 +113,7 @@ def _has_word(q, at, after, entries):
     return False
 
 
-@lean
+@inlined
 def _accept(i, informed, q_new, q_old, page, model, regression, stream):
     if not informed:
         return True
@@ -124,7 +124,7 @@ def _accept(i, informed, q_new, q_old, page, model, regression, stream):
     )
 
 
-@lean
+@inlined
 def _move(i, informed, at, q_new, entries, page, sizes, theta, y, regression):
     q_old, n = entries.q[at], entries.tokens[at]
     j_new, j_old = page.concept[q_new], page.concept[q_old]

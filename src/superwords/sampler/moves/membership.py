@@ -111,7 +111,7 @@ def _sweep_documents(work, order, state, model, instance, tally, desk, pile, str
     return True
 
 
-@lean
+@inlined
 def _choose_concepts(order, desk, tally, model, stream):
     """The shared concepts to flip in this document, in random order.
 
@@ -331,7 +331,7 @@ def _absent_words(j, others, tilt, end, draw, desk, tally, model, stream):
     return end, log_ratio + math.log(product) - n_on * math.log(tilt.absent)
 
 
-@lean
+@inlined
 def _draw_new_words(j, others, end, desk, tally, prior, stream):
     """Words that neither another holder of j has on nor the document uses, from their prior, by skipping."""
     most = prior.b2 * tally.mean[LAM_MAX] / (others + prior.b2)

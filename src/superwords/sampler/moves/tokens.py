@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
 from superwords.sampler.state import State, Tokens
@@ -65,7 +65,7 @@ def _impute_documents(state, tokens, explainers, model, stream, sweep):
             draw_weights(state, tokens, model, d, stream)
 
 
-@lean
+@inlined
 def _find_explainers(state, data, explainers, d):
     first, last = data.doc_ptr[d], data.doc_ptr[d + 1]
     spot, ptr, fill = explainers.spot, explainers.ptr, explainers.fill
@@ -93,7 +93,7 @@ def _find_explainers(state, data, explainers, d):
                 fill[a] += 1
 
 
-@lean
+@inlined
 def _assign(tokens, explainers, a, count, stream):
     """Send `count` tokens of the document's a-th word to the pairs that explain it."""
     first, last = explainers.ptr[a], explainers.ptr[a + 1]
@@ -116,7 +116,7 @@ def _assign(tokens, explainers, a, count, stream):
         tokens.pair[pair[k]] += 1
 
 
-@lean
+@inlined
 def _assign_null(state, tokens, d, count, stream):
     """Send the null tokens to the document's empty concepts, in proportion to π."""
     total = 0.0
@@ -135,7 +135,7 @@ def _assign_null(state, tokens, d, count, stream):
             tokens.null[chosen] += 1
 
 
-@lean
+@inlined
 def draw_weights(state, tokens, model, d, stream):
     """g_j ~ Gamma(α_π + n_j, 1), S ~ Gamma(J_d α_π, 1), π_j = S g_j / Σ g: the sum does not depend on z."""
     alpha_pi = model.prior.alpha_pi
