@@ -24,7 +24,7 @@ class Topics(NamedTuple):
 
 def hdp(counts: Any, vocabulary: Sequence[str], iterations: int = ITERATIONS, seed: int = 0) -> Topics:
     """A hierarchical Dirichlet process: as many topics as the data ask for."""
-    return _fit(_tomotopy().HDPModel(initial_k=10, seed=seed), counts, vocabulary, iterations)
+    return fit_topics(tomotopy_module().HDPModel(initial_k=10, seed=seed), counts, vocabulary, iterations)
 
 
 def lda(
@@ -33,10 +33,10 @@ def lda(
     """Latent Dirichlet allocation with k topics."""
     if k < 1:
         raise InputError(f"LDA cannot have {k} topics; give at least 1.")
-    return _fit(_tomotopy().LDAModel(k=k, seed=seed), counts, vocabulary, iterations)
+    return fit_topics(tomotopy_module().LDAModel(k=k, seed=seed), counts, vocabulary, iterations)
 
 
-def _tomotopy() -> Any:
+def tomotopy_module() -> Any:
     try:
         import tomotopy
     except ImportError:
@@ -46,7 +46,7 @@ def _tomotopy() -> Any:
     return tomotopy
 
 
-def _fit(model: Any, counts: Any, vocabulary: Sequence[str], iterations: int) -> Topics:
+def fit_topics(model: Any, counts: Any, vocabulary: Sequence[str], iterations: int) -> Topics:
     matrix = check_counts(counts)
     if matrix.shape[1] != len(vocabulary):
         raise InputError(
@@ -54,7 +54,7 @@ def _fit(model: Any, counts: Any, vocabulary: Sequence[str], iterations: int) ->
         )
     if iterations < 1:
         raise InputError(f"{iterations} iterations find no topics; give at least 1.")
-    filled = _add_documents(model, matrix)
+    filled = add_documents(model, matrix)
     if not filled:
         raise InputError("No document has a word, so there are no topics to find.")
     # One worker: with more, the same seed would not give the same topics.
@@ -71,7 +71,7 @@ def _fit(model: Any, counts: Any, vocabulary: Sequence[str], iterations: int) ->
     return Topics(topic_word, doc_topic, float(model.ll_per_word))
 
 
-def _add_documents(model: Any, matrix: sparse.csr_array) -> list[int]:
+def add_documents(model: Any, matrix: sparse.csr_array) -> list[int]:
     """Adds the documents that have words, and gives their rows. A word is called by its column's number."""
     filled = []
     for d in range(matrix.shape[0]):

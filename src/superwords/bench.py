@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from superwords.errors import InputError
+from superwords.baselines import add_documents, tomotopy_module
 from superwords.estimator import ConceptModel
 from superwords.generate import Planted, plant_corpus
 from superwords.sampler.chain import Chain
@@ -86,19 +86,9 @@ def time_flips(chain: Chain, n_repeats: int = 3) -> dict[str, float]:
 
 def time_hdp(planted: Planted, n_iterations: int) -> float:
     """Milliseconds per iteration of tomotopy's HDP on the same counts, one worker."""
-    try:
-        import tomotopy
-    except ImportError:
-        raise InputError(
-            "The comparison with HDP needs tomotopy; install it with: pip install 'superwords[compare]'."
-        ) from None
+    tomotopy = tomotopy_module()
     model = tomotopy.HDPModel(tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, seed=1)
-    counts = planted.counts
-    for d in range(counts.shape[0]):
-        row = slice(counts.indptr[d], counts.indptr[d + 1])
-        words = np.repeat(counts.indices[row], counts.data[row])
-        if len(words):
-            model.add_doc([f"w{i}" for i in words])
+    add_documents(model, planted.counts)
     model.train(20, workers=1)
     start = perf_counter()
     model.train(n_iterations, workers=1)

@@ -140,7 +140,7 @@ def control(corpus: Corpus, name: str, seed: int) -> Found:
 
 def check_peers() -> None:
     """One sentence, before any work, where tomotopy is missing."""
-    baselines._tomotopy()
+    baselines.tomotopy_module()
 
 
 def grid_of(peer: str) -> Sequence[Mapping[str, float]]:
@@ -149,13 +149,13 @@ def grid_of(peer: str) -> Sequence[Mapping[str, float]]:
 
 def fit_topics(corpus: Corpus, peer: str, setting: Mapping[str, Any], seed: int, iterations: int) -> Found:
     """HDP or LDA with one setting of the grid. A topic's words are those with a token in it."""
-    tomotopy = baselines._tomotopy()
+    tomotopy = baselines.tomotopy_module()
     if peer.startswith("HDP"):
         model = tomotopy.HDPModel(initial_k=_HDP_TOPICS_AT_FIRST, seed=seed, **setting)
     else:
         model = tomotopy.LDAModel(seed=seed, **setting)
     topics, seconds, peak = measured(
-        lambda: baselines._fit(model, corpus.counts, corpus.vocabulary, iterations)
+        lambda: baselines.fit_topics(model, corpus.counts, corpus.vocabulary, iterations)
     )
     live = [t for t in range(model.k) if not peer.startswith("HDP") or model.is_live_topic(t)]
     tokens = np.asarray(model.get_count_by_topics(), dtype=float)[live]
