@@ -12,6 +12,7 @@ from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, n_documents, n_words
 from superwords.sampler.moves.concentration import draw_concentrations
 from superwords.sampler.moves.membership import sweep_membership
+from superwords.sampler.moves.regroup import regroup
 from superwords.sampler.moves.tokens import draw_theta, impute_tokens
 from superwords.sampler.moves.words import sweep_words
 from superwords.sampler.published import carry_tokens
@@ -50,10 +51,12 @@ class Chain:
         self.tokens: Tokens | None = None
         self.sweep = sweep
         self.stream = new_stream(seed, chain)
+        self.accepted = np.zeros(2, np.int64)  # splits and merges
         self.seconds = {
             "semantics": 0.0,
             "concepts": 0.0,
             "tokens": 0.0,
+            "regroup": 0.0,
             "words": 0.0,
             "theta": 0.0,
             "concentrations": 0.0,
@@ -74,12 +77,13 @@ class Chain:
             none = np.zeros(len(before.concept), np.int64)
             stale = self.tokens or Tokens(np.zeros(len(before.word), np.int32), none, none)
             self.tokens = carry_tokens(before, stale, self.state)
-            n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep)
+            n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep, 0)
             self._update_words(n_rows)
             self._impute()
         else:
-            n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep)
+            n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep, 0)
             self._impute()
+            n_rows = self._regroup(n_rows)
             self._update_words(n_rows)
         assert self.tokens is not None
         if steps.sample_theta:
@@ -116,6 +120,20 @@ class Chain:
         start = perf_counter()
         self.tokens = impute_tokens(self.state, self.model, self.stream, self.sweep)
         self.seconds["tokens"] += perf_counter() - start
+
+    def _regroup(self, n_rows: int) -> int:
+        """Splits and merges; returns the number of concepts."""
+        if n_rows == 0 or self.model.steps.regroups == 0:
+            return n_rows
+        assert self.tokens is not None
+        start = perf_counter()
+        self.state, self.tokens, accepted = regroup(
+            self.state, self.tokens, self.model, self.stream, self.sweep
+        )
+        self.accepted += accepted
+        n_rows = relabel(self.state, n_concepts(self.state), self.stream, self.sweep, 1)
+        self.seconds["regroup"] += perf_counter() - start
+        return n_rows
 
     def _update_words(self, n_rows: int) -> None:
         steps = self.model.steps

@@ -59,6 +59,7 @@ class Steps(NamedTuple):
     data_driven: bool = True
     weights: bool = True
     handovers: float = 0.25
+    regroups: int = 4  # splits and merges of whole concepts tried in a sweep
     words: bool = True
     sample_theta: bool = False
     sample_alpha_omega: bool = False
@@ -74,13 +75,14 @@ class Steps(NamedTuple):
 PUBLISHED = Steps(
     data_driven=False,
     handovers=0.0,
+    regroups=0,
     published_pi=True,
     published_birth=True,
     published_eta=True,
     published_join=True,
     published_order=True,
 )
-PRIOR_PROPOSALS = Steps(data_driven=False, handovers=0.0)
+PRIOR_PROPOSALS = Steps(data_driven=False, handovers=0.0, regroups=0)
 
 
 class Model(NamedTuple):

@@ -30,7 +30,8 @@ from superwords.sampler.jit import kernel
     STRUCTURE,
     FOLD_IN,
     CONCENTRATION,
-) = range(11)
+    REGROUP,
+) = range(12)
 
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)

@@ -66,7 +66,7 @@ def sizes_of(state: State) -> Sizes:
 
 
 @kernel
-def relabel(state, n_slots, stream, sweep):
+def relabel(state, n_slots, stream, sweep, turn):
     """Number the concepts in use 0..J−1 in a uniformly random order.
 
     Concepts are an unordered set: were their numbers to carry history, a scan in their order would be inexact.
@@ -75,7 +75,7 @@ def relabel(state, n_slots, stream, sweep):
     for p in range(len(state.concept)):
         label[state.concept[p]] = 0
     used = np.flatnonzero(label == 0)
-    open_stream(stream, RELABEL, sweep, 0)
+    open_stream(stream, RELABEL, sweep, turn)
     for k in range(len(used) - 1, 0, -1):
         swap = below(stream, k + 1)
         used[k], used[swap] = used[swap], used[k]

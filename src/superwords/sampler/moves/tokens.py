@@ -62,7 +62,7 @@ def _impute_documents(state, tokens, explainers, model, stream, sweep):
         if data.null[d] > 0:
             _assign_null(state, tokens, d, data.null[d], stream)
         if model.steps.weights:
-            draw_weights(state, tokens, model, d, stream)
+            draw_weights(state, tokens, model.prior.alpha_pi, d, stream, model.steps.published_pi)
 
 
 @inlined
@@ -136,15 +136,14 @@ def _assign_null(state, tokens, d, count, stream):
 
 
 @inlined
-def draw_weights(state, tokens, model, d, stream):
+def draw_weights(state, tokens, alpha_pi, d, stream, is_published):
     """g_j ~ Gamma(α_π + n_j, 1), S ~ Gamma(J_d α_π, 1), π_j = S g_j / Σ g: the sum does not depend on z."""
-    alpha_pi = model.prior.alpha_pi
     first, last = state.doc_ptr[d], state.doc_ptr[d + 1]
     total = 0.0
     for p in range(first, last):
         state.weight[p] = gamma(stream, alpha_pi + tokens.pair[p] + tokens.null[p])
         total += state.weight[p]
-    if model.steps.published_pi:
+    if is_published:
         return
     scale = gamma(stream, (last - first) * alpha_pi) / total
     for p in range(first, last):

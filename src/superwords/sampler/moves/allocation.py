@@ -1,0 +1,357 @@
+"""Dividing one concept's documents and words between two: the proposal of a split, and the way back of a merge.
+
+Documents are gone through in order; each goes to the first concept, the second or both, and then its words do, by the
+nested beta process's predictive probabilities given the documents divided so far, leaning by the words' features.
+A first pass starts from nothing, later ones take a document out and divide it anew (restricted Gibbs); the last
+pass's log probability is what the move's ratio needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.jit import lean
+from superwords.sampler.model import Model
+from superwords.sampler.random import uniform
+from superwords.sampler.state import State, Tokens
+
+FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
+_LEAST_HOLDERS = 0.5
+
+
+class Group(NamedTuple):
+    """The documents that hold a concept, or either of two: words, tokens, and what else a document holds."""
+
+    doc: np.ndarray  # (n)
+    ptr: np.ndarray  # (n+1) into word, tokens
+    word: np.ndarray  # (E) place in `support` of a word that is on
+    tokens: np.ndarray  # (E) n_dji
+    null: np.ndarray  # (n)
+    others: np.ndarray  # (n) further concepts of the document
+    length: np.ndarray  # (n) N_d
+    support: np.ndarray  # (s) words on anywhere in the group
+    theta: np.ndarray  # (s)
+    lam: np.ndarray  # (s)
+
+
+class Sides(NamedTuple):
+    """A division of a group."""
+
+    doc: np.ndarray  # (n) uint8
+    word: np.ndarray  # (E) uint8
+    tokens: np.ndarray  # (E) of the first concept
+    null: np.ndarray  # (n) of the first concept
+    m: np.ndarray  # (2, s) documents that have the word on
+    holders: np.ndarray  # (2)
+
+
+class Rules(NamedTuple):
+    """Numbers of the model that dividing needs."""
+
+    n_documents: int
+    n_words: int
+    b1: float
+    b2: float
+    alpha_pi: float
+    lam_elsewhere: float  # mean λ of the words that are not in the support
+
+
+def make_rules(model: Model, group: Group) -> Rules:
+    prior = model.prior
+    n_words = len(prior.lam)
+    elsewhere = max(n_words - len(group.support), 1)
+    lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
+    return Rules(
+        len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam
+    )
+
+
+def gather(
+    state: State, tokens: Tokens, model: Model, first: int, second: int
+) -> tuple[Group, Sides]:
+    """The group of two concepts, and how it is divided now (all to the first where second = −1)."""
+    mine = np.flatnonzero((state.concept == first) | (state.concept == second))
+    n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
+    doc_of = np.searchsorted(state.doc_ptr, mine, side="right") - 1
+    docs = np.unique(doc_of)
+    group = Group(
+        docs,
+        np.zeros(len(docs) + 1, np.int64),
+        np.zeros(n_entries, np.int32),
+        np.zeros(n_entries, np.int64),
+        np.zeros(len(docs), np.int64),
+        np.zeros(len(docs), np.int64),
+        model.data.length[docs],
+        np.zeros(0, np.int64),
+        np.zeros(0),
+        np.zeros(0),
+    )
+    side, count, null, which = (
+        np.zeros(n_entries, np.uint8),
+        np.zeros(n_entries, np.int64),
+        np.zeros(len(docs), np.int64),
+        np.zeros(len(docs), np.uint8),
+    )
+    _collect(state, tokens, group, first, second, side, count, null, which)
+    n_entries = group.ptr[-1]
+    support, place = np.unique(group.word[:n_entries], return_inverse=True)
+    group = group._replace(
+        word=place.astype(np.int32),
+        tokens=group.tokens[:n_entries],
+        support=support,
+        theta=state.theta[support],
+        lam=model.prior.lam[support],
+    )
+    sides = Sides(which, side[:n_entries], count[:n_entries], null, np.zeros((2, len(support))), np.zeros(2))
+    count_sides(group, sides)
+    return group, sides
+
+
+def undivided(group: Group) -> Sides:
+    """Nothing divided yet."""
+    return Sides(
+        np.zeros(len(group.doc), np.uint8),
+        np.zeros(len(group.word), np.uint8),
+        np.zeros(len(group.word), np.int64),
+        np.zeros(len(group.doc), np.int64),
+        np.zeros((2, len(group.support))),
+        np.zeros(2),
+    )
+
+
+def whole(group: Group) -> Sides:
+    """Everything to the first concept."""
+    sides = undivided(group)._replace(tokens=group.tokens, null=group.null)
+    sides.doc[:], sides.word[:] = FIRST_ONLY, FIRST_ONLY
+    count_sides(group, sides)
+    return sides
+
+
+@lean
+def _collect(state, tokens, group, first, second, side, count, null, which):
+    """Merge the two sorted word sets of every document of the group."""
+    at = 0
+    for n in range(len(group.doc)):
+        d = group.doc[n]
+        a, b = -1, -1
+        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+            if state.concept[p] == first:
+                a = p
+            elif state.concept[p] == second:
+                b = p
+        group.others[n] = state.doc_ptr[d + 1] - state.doc_ptr[d] - (a >= 0) - (b >= 0)
+        which[n] = (a >= 0) + 2 * (b >= 0)
+        ea, last_a = (state.pair_ptr[a], state.pair_ptr[a + 1]) if a >= 0 else (0, 0)
+        eb, last_b = (state.pair_ptr[b], state.pair_ptr[b + 1]) if b >= 0 else (0, 0)
+        if a >= 0:
+            null[n] = tokens.null[a]
+            group.null[n] += tokens.null[a]
+        if b >= 0:
+            group.null[n] += tokens.null[b]
+        while ea < last_a or eb < last_b:
+            word = len(state.theta)
+            if ea < last_a:
+                word = state.word[ea]
+            if eb < last_b:
+                word = min(word, state.word[eb])
+            group.word[at] = word
+            side[at], count[at], group.tokens[at] = 0, 0, 0
+            if ea < last_a and state.word[ea] == word:
+                side[at] += FIRST_ONLY
+                count[at] = tokens.entry[ea]
+                group.tokens[at] += tokens.entry[ea]
+                ea += 1
+            if eb < last_b and state.word[eb] == word:
+                side[at] += SECOND_ONLY
+                group.tokens[at] += tokens.entry[eb]
+                eb += 1
+            at += 1
+        group.ptr[n + 1] = at
+
+
+@lean
+def count_sides(group, sides):
+    """Rebuild the counts of a division."""
+    sides.m[:] = 0.0
+    sides.holders[:] = 0.0
+    for n in range(len(group.doc)):
+        enter(group, sides, n, 1.0)
+
+
+@lean
+def enter(group, sides, n, step):
+    """Count (step = 1) or uncount (−1) a divided document."""
+    for s in range(2):
+        if sides.doc[n] & (1 << s):
+            sides.holders[s] += step
+            for e in range(group.ptr[n], group.ptr[n + 1]):
+                if sides.word[e] & (1 << s):
+                    sides.m[s, group.word[e]] += step
+
+
+@lean
+def divide(group, sides, wanted, leaning, rules, stream, is_forced):
+    """One pass over the documents; returns the log probability of the division it makes.
+
+    With `is_forced` the division made is `wanted`, and its probability the one of having drawn it.
+    """
+    log_q = 0.0
+    for n in range(len(group.doc)):
+        enter(group, sides, n, -1.0)
+        log_q += _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
+        enter(group, sides, n, 1.0)
+    return log_q
+
+
+@lean
+def _log_all_off(s, sides, group, rules):
+    """log probability that a document with the concept has every word off (words elsewhere by their mean λ)."""
+    holders, b2 = sides.holders[s], rules.b2
+    log_p, product = 0.0, 1.0
+    for i in range(len(group.support)):
+        product *= (holders - sides.m[s, i] + b2 * (1.0 - group.lam[i])) / (holders + b2)
+        if product < 1e-200:
+            log_p += math.log(product)
+            product = 1.0
+    log_p += math.log(product)
+    elsewhere = rules.n_words - len(group.support)
+    return log_p + elsewhere * math.log((holders + b2 * (1.0 - rules.lam_elsewhere)) / (holders + b2))
+
+
+@lean
+def _odds_on(s, i, sides, group, leaning, rules):
+    """Odds of a word of the support in one of the two concepts, with its lean."""
+    m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
+    odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
+    lean_to = leaning[i] if s == 0 else -leaning[i]
+    return odds * math.exp(0.5 * lean_to)
+
+
+@lean
+def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced):
+    log_a, log_b, log_both = 0.0, 0.0, 0.0
+    tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        i = group.word[e]
+        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        log_a += math.log(a)
+        log_b += math.log(b)
+        log_both += math.log(a + b + a * b)
+        if a > b:
+            tokens_a += group.tokens[e]
+            mass_a += group.theta[i]
+        else:
+            tokens_b += group.tokens[e]
+            mass_b += group.theta[i]
+    # What the text would say were every word to go where it is likelier to.
+    log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, rules.alpha_pi)
+    log_both += log_mass(tokens_a + tokens_b, mass_a + mass_b)
+    log_both -= log_mass(tokens_a, mass_a) + log_mass(tokens_b, mass_b)
+    off_a = _log_all_off(0, sides, group, rules) + _log_held(0, sides, rules)
+    off_b = _log_all_off(1, sides, group, rules) + _log_held(1, sides, rules)
+    log_a, log_b, log_both = log_a + off_a, log_b + off_b, log_both + off_a + off_b
+    high = max(log_a, log_b, log_both)
+    p_a, p_b, p_both = math.exp(log_a - high), math.exp(log_b - high), math.exp(log_both - high)
+    total = p_a + p_b + p_both
+    if is_forced:
+        side = wanted.doc[n]
+    else:
+        u = uniform(stream) * total
+        side = FIRST_ONLY if u < p_a else (SECOND_ONLY if u < p_a + p_b else BOTH)
+    sides.doc[n] = side
+    chosen = log_a if side == FIRST_ONLY else (log_b if side == SECOND_ONLY else log_both)
+    log_q = chosen - high - math.log(total)
+    return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
+
+
+@lean
+def _log_held(s, sides, rules):
+    holders = max(sides.holders[s], _LEAST_HOLDERS)
+    return math.log(holders / (rules.n_documents - holders + rules.b1))
+
+
+@lean
+def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
+    first, last = group.ptr[n], group.ptr[n + 1]
+    log_q = 0.0
+    if side != BOTH:
+        for e in range(first, last):
+            sides.word[e] = side
+            sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
+        sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
+        return 0.0
+    for e in range(first, last):
+        i = group.word[e]
+        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        total = a + b + a * b
+        if is_forced:
+            chosen = wanted.word[e]
+        else:
+            u = uniform(stream) * total
+            chosen = FIRST_ONLY if u < a else (SECOND_ONLY if u < a + b else BOTH)
+        p = a if chosen == FIRST_ONLY else (b if chosen == SECOND_ONLY else a * b)
+        log_q += math.log(p / total)
+        sides.word[e] = chosen
+        tokens_a = group.tokens[e] if chosen == FIRST_ONLY else 0
+        if chosen == BOTH:
+            tokens_a = wanted.tokens[e] if is_forced else _heads(group.tokens[e], stream)
+            log_q -= group.tokens[e] * math.log(2.0)
+        sides.tokens[e] = tokens_a
+    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
+    return log_q - group.null[n] * math.log(2.0)
+
+
+@lean
+def _heads(n, stream):
+    heads = 0
+    for _ in range(n):
+        heads += uniform(stream) < 0.5
+    return heads
+
+
+@lean
+def log_weights_change(k, length, tokens_a, tokens_b, alpha):
+    """log P(z^(d)), π integrated out, when one of the document's k concepts becomes two with so many tokens each."""
+    log_change = math.lgamma((k + 1) * alpha) - math.lgamma((k + 1) * alpha + length)
+    log_change -= math.lgamma(k * alpha) - math.lgamma(k * alpha + length)
+    log_change += math.lgamma(alpha + tokens_a) + math.lgamma(alpha + tokens_b)
+    return log_change - math.lgamma(alpha) - math.lgamma(alpha + tokens_a + tokens_b)
+
+
+@lean
+def log_mass(tokens, mass):
+    """log T^n, 1 without tokens."""
+    return tokens * math.log(mass) if tokens > 0 else 0.0
+
+
+@lean
+def log_text_change(group, sides, alpha):
+    """log P(z, w), π integrated out, of the group divided, less undivided; −inf where null tokens meet words."""
+    log_change = 0.0
+    for n in range(len(group.doc)):
+        if sides.doc[n] != BOTH:
+            continue
+        tokens_a, tokens_b, mass_a, mass_b, mass, empty_a, empty_b = 0, 0, 0.0, 0.0, 0.0, True, True
+        for e in range(group.ptr[n], group.ptr[n + 1]):
+            theta = group.theta[group.word[e]]
+            mass += theta
+            if sides.word[e] & FIRST_ONLY:
+                mass_a += theta
+                empty_a = False
+                tokens_a += sides.tokens[e]
+            if sides.word[e] & SECOND_ONLY:
+                mass_b += theta
+                empty_b = False
+                tokens_b += group.tokens[e] - sides.tokens[e]
+        null_a = sides.null[n]
+        null_b = group.null[n] - null_a
+        if group.null[n] > 0 and not (empty_a and empty_b):
+            return -np.inf
+        log_change += log_mass(tokens_a + tokens_b, mass) - log_mass(tokens_a, mass_a) - log_mass(tokens_b, mass_b)
+        log_change += log_weights_change(
+            group.others[n] + 1, group.length[n], tokens_a + null_a, tokens_b + null_b, alpha
+        )
+    return log_change

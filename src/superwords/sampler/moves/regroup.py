@@ -1,0 +1,360 @@
+"""Split and merge of whole concepts, across all their documents (asked for in MODEL.md section 5).
+
+Given z and with π integrated out, only the documents that hold the concept change. A split divides them and their words
+between two concepts (allocation.py); a merge unites word sets and tokens, which is the split's way back. The division
+is launched from two seed words, leans by what the features say after each pass, and is accepted or rejected
+by Metropolis–Hastings on the whole density; π is then drawn anew for the documents of the group.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.density import log_concepts, log_word_sets
+from superwords.sampler.jit import lean
+from superwords.sampler.model import Model
+from superwords.sampler.moves.allocation import (
+    Group,
+    Sides,
+    divide,
+    gather,
+    log_text_change,
+    make_rules,
+    undivided,
+    whole,
+)
+from superwords.sampler.moves.tokens import draw_weights
+from superwords.sampler.random import REGROUP, below, open_stream, uniform
+from superwords.sampler.semantics import log_evidence, mixing_matrix, posterior
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+
+_PASSES = 2  # before the one that counts
+_ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
+_ANY_SEED = 0.01
+_SEED_LEAN = 6.0
+_MOST_LEAN = 12.0
+
+
+class Fit(NamedTuple):
+    """The regression of the features on Φ."""
+
+    log_p: float
+    X: np.ndarray  # (J, F)
+    left: np.ndarray  # (V, F) y_i − Σ_j Φ_ji x_j
+    precision: np.ndarray  # (F)
+
+
+class Place(NamedTuple):
+    """A state, its z, and what follows from them."""
+
+    state: State
+    tokens: Tokens
+    sizes: Sizes
+    fit: Fit
+
+
+def regroup(
+    state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int
+) -> tuple[State, Tokens, np.ndarray]:
+    """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
+    accepted = np.zeros(2, np.int64)
+    sizes = sizes_of(state)
+    if len(sizes.holders) == 0 or model.steps.regroups == 0:
+        return state, tokens, accepted
+    place = Place(state, tokens, sizes, fit_features(sizes, model))
+    for attempt in range(model.steps.regroups):
+        open_stream(stream, REGROUP, sweep, attempt)
+        is_merge = uniform(stream) < 0.5
+        if is_merge and len(place.sizes.holders) < 2:
+            continue
+        new = (_merge if is_merge else _split)(place, model, stream)
+        if new is not None:
+            place = new
+            accepted[int(is_merge)] += 1
+    return place.state, place.tokens, accepted
+
+
+def fit_features(sizes: Sizes, model: Model) -> Fit:
+    data, prior = model.data, model.prior
+    if data.Y.shape[1] == 0:
+        return Fit(0.0, np.zeros((len(sizes.holders), 0)), data.Y, np.zeros(0))
+    _, X, b, log_det = posterior(sizes, data, prior)
+    left = data.Y.copy()
+    left[data.known] -= mixing_matrix(sizes, data.known).T @ X
+    shape = prior.alpha_sigma + int(data.known.sum()) / 2
+    return Fit(log_evidence(len(sizes.holders), b, log_det, data, prior), X, left, shape / b)
+
+
+def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
+    """Concept j becomes j and a new, last one."""
+    j = below(stream, len(place.sizes.holders))
+    group, now = gather(place.state, place.tokens, model, j, -1)
+    seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
+    sides, log_q = _launch(group, None, j, seeds, place, model, stream)
+    if not sides.holders.all():
+        return None
+    sizes = _split_sizes(place.sizes, j, group, sides)
+    split = place._replace(sizes=sizes, fit=fit_features(sizes, model))
+    log_ratio = _log_ratio(group, sides, j, seeds, place, split, model) - log_q
+    if math.log(uniform(stream)) >= log_ratio:
+        return None
+    return _settle(split, group, sides, j, len(sizes.holders) - 1, model, stream)
+
+
+def _merge(place: Place, model: Model, stream: np.ndarray) -> Place | None:
+    """Concept b joins concept a."""
+    a = below(stream, len(place.sizes.holders))
+    b = _draw_partner(place.sizes, a, stream)
+    place, a = _with_last(place, a, b)
+    group, sides = gather(place.state, place.tokens, model, a, len(place.sizes.holders) - 1)
+    if log_text_change(group, sides, model.prior.alpha_pi) == -np.inf:
+        return None
+    sizes = _merged_sizes(place.sizes, a, group)
+    merged = place._replace(sizes=sizes, fit=fit_features(sizes, model))
+    seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
+    _, log_q = _launch(group, sides, a, seeds, merged, model, stream)
+    log_ratio = _log_ratio(group, sides, a, seeds, merged, place, model) - log_q
+    if math.log(uniform(stream)) >= -log_ratio:
+        return None
+    return _settle(merged, group, whole(group), a, len(sizes.holders), model, stream)
+
+
+def _log_ratio(
+    group: Group, sides: Sides, j: int, seeds: tuple[int, int] | None, merged: Place, split: Place, model: Model
+) -> float:
+    """log of the split state's density times its way to merge, over the merged one's times the way to split.
+
+    The probability of the division itself is left out.
+    """
+    prior, n_documents = model.prior, len(model.data.length)
+    last = len(merged.sizes.holders)
+    log_ratio = split.fit.log_p - merged.fit.log_p
+    for sizes, rows, sign in ((split.sizes, [j, last], 1), (merged.sizes, [j], -1)):
+        part = Sizes(sizes.m[rows], sizes.holders[rows], sizes.total)
+        log_ratio += sign * log_word_sets(part, prior)
+        log_ratio += sign * log_concepts(part.holders, n_documents, prior)
+    log_ratio += log_text_change(group, sides, prior.alpha_pi)
+    log_ratio += math.log(_partner_weights(split.sizes, j)[last]) - math.log(last + 1)
+    log_ratio += _log_seeds(group, seeds, *_seed_weights(sides), model)
+    together = merged.sizes.m[j, group.support].astype(float)
+    return log_ratio + math.log(last) - _log_seeds(group, seeds, together, together, model)
+
+
+def _partner_weights(sizes: Sizes, a: int) -> np.ndarray:
+    """Probabilities of b, given that a is to be merged: by the words on in both."""
+    m = sizes.m.astype(float)
+    size = np.sqrt((m * m).sum(axis=1))
+    cosine = (m @ m[a]) / np.maximum(size * size[a], 1e-300)
+    weights = _ANY_PARTNER + np.square(cosine)
+    weights[a] = 0.0
+    return weights / weights.sum()
+
+
+def _draw_partner(sizes: Sizes, a: int, stream: np.ndarray) -> int:
+    return _draw(_partner_weights(sizes, a), stream)
+
+
+def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
+    cumulative = np.cumsum(weights)
+    chosen = int(np.searchsorted(cumulative, uniform(stream) * cumulative[-1], side="right"))
+    return min(chosen, int(np.flatnonzero(weights)[-1]))
+
+
+def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """Where a merge draws the seeds from: words that one concept has on and the other has not."""
+    total = sides.m[0] + sides.m[1]
+    return sides.m[0] ** 2 / total + _ANY_SEED * total, sides.m[1] ** 2 / total + _ANY_SEED * total
+
+
+def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
+    """Cosine of the features of a word of the support with all others', 0 where unknown."""
+    known = model.data.known[group.support]
+    vectors = model.data.Y[group.support]
+    size = np.sqrt((vectors * vectors).sum(axis=1))
+    cosine = (vectors @ vectors[at]) / np.maximum(size * size[at], 1e-300)
+    return np.where(known & known[at], cosine, 0.0) if vectors.shape[1] else _incidence(group, at)
+
+
+def _incidence(group: Group, at: int) -> np.ndarray:
+    """Without features: cosine of the sets of documents that have the words on."""
+    n_words = len(group.support)
+    doc = np.repeat(np.arange(len(group.doc)), np.diff(group.ptr))
+    has = np.zeros(len(group.doc), bool)
+    has[doc[group.word == at]] = True
+    count = np.bincount(group.word, minlength=n_words)
+    shared = np.bincount(group.word[has[doc]], minlength=n_words)
+    return shared / np.sqrt(np.maximum(count * count[at], 1))
+
+
+def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndarray:
+    far = weights * (1.05 - _nearness(group, first, model))
+    far[first] = 0.0
+    return far
+
+
+def _draw_seeds(
+    group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
+) -> tuple[int, int] | None:
+    """Two words of the support, far from each other; none where it has fewer."""
+    if len(group.support) < 2:
+        return None
+    s = _draw(first, stream)
+    return s, _draw(_far(group, s, second, model), stream)
+
+
+def _log_seeds(
+    group: Group, seeds: tuple[int, int] | None, first: np.ndarray, second: np.ndarray, model: Model
+) -> float:
+    if seeds is None:
+        return 0.0
+    s, t = seeds
+    far = _far(group, s, second, model)
+    return math.log(first[s] / first.sum()) + math.log(far[t] / far.sum())
+
+
+def _launch(
+    group: Group,
+    wanted: Sides | None,
+    j: int,
+    seeds: tuple[int, int] | None,
+    merged: Place,
+    model: Model,
+    stream: np.ndarray,
+) -> tuple[Sides, float]:
+    """Divide the group from nothing; the last pass makes the `wanted` division if there is one.
+
+    Returns the division and the last pass's log probability, given the passes before it.
+    """
+    rules = make_rules(model, group)
+    sides = undivided(group)
+    leaning = np.zeros(len(group.support))
+    if seeds is not None:
+        s, t = seeds
+        leaning = _SEED_LEAN * (_nearness(group, s, model) - _nearness(group, t, model))
+    for _ in range(_PASSES):
+        divide(group, sides, sides, leaning, rules, stream, False)
+        leaning = _feature_lean(group, sides, j, merged, model)
+    log_q = divide(group, sides, sides if wanted is None else wanted, leaning, rules, stream, wanted is not None)
+    return sides, log_q
+
+
+def _feature_lean(group: Group, sides: Sides, j: int, merged: Place, model: Model) -> np.ndarray:
+    """How much better (log density per document) the first concept explains a word's features than the second.
+
+    The two concepts' own features are estimated from the present division by ridge regression on what the other
+    concepts leave unexplained.
+    """
+    fit, known = merged.fit, model.data.known[group.support]
+    if len(fit.precision) == 0:
+        return np.zeros(len(group.support))
+    m = merged.sizes.m[j, group.support].astype(float)
+    total = merged.sizes.total[group.support]
+    share = m / total
+    target = fit.left[group.support] + share[:, None] * fit.X[j]
+    phi = np.where(known, sides.m / total, 0.0)
+    gram = phi @ phi.T + model.prior.K * np.eye(2)
+    x = np.linalg.solve(gram, phi @ target)
+    first, second = (target - share[:, None] * x[0]) ** 2, (target - share[:, None] * x[1]) ** 2
+    gain = 0.5 * (second - first) @ fit.precision
+    return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
+
+
+def _split_sizes(sizes: Sizes, j: int, group: Group, sides: Sides) -> Sizes:
+    n_rows, n_words = sizes.m.shape
+    m = np.zeros((n_rows + 1, n_words), np.int32)
+    m[:n_rows] = sizes.m
+    m[j] = 0
+    m[j, group.support], m[n_rows, group.support] = sides.m
+    holders = np.append(sizes.holders, 0)
+    holders[[j, n_rows]] = sides.holders
+    return Sizes(m, holders, sizes.total - sizes.m[j] + m[j] + m[n_rows])
+
+
+def _merged_sizes(sizes: Sizes, a: int, group: Group) -> Sizes:
+    m = sizes.m[:-1].copy()
+    m[a] = 0
+    m[a, group.support] = np.bincount(group.word, minlength=len(group.support))
+    holders = sizes.holders[:-1].copy()
+    holders[a] = len(group.doc)
+    return Sizes(m, holders, sizes.total - sizes.m[a] - sizes.m[-1] + m[a])
+
+
+def _with_last(place: Place, a: int, b: int) -> tuple[Place, int]:
+    """The same with b numbered last (numbers mean nothing); and a's number then."""
+    last = len(place.sizes.holders) - 1
+    number = np.arange(last + 1)
+    number[[b, last]] = last, b
+    m, holders = place.sizes.m[number], place.sizes.holders[number]
+    state = place.state._replace(concept=number[place.state.concept].astype(np.int32))
+    return place._replace(state=state, sizes=Sizes(m, holders, place.sizes.total)), int(number[a])
+
+
+def _settle(
+    place: Place, group: Group, sides: Sides, j: int, second: int, model: Model, stream: np.ndarray
+) -> Place:
+    """The state with the group divided between j and `second`, and π drawn for its documents."""
+    old = place.state
+    mine = (old.concept == j) | (old.concept == second)
+    n_pairs = int((~mine).sum() + sides.holders.sum())
+    n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + sides.m.sum())
+    state = State(
+        np.zeros_like(old.doc_ptr),
+        np.zeros(n_pairs, np.int32),
+        np.zeros(n_pairs),
+        np.zeros(n_pairs + 1, np.int64),
+        np.zeros(n_entries, np.int32),
+        old.theta,
+    )
+    tokens = Tokens(
+        np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+    )
+    _rebuild(old, place.tokens, state, tokens, group, sides, j, second)
+    _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
+    return place._replace(state=state, tokens=tokens)
+
+
+@lean
+def _rebuild(old, old_tokens, state, tokens, group, sides, j, second):
+    """Copy every pair but the group's, which come from its division."""
+    n, at, to = 0, 0, 0
+    for d in range(len(old.doc_ptr) - 1):
+        for p in range(old.doc_ptr[d], old.doc_ptr[d + 1]):
+            if old.concept[p] == j or old.concept[p] == second:
+                continue
+            state.concept[at], state.weight[at] = old.concept[p], old.weight[p]
+            tokens.pair[at], tokens.null[at] = old_tokens.pair[p], old_tokens.null[p]
+            for e in range(old.pair_ptr[p], old.pair_ptr[p + 1]):
+                state.word[to], tokens.entry[to] = old.word[e], old_tokens.entry[e]
+                to += 1
+            at += 1
+            state.pair_ptr[at] = to
+        if n < len(group.doc) and group.doc[n] == d:
+            for s in range(2):
+                if sides.doc[n] & (1 << s):
+                    to = _copy_side(s, n, at, to, state, tokens, group, sides)
+                    state.concept[at] = second if s else j
+                    at += 1
+                    state.pair_ptr[at] = to
+            n += 1
+        state.doc_ptr[d + 1] = at
+
+
+@lean
+def _copy_side(s, n, at, to, state, tokens, group, sides):
+    tokens.null[at] = group.null[n] - sides.null[n] if s else sides.null[n]
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        if sides.word[e] & (1 << s):
+            count = group.tokens[e] - sides.tokens[e] if s else sides.tokens[e]
+            state.word[to], tokens.entry[to] = group.support[group.word[e]], count
+            tokens.pair[at] += count
+            to += 1
+    return to
+
+
+@lean
+def _draw_weights(state, tokens, docs, alpha_pi, stream):
+    for d in docs:
+        draw_weights(state, tokens, alpha_pi, d, stream, False)
