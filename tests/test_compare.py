@@ -15,6 +15,8 @@ from scipy import sparse
 from cli_for_tests import run, write_documents
 from superwords.compare import contenders, judging, measures
 from superwords.compare.contenders import Found
+from superwords.compare.lineup import make_lineup
+from superwords.compare.peers import tomotopy_models
 from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
 from superwords.text.sentences import sentence_spans
@@ -165,21 +167,22 @@ def test_a_topic_s_words_are_those_with_a_token() -> None:
     counts, eta = np.array([[5.0, 1.0, 0.0, 0.0], [0.0, 0.0, 7.0, 2.0]]), 0.1
     tokens = counts.sum(axis=1)
     smoothed = (counts + eta) / (tokens + 4 * eta)[:, None]
-    found = contenders.assigned(smoothed, tokens, eta, 4)
+    found = tomotopy_models.assigned(smoothed, tokens, eta, 4)
     assert (found > 0).tolist() == (counts > 0).tolist()
 
 
 def test_contests_put_each_word_and_seed_in_once() -> None:
+    contests = make_lineup(["without", "start"]).contests
     rows = [
         {"first": first, "second": second, "seed": seed, "word": word, "size": 0 if word == "c" else 2}
         | {"first, windows": 0.2 if word == "a" else 0.1, "second, windows": 0.15}
-        for first, second in judging.CONTESTS
+        for first, second in contests
         for seed in (1, 2)
         for word in "abc"
     ]
     judge = judging.Judge("windows", sparse.csc_array((1, 1)), 0.0)
-    table = judging.contest_table(pd.DataFrame(rows), [judge])
-    assert len(table) == len(judging.CONTESTS)
+    table = judging.contest_table(pd.DataFrame(rows), contests, [judge])
+    assert len(table) == len(contests)
     row = table.iloc[0]
     assert (row["n"], row["wins"], row["rate"], row["left_out"]) == (4, 2, 0.5, 2)
     assert row["lowest_seed"] == row["highest_seed"] == 0.5
@@ -198,20 +201,28 @@ def test_shuffled_features_are_the_same_rows_at_other_words() -> None:
     assert contenders.word_features(corpus, contenders.WITHOUT, 1) is None
 
 
+FEW = ["--seeds", 2, "--sweeps", 6, "--chains", 1, "--iterations", 20, "--salient", 6, "--min-df", 2]
+
+
+def compare(capsys, source, out, *more):
+    found = run(capsys, "compare", source, "--text", "speech", "--id", "name", *FEW, "-o", out, *more)
+    assert found.code == 0, found.err
+    return found
+
+
 def test_the_whole_comparison_writes_its_tables_and_page(tmp_path, capsys) -> None:
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     source, out = write_documents(tmp_path, 60), tmp_path / "out"
-    few = ["--seeds", 2, "--sweeps", 6, "--chains", 1, "--iterations", 20, "--salient", 6, "--min-df", 2]
-    found = run(capsys, "compare", source, "--text", "speech", "--id", "name", *few, "-o", out, "--json")
-    assert found.code == 0, found.err
+    lineup = make_lineup()
+    found = compare(capsys, source, out, "--json")
     assert found.json == json.loads((out / "compare.json").read_text(encoding="utf-8"))
     assert found.json["facts"]["seeds"] == [1, 2]
-    assert [row["model"] for row in found.json["models"]] == list(contenders.MODELS)
-    assert sum(row["chosen"] for row in found.json["grid"]) == len(contenders.PEERS)
+    assert [row["model"] for row in found.json["models"]] == list(lineup.models)
+    assert sum(row["chosen"] for row in found.json["grid"]) == len(lineup.peers)
     contests = pd.read_csv(out / "contests.csv")
     words = pd.read_csv(out / "words.csv")
-    assert len(contests) == 4 * len(judging.CONTESTS)
-    assert len(words) == 2 * 6 * len(judging.CONTESTS)
+    assert len(contests) == 4 * len(lineup.contests)
+    assert len(words) == 2 * 6 * len(lineup.contests)
     sizes = words["first_words"].fillna("").map(lambda text: len(text.split(" | ")) if text else 0)
     assert (sizes == words["size"]).all()
     assert not any(row.word in str(row.first_words).split(" | ") for row in words.itertuples())
@@ -219,6 +230,36 @@ def test_the_whole_comparison_writes_its_tables_and_page(tmp_path, capsys) -> No
     assert page.count("<svg") % 2 == 0
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "LDA on windows" in page
+    assert all(line.split(":")[0] in page and line in found.err for line in lineup.left_out)
+    # Two themes that share no word: whoever has seen a few words knows which half of the vocabulary follows.
+    likelihood = pd.read_csv(out / "models.csv").set_index("model")["log_likelihood"]
+    assert likelihood["superwords"] > likelihood["word frequencies"] + 0.1
+    assert likelihood["LDA on documents"] > likelihood["word frequencies"] + 0.3
+    assert likelihood[["frequent words", "random words"]].isna().all()
+
+
+def test_an_interrupted_comparison_goes_on_with_the_same_runs(tmp_path, capsys) -> None:
+    source, out, other = write_documents(tmp_path, 60), tmp_path / "out", tmp_path / "other"
+    compare(capsys, source, out, "--models", "without")
+    kept = sorted((out / "runs").iterdir())
+    assert len(kept) == 4
+    untouched = {path.name: path.stat().st_mtime_ns for path in kept[1:]}
+    kept[0].write_bytes(b"")
+    compare(capsys, source, out, "--models", "without", "--seeds", 3)
+    after = {path.name: path.stat().st_mtime_ns for path in (out / "runs").iterdir()}
+    assert len(after) == 6
+    assert untouched.items() <= after.items()
+    compare(capsys, source, other, "--models", "without", "--seeds", 3)
+    assert (out / "words.csv").read_bytes() == (other / "words.csv").read_bytes()
+    columns = ["model", "seed", "log_likelihood", "n_concepts"]
+    pd.testing.assert_frame_equal(*(pd.read_csv(folder / "runs.csv")[columns] for folder in (out, other)))
+
+
+def test_a_model_nobody_knows_is_said(tmp_path, capsys) -> None:
+    source = write_documents(tmp_path)
+    found = run(capsys, "compare", source, "--text", "speech", "-o", tmp_path / "out", "--models", "hdp,lsi")
+    assert found.code == 1
+    assert "'lsi' is no model" in found.err
 
 
 def test_without_tomotopy_one_sentence(tmp_path, capsys, monkeypatch) -> None:

@@ -1,4 +1,4 @@
-"""`superwords compare`: our concepts against HDP and LDA on one preprocessing."""
+"""`superwords compare`: our concepts against topic models on one preprocessing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from superwords.cli.common import AsJson, Quiet, print_json, print_line, print_table, say
-from superwords.cli.inputs import are_long, languages, number
+from superwords.cli.inputs import are_long, languages
+from superwords.cli.options import (
+    Drop,
+    DropProcedural,
+    IdColumn,
+    Language,
+    Lemmas,
+    MaxDf,
+    MinDf,
+    Tagger,
+    TextColumn,
+    Words,
+)
 from superwords.errors import InputError
 from superwords.text.reading import Documents, read_documents
 
@@ -17,7 +29,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-WORDS, RUNS = "Words", "Runs"
+RUNS = "Runs"
+RUNS_FOLDER = "runs"
 _SHOWN = ("first", "against", "on windows", "on sentences", "NPMI", "p")
 
 
@@ -28,39 +41,25 @@ def compare(
         str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
-    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
-    id: Annotated[
-        str | None, typer.Option(help="The column that names a document.", show_default="id")
-    ] = None,
-    language: Annotated[
-        str, typer.Option(help="Language of the text (en, de, …), or column:NAME.", rich_help_panel=WORDS)
-    ] = "en",
-    words: Annotated[
-        str | None, typer.Option(help="phrases, plain, or ngrams:2.", rich_help_panel=WORDS)
-    ] = None,
-    min_df: Annotated[
-        Any,
+    text: TextColumn = None,
+    id: IdColumn = None,
+    language: Language = "en",
+    words: Words = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    drop: Drop = None,
+    drop_procedural: DropProcedural = False,
+    lemmas: Lemmas = False,
+    tagger: Tagger = None,
+    models: Annotated[
+        str | None,
         typer.Option(
-            help="Leave out words in fewer documents.", parser=number, metavar="N", rich_help_panel=WORDS
+            help="Whom to compare with, with commas between: without, shuffled (features), start; hdp, lda; "
+            "topica-hdp, stm, corex, bertopic.",
+            metavar="NAMES",
+            show_default="all that are installed",
+            rich_help_panel=RUNS,
         ),
-    ] = None,
-    max_df: Annotated[
-        Any,
-        typer.Option(
-            help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
-        ),
-    ] = None,
-    drop: Annotated[
-        Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
-    ] = None,
-    drop_procedural: Annotated[
-        bool, typer.Option("--drop-procedural", help="Leave out mere procedure.", rich_help_panel=WORDS)
-    ] = False,
-    lemmas: Annotated[
-        bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)
-    ] = False,
-    tagger: Annotated[
-        str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs of every model, each with a seed.", rich_help_panel=RUNS)
@@ -74,7 +73,7 @@ def compare(
     chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = 2,
     sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = 1000,
     iterations: Annotated[
-        int, typer.Option(min=1, help="Iterations of HDP and LDA.", rich_help_panel=RUNS)
+        int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
     ] = 1000,
     salient: Annotated[
         int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
@@ -85,24 +84,38 @@ def compare(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge concepts against HDP and LDA on held-out text, over several seeds.
+    """Judge concepts against topic models on held-out text, over several seeds.
 
     Example: superwords compare speeches.csv --text speech --seeds 5 -o out/compare
 
-    Writes compare.html, compare.json and the tables as CSV to the folder. Needs the extra `compare` (tomotopy).
+    Writes compare.html, compare.json and the tables as CSV to the folder. HDP and LDA need the extra `compare`,
+    others `peers`. Finished runs are kept in the folder: the same command goes on where it was interrupted.
     """
-    from superwords.compare.contenders import Effort, check_peers
+    from superwords.compare.contenders import Effort
+    from superwords.compare.lineup import make_lineup
     from superwords.compare.running import compare as run
     from superwords.compare.writing import as_json as tables_of
     from superwords.compare.writing import write_all
 
-    check_peers()
+    lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
     documents = _raw_text(read_documents(file, text, id))
     split, is_long = _split(documents, ctx.params, quiet)
     effort = Effort(chains, sweeps, iterations, jobs)
-    found = run(split, is_long, seeds, seed, effort, salient, lambda line: say(line, quiet))
+    for line in lineup.left_out:
+        say(line, quiet)
+    found = run(
+        split,
+        is_long,
+        seeds,
+        seed,
+        effort,
+        salient,
+        lambda line: say(line, quiet),
+        lineup,
+        output / RUNS_FOLDER,
+    )
     written = write_all(found, output)
     if as_json:
         print_json(tables_of(found))

@@ -9,14 +9,27 @@ from typing import Annotated, Any
 import typer
 
 from superwords.cli.common import AsJson, Quiet, busy, check_output, print_json
-from superwords.cli.inputs import number, number_or_name, split_features
+from superwords.cli.inputs import number_or_name, split_features
+from superwords.cli.options import (
+    WORDS,
+    Drop,
+    DropProcedural,
+    IdColumn,
+    Language,
+    Lemmas,
+    MaxDf,
+    MinDf,
+    Tagger,
+    TextColumn,
+    Words,
+)
 from superwords.cli.outcome import outcome_as_json, print_outcome
 from superwords.cli.running import how_to_go_on, prepared, resumed, run_key, sample
 from superwords.errors import InputError
 
 app = typer.Typer(add_completion=False)
 
-WORDS, SAMPLING, PRIOR, OUTPUT = "Words", "Sampling", "Hyperparameters (the paper's symbols)", "Output"
+SAMPLING, PRIOR, OUTPUT = "Sampling", "Hyperparameters (the paper's symbols)", "Output"
 
 
 @app.command()
@@ -30,41 +43,15 @@ def fit(
             "a folder of .txt files, or - for standard input.",
         ),
     ],
-    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
-    id: Annotated[
-        str | None, typer.Option(help="The column that names a document.", show_default="id")
-    ] = None,
+    text: TextColumn = None,
+    id: IdColumn = None,
     groups: Annotated[
         list[str] | None, typer.Option(help="A column to compare, such as party; may be given again.")
     ] = None,
-    language: Annotated[
-        str,
-        typer.Option(help="Language of the text (en, de, nl, fr, …), or column:NAME.", rich_help_panel=WORDS),
-    ] = "en",
-    words: Annotated[
-        str | None,
-        typer.Option(
-            help="phrases (noun phrases and names), plain, or ngrams:2.",
-            rich_help_panel=WORDS,
-            show_default="phrases where the language can be tagged",
-        ),
-    ] = None,
-    min_df: Annotated[
-        Any,
-        typer.Option(
-            help="Leave out words in fewer documents: a number (10) or a share (0.1).",
-            parser=number,
-            metavar="N",
-            rich_help_panel=WORDS,
-            show_default="by the corpus's size",
-        ),
-    ] = None,
-    max_df: Annotated[
-        Any,
-        typer.Option(
-            help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
-        ),
-    ] = None,
+    language: Language = "en",
+    words: Words = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -73,21 +60,10 @@ def fit(
             show_default="passages:5 if documents are long",
         ),
     ] = None,
-    drop: Annotated[
-        Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
-    ] = None,
-    drop_procedural: Annotated[
-        bool,
-        typer.Option(
-            "--drop-procedural", help="Leave out words that are mere procedure.", rich_help_panel=WORDS
-        ),
-    ] = False,
-    lemmas: Annotated[
-        bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)
-    ] = False,
-    tagger: Annotated[
-        str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
-    ] = None,
+    drop: Drop = None,
+    drop_procedural: DropProcedural = False,
+    lemmas: Lemmas = False,
+    tagger: Tagger = None,
     features: Annotated[
         list[str] | None,
         typer.Option(

@@ -30,7 +30,7 @@ COMMANDS: dict[str, str] = {
     "clouds": "Draw a model: a word cloud per concept, by group, its start, and charts.",
     "report": "Write one page about a model to mail to a colleague.",
     "explore": "Look at a model in the browser.",
-    "compare": "Judge concepts against HDP and LDA on held-out text, over several seeds.",
+    "compare": "Judge concepts against topic models on held-out text, over several seeds.",
     "study": "Ask people, blindly, which of two word clouds is more coherent.",
     "reproduce": "Run the paper's experiments again.",
     "bench": "Measure how fast the sampler is on this machine.",

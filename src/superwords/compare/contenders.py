@@ -1,16 +1,19 @@
-"""Who is compared: our concepts, their ablations and their start, and topics by HDP and LDA over a stated grid."""
+"""Our side of a comparison: the concepts, their ablations and their start; and controls that no model found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from superwords import baselines
+from superwords.compare import unseen_words
+from superwords.compare.completion import Halves, word_frequencies
 from superwords.corpus import Corpus
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
@@ -19,18 +22,9 @@ from superwords.sampler.state import sizes_of
 OURS, WITHOUT, SHUFFLED = "superwords", "without features", "shuffled features"
 START = "k-means start"
 FREQUENT, RANDOM = "frequent words", "random words"
+UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
-PEERS = ("HDP on documents", "HDP on windows", "LDA on documents", "LDA on windows")
-MODELS = (OURS, WITHOUT, SHUFFLED, START, *CONTROLS, *PEERS)
-# The first of each are tomotopy's defaults; LDA's α and η stay there.
-HDP_GRID = tuple(
-    {"alpha": alpha, "eta": eta, "gamma": gamma}
-    for alpha, eta, gamma in ((0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.01, 1.0), (1.0, 0.1, 1.0))
-)
-LDA_GRID = tuple({"k": k} for k in (20, 50, 100))
-_HDP_TOPICS_AT_FIRST = 10
 _WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
-_HALF_A_TOKEN = 0.5
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _CLEAR_PEAK = "5"
 
@@ -44,6 +38,9 @@ class Found(NamedTuple):
     holds: np.ndarray  # (T, V) the largest of a column is the concept or topic that stands for the word
     seconds: float
     peak_mb: float  # of the whole process; NaN where the system does not tell
+    predicted: np.ndarray | None = (
+        None  # the probability of each token to predict, unsmoothed; None: no model of it
+    )
 
 
 class Effort(NamedTuple):
@@ -81,9 +78,11 @@ def concept_model(seed: int, effort: Effort) -> ConceptModel:
     )
 
 
-def warm_up(features: np.ndarray) -> None:
+@cache
+def warm_up(n_words: int) -> None:
     """Let the kernels be compiled before anything is timed."""
-    counts = sparse.csr_array(np.ones((3, len(features)), np.int32))
+    counts = sparse.csr_array(np.ones((3, n_words), np.int32))
+    features = np.random.default_rng(0).normal(size=(n_words, 3))
     ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=2, random_state=0).fit(counts, features=features)
 
 
@@ -97,7 +96,7 @@ def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
     return values
 
 
-def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort) -> Found:
+def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: Halves) -> Found:
     """A word weighs the share of its concept's documents that use it for the concept, over all draws."""
     features = word_features(corpus, kind, seed)
     model, seconds, peak = measured(lambda: concept_model(seed, effort).fit(corpus, features=features))
@@ -105,10 +104,10 @@ def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort) -> Found:
     weights = np.zeros(model.concept_word_.shape)
     weights[words.concept, words.word] = words.used
     m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
-    return Found(weights, m_ji.astype(float), seconds, peak)
+    return Found(weights, m_ji.astype(float), seconds, peak, unseen_words.from_draws(model, halves))
 
 
-def kmeans_start(corpus: Corpus, seed: int, effort: Effort) -> Found:
+def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> Found:
     """The clusters our first chain starts from; a word weighs the share of its cluster's documents that use it."""
 
     features = word_features(corpus, OURS, seed)
@@ -119,10 +118,12 @@ def kmeans_start(corpus: Corpus, seed: int, effort: Effort) -> Found:
         return model
 
     model, seconds, peak = measured(start)
-    sizes = sizes_of(model.chains_[0].state)
+    chain = model.chains_[0]
+    sizes = sizes_of(chain.state)
     using = np.diff(sparse.csc_array(corpus.counts).indptr)
     weights = np.where(sizes.m > 0, using, 0) / np.maximum(sizes.holders, 1)[:, None]
-    return Found(weights, sizes.m.astype(float), seconds, peak)
+    predicted = unseen_words.from_state(chain.state, chain.model.prior, halves, model.seed_)
+    return Found(weights, sizes.m.astype(float), seconds, peak, predicted)
 
 
 def control(corpus: Corpus, name: str, seed: int) -> Found:
@@ -138,36 +139,7 @@ def control(corpus: Corpus, name: str, seed: int) -> Found:
     return Found(weights, weights, 0.0, float("nan"))
 
 
-def check_peers() -> None:
-    """One sentence, before any work, where tomotopy is missing."""
-    baselines.tomotopy_module()
-
-
-def grid_of(peer: str) -> Sequence[Mapping[str, float]]:
-    return HDP_GRID if peer.startswith("HDP") else LDA_GRID
-
-
-def fit_topics(corpus: Corpus, peer: str, setting: Mapping[str, Any], seed: int, iterations: int) -> Found:
-    """HDP or LDA with one setting of the grid. A topic's words are those with a token in it."""
-    tomotopy = baselines.tomotopy_module()
-    if peer.startswith("HDP"):
-        model = tomotopy.HDPModel(initial_k=_HDP_TOPICS_AT_FIRST, seed=seed, **setting)
-    else:
-        model = tomotopy.LDAModel(seed=seed, **setting)
-    topics, seconds, peak = measured(
-        lambda: baselines.fit_topics(model, corpus.counts, corpus.vocabulary, iterations)
-    )
-    live = [t for t in range(model.k) if not peer.startswith("HDP") or model.is_live_topic(t)]
-    tokens = np.asarray(model.get_count_by_topics(), dtype=float)[live]
-    own = assigned(topics.topic_word, tokens, float(model.eta), len(model.used_vocabs))
-    return Found(own, own, seconds, peak)
-
-
-def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int) -> np.ndarray:
-    """Probabilities with 0 where a word has no token in the topic.
-
-    What is left to such words is the prior's, the same for each: ranked, they would fill a short topic up in
-    the order of the alphabet.
-    """
-    count = topic_word * (tokens + n_used * eta)[:, None] - eta
-    return np.where(count > _HALF_A_TOKEN, topic_word, 0.0)
+def unigram(corpus: Corpus, halves: Halves) -> Found:
+    """Every token by how frequent its word is in the training part; it finds no sets."""
+    none = np.zeros((0, corpus.n_words))
+    return Found(none, none, 0.0, float("nan"), word_frequencies(corpus.counts)[halves.word])

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.compare.contenders import CONTROLS, MODELS, OURS, PEERS, SHUFFLED, START, WITHOUT, Found
+from superwords.compare.completion import OTHER_SMOOTHINGS, SMOOTHING, log_likelihood
+from superwords.compare.contenders import Found
 from superwords.compare.measures import (
     TOP,
     coherence,
@@ -24,11 +25,9 @@ from superwords.compare.measures import (
 from superwords.corpus import Corpus
 
 MOST_WORDS = 20  # in a size-matched pair of sets
-CONTESTS = (
-    *((OURS, other) for other in (*PEERS, START, WITHOUT, SHUFFLED, *CONTROLS)),
-    *((other, peer) for other in (WITHOUT, SHUFFLED, *CONTROLS) for peer in PEERS),
-)
+RANGED = ("npmi", "log_likelihood")  # columns that begin so are given with the lowest and highest seed
 Runs = Mapping[tuple[str, int], Found]  # by model and seed
+Contests = Sequence[tuple[str, str]]
 
 
 class Judge(NamedTuple):
@@ -76,8 +75,21 @@ def peer_coherence(found: Found, words: Sequence[int], judge: Judge) -> float:
     return float(np.mean(np.nan_to_num([judge(set_for(found, word, TOP)) for word in words], nan=0.0)))
 
 
-def run_table(runs: Runs, judges: Sequence[Judge]) -> pd.DataFrame:
-    """One row for each model and seed; coherence is the mean over concepts of their own top words."""
+def likelihoods(found: Found, frequency: np.ndarray) -> dict[str, float]:
+    """Of a held-out token, its mean log probability and the perplexity; and with more and less smoothing."""
+    names = {SMOOTHING: "log_likelihood"} | {s: f"log_likelihood, smoothing {s:g}" for s in OTHER_SMOOTHINGS}
+    values = {
+        name: np.nan if found.predicted is None else log_likelihood(found.predicted, frequency, smoothing)
+        for smoothing, name in names.items()
+    }
+    return {"perplexity": float(np.exp(-values["log_likelihood"]))} | values
+
+
+def run_table(runs: Runs, judges: Sequence[Judge], frequency: np.ndarray) -> pd.DataFrame:
+    """One row for each model and seed; coherence is the mean over concepts of their own top words.
+
+    `frequency` is that of the word of each token to predict, in the training part.
+    """
     rows = []
     for (model, seed), found in runs.items():
         sets = top_sets(found.weights)
@@ -93,6 +105,7 @@ def run_table(runs: Runs, judges: Sequence[Judge]) -> pd.DataFrame:
                     for judge in judges
                 },
                 "diversity": diversity(sets),
+                **likelihoods(found, frequency),
                 "seconds": found.seconds,
                 "peak_mb": found.peak_mb,
             }
@@ -101,14 +114,14 @@ def run_table(runs: Runs, judges: Sequence[Judge]) -> pd.DataFrame:
 
 
 def model_table(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
-    """One row for each model: means over seeds, the coherences' ranges, and stability between seeds."""
+    """One row for each model: means over seeds, some ranges over them, and stability between seeds."""
     rows = []
-    for model in MODELS:
+    for model in table["model"].unique():
         own = table[table["model"] == model]
         row: dict[str, Any] = {"model": model}
         for name in own.columns.drop(["model", "seed"]):
             row[name] = own[name].mean()
-            if name.startswith("npmi"):
+            if name.startswith(RANGED):
                 row[f"{name}, lowest"], row[f"{name}, highest"] = own[name].min(), own[name].max()
         row["stability"] = stability(
             [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
@@ -118,11 +131,15 @@ def model_table(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def word_table(
-    runs: Runs, words: Sequence[int], vocabulary: Sequence[str], judges: Sequence[Judge]
+    runs: Runs,
+    contests: Contests,
+    words: Sequence[int],
+    vocabulary: Sequence[str],
+    judges: Sequence[Judge],
 ) -> pd.DataFrame:
     """One row for each contest, seed and word: the two sets of equal size and their coherences."""
     rows = []
-    for first, second in CONTESTS:
+    for first, second in contests:
         for seed in sorted({seed for _, seed in runs}):
             for word in words:
                 ours, theirs = matched(runs[first, seed], runs[second, seed], word)
@@ -136,10 +153,10 @@ def word_table(
     return pd.DataFrame(rows)
 
 
-def contest_table(by_word: pd.DataFrame, judges: Sequence[Judge]) -> pd.DataFrame:
+def contest_table(by_word: pd.DataFrame, contests: Contests, judges: Sequence[Judge]) -> pd.DataFrame:
     """One row for each contest and judge: how often the first wins, how surely, and by how much."""
     rows = []
-    for first, second in CONTESTS:
+    for first, second in contests:
         own = by_word[(by_word["first"] == first) & (by_word["second"] == second)]
         judged = own[own["size"] > 1]
         for judge in judges:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from superwords.compare import contenders, judging
-from superwords.compare.contenders import CONTROLS, MODELS, OURS, PEERS, START, Effort, Found
+from superwords.compare.completion import SMOOTHING, Halves, make_halves, word_frequencies
+from superwords.compare.contenders import CONTROLS, OURS, START, UNIGRAM, Effort, Found
+from superwords.compare.keeping import Keeper
+from superwords.compare.lineup import Lineup, make_lineup
+from superwords.compare.peers import ON_WINDOWS, peer_of
 from superwords.compare.splitting import Split
 from superwords.corpus import Corpus
 from superwords.errors import InputError
@@ -33,6 +38,7 @@ class Comparison:
     facts: dict[str, Any]
     found: judging.Runs
     vocabulary: list[str]
+    lineup: Lineup
 
 
 def compare(
@@ -43,12 +49,15 @@ def compare(
     effort: Effort | None = None,
     n_words: int = N_WORDS,
     say: Say = lambda line: None,
+    lineup: Lineup | None = None,
+    keep_in: Path | None = None,
 ) -> Comparison:
     """Compare on a split; our rows are windows if the documents are long, as in `superwords fit`.
 
-    `seed` chooses among the peers' settings; the comparison itself uses the `n_seeds` seeds after it.
+    `seed` chooses among the peers' settings; the comparison itself uses the `n_seeds` seeds after it. Runs that
+    are finished are kept in the folder `keep_in` and taken from there.
     """
-    contenders.check_peers()
+    lineup = make_lineup() if lineup is None else lineup
     effort = effort or Effort()
     ours = split.windows if is_long else split.documents
     names = salient_words(ours.counts, ours.vocabulary, n_words)
@@ -59,87 +68,129 @@ def compare(
     judges = judging.make_judges(split.held_out)
     if not any(np.isfinite(judge(words)) and judge.units.nnz for judge in judges):
         raise InputError("The held-out text has none of the words; give more text, or a lower --min-df.")
-    grid = search_grid(split, words, judges, seed, effort, say)
+    runner = Runner(
+        split, ours, lineup, effort, make_halves(split.held_out.counts), Keeper(keep_in, split), say
+    )
+    grid = search_grid(runner, words, judges, seed)
     seeds = range(seed + 1, seed + 1 + n_seeds)
-    found = run_all(split, ours, chosen_settings(grid), seeds, effort, say)
-    runs = judging.run_table(found, judges)
-    by_word = judging.word_table(found, words, ours.vocabulary, judges)
-    facts = {
+    found = runner.run_all(chosen_settings(grid), seeds)
+    runs = judging.run_table(found, judges, word_frequencies(ours.counts)[runner.halves.word])
+    by_word = judging.word_table(found, lineup.contests, words, ours.vocabulary, judges)
+    facts = _facts(runner, judges, names) | {"seeds": list(seeds), "grid_seed": seed, **effort._asdict()}
+    contests = judging.contest_table(by_word, lineup.contests, judges)
+    models = judging.model_table(found, runs)
+    return Comparison(models, contests, grid, runs, by_word, facts, found, list(ours.vocabulary), lineup)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs any model of a lineup on its rows of a split, unless the run is kept from before."""
+
+    split: Split
+    ours: Corpus
+    lineup: Lineup
+    effort: Effort
+    halves: Halves
+    keeper: Keeper
+    say: Say
+
+    def run_all(self, settings: dict[str, dict[str, Any]], seeds: range) -> dict[tuple[str, int], Found]:
+        runs: dict[tuple[str, int], Found] = {}
+        for seed in seeds:
+            for model in self.lineup.models:
+                if model in self.lineup.peers:
+                    found = self.fit_peer(model, settings[model], seed, self.halves)
+                else:
+                    found = self.fit_ours(model, seed)
+                runs[model, seed] = found
+                if model in (*CONTROLS, UNIGRAM):
+                    continue
+                what = "topics" if model in self.lineup.peers else "concepts"
+                self.say(f"seed {seed}: {model}, {len(found.weights)} {what}, {found.seconds:.1f} s")
+        return runs
+
+    def fit_ours(self, model: str, seed: int) -> Found:
+        if model in CONTROLS:
+            return contenders.control(self.ours, model, seed)
+        if model == UNIGRAM:
+            return contenders.unigram(self.ours, self.halves)
+
+        def make() -> Found:
+            contenders.warm_up(self.ours.n_words)
+            if model == START:
+                return contenders.kmeans_start(self.ours, seed, self.effort, self.halves)
+            return contenders.fit_concepts(self.ours, model, seed, self.effort, self.halves)
+
+        what = {"model": model, "seed": seed, "rows": self.ours.n_documents}
+        return self.keeper.get(
+            what | {"n_chains": self.effort.n_chains, "n_sweeps": self.effort.n_sweeps}, None, make
+        )
+
+    def fit_peer(self, model: str, setting: Mapping[str, Any], seed: int, halves: Halves | None) -> Found:
+        """With one setting; what it predicts is found only if `halves` are given."""
+        peer, rows = peer_of(model), self.rows_of(model)
+
+        def make() -> Found:
+            fitted, seconds, peak = contenders.measured(
+                lambda: peer.fit(rows, setting, seed, self.effort.iterations)
+            )
+            predicted = None
+            if halves is not None and fitted.predict is not None:
+                predicted = fitted.predict(halves)
+            return Found(fitted.weights, fitted.weights, seconds, peak, predicted)
+
+        what = {"model": model, "setting": dict(setting), "seed": seed, "predicts": halves is not None}
+        return self.keeper.get(what | {"iterations": self.effort.iterations}, peer.library.module, make)
+
+    def rows_of(self, peer: str) -> Corpus:
+        return self.split.windows if peer.endswith(ON_WINDOWS) else self.split.documents
+
+
+def _facts(runner: Runner, judges: list[judging.Judge], names: list[str]) -> dict[str, Any]:
+    split, ours = runner.split, runner.ours
+    return {
         "training_documents": split.documents.n_documents,
         "training_windows": split.windows.n_documents,
         "held_out_windows": split.held_out.n_documents,
         "held_out_sentences": int(judges[1].units.shape[0]),
+        "tokens_to_predict": len(runner.halves.word),
+        "smoothing": SMOOTHING,
         "words": ours.n_words,
         "training_tokens": ours.n_tokens,
-        "our_rows": "windows" if is_long else "documents",
+        "our_rows": "windows" if ours is split.windows else "documents",
         "salient_words": names,
-        "seeds": list(seeds),
-        "grid_seed": seed,
-        **effort._asdict(),
+        "left_out": list(runner.lineup.left_out),
     }
-    contests = judging.contest_table(by_word, judges)
-    models = judging.model_table(found, runs)
-    return Comparison(models, contests, grid, runs, by_word, facts, found, list(ours.vocabulary))
 
 
-def rows_of(split: Split, peer: str) -> Corpus:
-    return split.windows if peer.endswith("windows") else split.documents
-
-
-def search_grid(
-    split: Split, words: list[int], judges: list[judging.Judge], seed: int, effort: Effort, say: Say
-) -> pd.DataFrame:
+def search_grid(runner: Runner, words: list[int], judges: list[judging.Judge], seed: int) -> pd.DataFrame:
     """Every setting of every peer with the grid's own seed; the most coherent on held-out windows is chosen.
 
     This favours the peers: their settings are chosen on the text that judges, ours are not.
     """
     judge = next(judge for judge in judges if judge.name == _GRID_JUDGE)
     rows: list[dict[str, Any]] = []
-    for peer in PEERS:
-        for setting in contenders.grid_of(peer):
-            found = contenders.fit_topics(rows_of(split, peer), peer, setting, seed, effort.iterations)
+    for peer in runner.lineup.peers:
+        for setting in peer_of(peer).grid:
+            found = runner.fit_peer(peer, setting, seed, None)
             value = judging.peer_coherence(found, words, judge)
-            say(f"{peer}, {described(setting)}: {len(found.weights)} topics, NPMI {value:.3f}")
+            runner.say(f"{peer}, {described(setting)}: {len(found.weights)} topics, NPMI {value:.3f}")
             rows.append(
                 {"model": peer, "setting": setting, "n_topics": len(found.weights), "npmi": value}
                 | {"seconds": found.seconds}
             )
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=["model", "setting", "n_topics", "npmi", "seconds"])
     best = table.groupby("model")["npmi"].idxmax()
     return table.assign(chosen=table.index.isin(best))
 
 
-def described(setting: Mapping[str, float]) -> str:
+def described(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in setting.items())
 
 
-def chosen_settings(grid: pd.DataFrame) -> dict[str, dict[str, float]]:
+def chosen_settings(grid: pd.DataFrame) -> dict[str, dict[str, Any]]:
     chosen = grid[grid["chosen"]]
     return dict(zip(chosen["model"], chosen["setting"]))
-
-
-def run_all(
-    split: Split, ours: Corpus, settings: dict[str, dict[str, float]], seeds: range, effort: Effort, say: Say
-) -> dict[tuple[str, int], Found]:
-    contenders.warm_up(contenders.cooccurrence(ours))
-    runs: dict[tuple[str, int], Found] = {}
-    for seed in seeds:
-        for model in MODELS:
-            if model in PEERS:
-                rows = rows_of(split, model)
-                found = contenders.fit_topics(rows, model, settings[model], seed, effort.iterations)
-            elif model == START:
-                found = contenders.kmeans_start(ours, seed, effort)
-            elif model in CONTROLS:
-                found = contenders.control(ours, model, seed)
-            else:
-                found = contenders.fit_concepts(ours, model, seed, effort)
-            runs[model, seed] = found
-            if model in CONTROLS:
-                continue
-            what = "topics" if model in PEERS else "concepts"
-            say(f"seed {seed}: {model}, {len(found.weights)} {what}, {found.seconds:.1f} s")
-    return runs
 
 
 def clouds_of(

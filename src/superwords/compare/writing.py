@@ -12,7 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.compare.contenders import CONTROLS, OURS, PEERS
+from superwords.compare.completion import DRAWS, OTHER_SMOOTHINGS, SMOOTHING
+from superwords.compare.contenders import CONTROLS, OURS, UNIGRAM
 from superwords.compare.running import Comparison, clouds_of, described
 from superwords.errors import InputError
 from superwords.files import write_whole
@@ -32,10 +33,15 @@ NOTES = (
     "A topic's words are those with a token in it. "
     "A tie is half a win. The interval is Wilson's over words and seeds, as if these were independent; the test "
     "(Wilcoxon, signed ranks) takes each word once, by its mean over seeds.",
-    "The settings of HDP and LDA are the best of a grid on the held-out windows, with a seed that is used for "
+    "The settings of the peers are the best of a grid on the held-out windows, with a seed that is used for "
     "nothing else. That favours them: ours are the defaults of superwords fit.",
-    "Held-out likelihood is left out: a sparse set gives words outside it no probability, so a likelihood that "
-    "means the same for concepts and topics would need a smoothing of our own choice.",
+    "Held-out likelihood: half of each held-out window's tokens, at random, tell a fitted model what the window is "
+    "about; the others are predicted. Given is the mean log probability of a token and the perplexity, e to its "
+    f"negative. In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, as "
+    "a model may hold a word for impossible; models.csv also has "
+    f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. Ours, HDP and LDA are averaged over {DRAWS} states "
+    "of their samplers, topica's HDP and STM are not. CorEx and BERTopic give words no probability. The word "
+    "frequencies alone are the control.",
     "Automated coherence is no human judgement: `superwords study` asks people.",
 )
 
@@ -80,6 +86,7 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
     body = [
         f"<h1>{escape(title)}</h1>",
         _facts(comparison),
+        *(f"<p>{escape(line)}</p>" for line in comparison.lineup.left_out),
         "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
         "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
         _table(contest_rows(comparison.contests)),
@@ -87,9 +94,9 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
         _table(model_rows(comparison.models)),
         "<h2>How this was judged</h2>",
         *(f"<p>{escape(note)}</p>" for note in NOTES),
-        "<h2>Settings tried for HDP and LDA</h2>",
+        "<h2>Settings tried for the peers</h2>",
         _table(grid_rows(comparison.grid)),
-        *(_clouds(comparison, peer) for peer in PEERS),
+        *(_clouds(comparison, peer) for peer in comparison.lineup.peers),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -128,15 +135,21 @@ def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
         {
             "model": row["model"],
             "concepts": f"{row['n_concepts']:.0f}",
-            "NPMI windows": f"{row['npmi, windows']:.3f}",
-            "sentences": f"{row['npmi, sentences']:.3f}",
-            "diversity": f"{row['diversity']:.2f}",
-            "stability": "–" if pd.isna(row["stability"]) else f"{row['stability']:.2f}",
-            "seconds": f"{row['seconds']:,.1f}" if row["model"] not in CONTROLS else "–",
-            "peak MB": "–" if pd.isna(row["peak_mb"]) else f"{row['peak_mb']:,.0f}",
+            "NPMI windows": _figure(row["npmi, windows"], ".3f"),
+            "sentences": _figure(row["npmi, sentences"], ".3f"),
+            "diversity": _figure(row["diversity"], ".2f"),
+            "stability": _figure(row["stability"], ".2f"),
+            "log likelihood": _figure(row["log_likelihood"], ".3f"),
+            "perplexity": _figure(row["perplexity"], ".1f"),
+            "seconds": "–" if row["model"] in (*CONTROLS, UNIGRAM) else f"{row['seconds']:,.1f}",
+            "peak MB": _figure(row["peak_mb"], ",.0f"),
         }
         for row in models.to_dict("records")
     ]
+
+
+def _figure(value: float, form: str) -> str:
+    return "–" if pd.isna(value) else format(value, form)
 
 
 def grid_rows(grid: pd.DataFrame) -> list[dict[str, str]]:
@@ -168,13 +181,16 @@ def _facts(comparison: Comparison) -> str:
         ("Seeds", ", ".join(map(str, facts["seeds"]))),
         ("Chains", f"{facts['n_chains']:,}"),
         ("Sweeps", f"{facts['n_sweeps']:,}"),
-        ("Iterations of HDP and LDA", f"{facts['iterations']:,}"),
+        ("Iterations of the peers", f"{facts['iterations']:,}"),
+        ("Tokens to predict", f"{facts['tokens_to_predict']:,}"),
     ]
     inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
     return f'<dl class="facts">{inside}</dl>'
 
 
 def _table(rows: list[dict[str, str]]) -> str:
+    if not rows:
+        return "<p>None.</p>"
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in rows[0])
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row.values()) + "</tr>" for row in rows

@@ -1,0 +1,53 @@
+"""How words are found in documents: the options that `fit` and `compare` share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from superwords.cli.inputs import number
+
+WORDS = "Words"
+
+TextColumn = Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")]
+IdColumn = Annotated[str | None, typer.Option(help="The column that names a document.", show_default="id")]
+Language = Annotated[
+    str, typer.Option(help="Language of the text (en, de, nl, fr, …), or column:NAME.", rich_help_panel=WORDS)
+]
+Words = Annotated[
+    str | None,
+    typer.Option(
+        help="phrases (noun phrases and names), plain, or ngrams:2.",
+        rich_help_panel=WORDS,
+        show_default="phrases where the language can be tagged",
+    ),
+]
+MinDf = Annotated[
+    Any,
+    typer.Option(
+        help="Leave out words in fewer documents: a number (10) or a share (0.1).",
+        parser=number,
+        metavar="N",
+        rich_help_panel=WORDS,
+        show_default="by the corpus's size",
+    ),
+]
+MaxDf = Annotated[
+    Any,
+    typer.Option(
+        help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
+    ),
+]
+Drop = Annotated[
+    Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
+]
+DropProcedural = Annotated[
+    bool,
+    typer.Option("--drop-procedural", help="Leave out words that are mere procedure.", rich_help_panel=WORDS),
+]
+Lemmas = Annotated[bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)]
+Tagger = Annotated[
+    str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
+]

@@ -1,0 +1,99 @@
+"""Each peer's adapter with the real library, on three themes that share no word."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from superwords.compare import lineup
+from superwords.compare.completion import log_likelihood, make_halves, word_frequencies
+from superwords.compare.peers import PEERS, left_out, peer_of
+from superwords.compare.peers.bertopic_model import document_vectors
+from superwords.corpus import Corpus
+from superwords.errors import InputError
+
+SETTINGS = {
+    "hdp": {"alpha": 0.1, "eta": 0.1, "gamma": 0.1},
+    "lda": {"k": 3},
+    "topica-hdp": {"alpha": 1.0, "beta": 0.1, "gamma": 1.0},
+    "stm": {"k": 3},
+    "corex": {"k": 3},
+    "bertopic": {"k": 3},
+}
+PREDICTING = ("hdp", "lda", "topica-hdp", "stm")
+N_WORDS, N_THEMES, SIZE = 12, 3, 4
+
+
+def themes(n_documents: int, seed: int) -> sparse.csr_array:
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((n_documents, N_WORDS), np.int32)
+    for d in range(n_documents):
+        words = rng.integers(0, SIZE, 12) + SIZE * (d % N_THEMES)
+        counts[d] = np.bincount(words, minlength=N_WORDS)
+    counts[-1] = 0
+    return sparse.csr_array(counts)
+
+
+def corpus() -> Corpus:
+    return Corpus.from_counts(themes(81, 1), [f"word{i}" for i in range(N_WORDS)])
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_finds_the_themes_and_predicts_by_them(name: str) -> None:
+    peer = PEERS[name]
+    pytest.importorskip(peer.library.module, reason=f"needs: {peer.library.install}")
+    fitted = peer.fit(corpus(), SETTINGS[name], 3, 100)
+    weights = fitted.weights
+    assert weights.shape[1] == N_WORDS
+    assert (weights >= 0).all()
+    theme = weights.argmax(axis=1) // SIZE
+    in_theme = np.arange(N_WORDS) // SIZE == theme[:, None]
+    assert set(theme.tolist()) == {0, 1, 2}
+    assert weights[in_theme].sum() > 0.9 * weights.sum()
+    again = peer.fit(corpus(), SETTINGS[name], 3, 100)
+    assert (again.weights == weights).all()
+    assert (fitted.predict is not None) == (name in PREDICTING)
+    if fitted.predict is not None and again.predict is not None:
+        halves = make_halves(themes(31, 2))
+        predicted = fitted.predict(halves)
+        frequency = word_frequencies(corpus().counts)[halves.word]
+        assert log_likelihood(predicted, frequency) > log_likelihood(frequency, frequency) + 0.5
+        assert (predicted == again.predict(halves)).all()
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_grid_runs_on_few_words_and_rows(name: str) -> None:
+    peer = PEERS[name]
+    pytest.importorskip(peer.library.module, reason=f"needs: {peer.library.install}")
+    for setting in peer.grid:
+        assert peer.fit(corpus(), setting, 1, 5).weights.shape[1] == N_WORDS
+
+
+def test_document_vectors_have_length_one_and_keep_the_themes_apart() -> None:
+    vectors = document_vectors(themes(61, 1)[:60], 5, 1)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(60))
+    assert np.abs(vectors[::3] @ vectors[1::3].T).max() < 0.1
+
+
+def test_a_peer_that_is_not_installed_is_left_out_and_said(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "topica", None)
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    found = lineup.make_lineup()
+    assert not any(name.startswith(("topica", "STM", "CorEx")) for name in found.peers)
+    assert "HDP on documents" in found.peers
+    said = "Left out, as topica is not installed: topica's HDP, STM, CorEx (pip install 'superwords[peers]')."
+    assert said in found.left_out
+    assert left_out(["stm"]) == [said.replace("topica's HDP, STM, CorEx", "STM")]
+    with pytest.raises(InputError, match=r"STM needs topica, which is not installed; run: pip install"):
+        lineup.make_lineup(["stm"])
+
+
+def test_who_is_asked_for_takes_part_in_the_order_of_the_tables() -> None:
+    found = lineup.make_lineup(["start", "without"])
+    assert found.models[:3] == ("superwords", "without features", "k-means start")
+    assert found.peers == ()
+    assert ("superwords", "k-means start") in found.contests
+    assert peer_of("topica's HDP on windows") is PEERS["topica-hdp"]
