@@ -20,7 +20,7 @@ from superwords.compare.peers.tomotopy_models import named_tokens
 from superwords.corpus import Corpus
 
 # HDBSCAN, its default, leaves documents out as outliers; k-means, which its guide names instead, does not.
-GRID = (*({"k": k} for k in (20, 50, 100)), *({"min_cluster_size": size} for size in (5, 10)))
+GRID = (*({"k": k} for k in (10, 20, 50, 100)), *({"min_cluster_size": size} for size in (5, 10)))
 _COMPONENTS, _FEW = 50, 5  # of the vectors: for k-means, and for HDBSCAN, as BERTopic reduces them
 
 

@@ -13,12 +13,18 @@ from superwords.compare.completion import DRAWS, Halves, by_mixture
 from superwords.compare.peers.fitted import Fitted
 from superwords.corpus import Corpus
 
-# The first of each are tomotopy's defaults; LDA's α and η stay there.
+# HDP's first are tomotopy's defaults; LDA's α and η stay there.
 HDP_GRID = tuple(
     {"alpha": alpha, "eta": eta, "gamma": gamma}
-    for alpha, eta, gamma in ((0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.01, 1.0), (1.0, 0.1, 1.0))
+    for alpha, eta, gamma in (
+        (0.1, 0.01, 0.1),
+        (0.1, 0.1, 0.1),
+        (1.0, 0.01, 1.0),
+        (1.0, 0.1, 1.0),
+        (1.0, 0.3, 1.0),
+    )
 )
-LDA_GRID = tuple({"k": k} for k in (20, 50, 100))
+LDA_GRID = tuple({"k": k} for k in (10, 20, 50, 100))
 _HDP_TOPICS_AT_FIRST = 10
 _HALF_A_TOKEN = 0.5
 _BETWEEN_DRAWS, _INFERENCE = 10, 100  # iterations
