@@ -232,10 +232,14 @@ def test_the_whole_comparison_writes_its_tables_and_page(tmp_path, capsys) -> No
     assert "LDA on windows" in page
     assert all(line.split(":")[0] in page and line in found.err for line in lineup.left_out)
     # Two themes that share no word: whoever has seen a few words knows which half of the vocabulary follows.
-    likelihood = pd.read_csv(out / "models.csv").set_index("model")["log_likelihood"]
+    models = pd.read_csv(out / "models.csv").set_index("model")
+    likelihood = models["log_likelihood"]
     assert likelihood["superwords"] > likelihood["word frequencies"] + 0.1
     assert likelihood["LDA on documents"] > likelihood["word frequencies"] + 0.3
     assert likelihood[["frequent words", "random words"]].isna().all()
+    known = likelihood.dropna()
+    assert models.loc[known.index, "ours ahead"].to_numpy() == pytest.approx(known["superwords"] - known)
+    assert (models["ours ahead"].isna() == likelihood.isna()).all()
 
 
 def test_an_interrupted_comparison_goes_on_with_the_same_runs(tmp_path, capsys) -> None:

@@ -11,7 +11,14 @@ from scipy import sparse
 
 from superwords import ConceptModel
 from superwords.compare import unseen_words
-from superwords.compare.completion import Halves, by_mixture, log_likelihood, make_halves, word_frequencies
+from superwords.compare.completion import (
+    Halves,
+    by_mixture,
+    log_likelihood,
+    make_halves,
+    mean_and_error,
+    word_frequencies,
+)
 from superwords.foldin import make_concepts
 from superwords.generate import plant_corpus
 from superwords.sampler.model import Prior
@@ -115,6 +122,18 @@ def test_mixture_and_smoothing_by_hand() -> None:
     expected = (math.log(0.9 * 0.075 + 0.05) + math.log(0.9 * 0.1 + 0.025)) / 2
     assert log_likelihood(predicted, frequency[halves.word], 0.1) == pytest.approx(expected)
     assert math.isnan(log_likelihood(predicted[:0], frequency[:0]))
+
+
+def test_the_error_of_a_mean_is_over_windows() -> None:
+    rng = np.random.default_rng(3)
+    means = []
+    for _ in range(4000):
+        window = np.repeat(np.arange(20), 3)
+        values = np.repeat(rng.normal(size=20), 3) + 0.1 * rng.normal(size=60)
+        means.append(mean_and_error(values, window))
+    mean, error = np.array(means).T
+    assert mean.std() == pytest.approx(error.mean(), rel=0.06)
+    assert np.isnan(mean_and_error(values[:0], window[:0])).all()
 
 
 def test_probabilities_over_all_words_sum_to_one() -> None:

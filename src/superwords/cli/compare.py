@@ -31,7 +31,17 @@ app = typer.Typer(add_completion=False)
 
 RUNS = "Runs"
 RUNS_FOLDER = "runs"
-_SHOWN = ("first", "against", "on windows", "on sentences", "NPMI", "p")
+_SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
+_SHOWN_OF_MODELS = (
+    "model",
+    "concepts",
+    "NPMI windows",
+    "diversity",
+    "stability",
+    "perplexity",
+    "ours ahead",
+    "seconds",
+)
 
 
 @app.command()
@@ -148,13 +158,17 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
 
 
 def print_comparison(comparison: Comparison) -> None:
+    """Ours against all others, and each model for itself; the other contests are in the files."""
+    from superwords.compare.contenders import OURS
     from superwords.compare.writing import contest_rows, model_rows
 
-    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(comparison.contests)]
-    _print(rows, "Win rate by salient words (95%); NPMI and p on windows", ("first", "against"))
-    _print(model_rows(comparison.models), "Each model for itself, means over seeds", ("model",))
+    contests = comparison.contests[comparison.contests["first"] == OURS]
+    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(contests)]
+    _print(rows, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
+    models = [{name: row[name] for name in _SHOWN_OF_MODELS} for row in model_rows(comparison.models)]
+    _print(models, "Each model for itself, means over seeds", "model")
 
 
-def _print(rows: list[dict[str, str]], title: str, left: tuple[str, ...]) -> None:
-    columns = {name: "left" if name in left else "right" for name in rows[0]}
+def _print(rows: list[dict[str, str]], title: str, left: str) -> None:
+    columns = {name: "left" if name == left else "right" for name in rows[0]}
     print_table(columns, [list(row.values()) for row in rows], title)

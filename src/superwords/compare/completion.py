@@ -67,8 +67,20 @@ def word_frequencies(counts: sparse.csr_array) -> np.ndarray:
     return total / total.sum()
 
 
+def log_probability(predicted: np.ndarray, frequency: np.ndarray, smoothing: float = SMOOTHING) -> np.ndarray:
+    """Of each token, (1 − smoothing) of it the model's and the rest its word's frequency."""
+    return np.log((1 - smoothing) * predicted + smoothing * frequency)
+
+
 def log_likelihood(predicted: np.ndarray, frequency: np.ndarray, smoothing: float = SMOOTHING) -> float:
-    """Mean log probability of a token, (1 − smoothing) of it the model's and the rest its word's frequency."""
-    if not len(predicted):
-        return float("nan")
-    return float(np.log((1 - smoothing) * predicted + smoothing * frequency).mean())
+    """Mean log probability of a token."""
+    return float(log_probability(predicted, frequency, smoothing).mean()) if len(predicted) else float("nan")
+
+
+def mean_and_error(values: np.ndarray, row: np.ndarray) -> tuple[float, float]:
+    """Mean over tokens and its standard error over windows, whose tokens are not independent of each other."""
+    if not len(values):
+        return float("nan"), float("nan")
+    mean = float(values.mean())
+    per_window = np.bincount(row, values - mean)
+    return mean, float(np.sqrt((per_window**2).sum())) / len(values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeVar
@@ -25,6 +24,7 @@ FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
 _WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
+_SWEEPS_TO_WARM_UP = 5
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _CLEAR_PEAK = "5"
 
@@ -78,12 +78,10 @@ def concept_model(seed: int, effort: Effort) -> ConceptModel:
     )
 
 
-@cache
-def warm_up(n_words: int) -> None:
-    """Let the kernels be compiled before anything is timed."""
-    counts = sparse.csr_array(np.ones((3, n_words), np.int32))
-    features = np.random.default_rng(0).normal(size=(n_words, 3))
-    ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=2, random_state=0).fit(counts, features=features)
+def warm_up(corpus: Corpus) -> None:
+    """Let the kernels be compiled before anything is timed: all that a few sweeps need."""
+    model = ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=_SWEEPS_TO_WARM_UP, random_state=0)
+    model.fit(corpus, features=cooccurrence(corpus))
 
 
 def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:

@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.compare.completion import OTHER_SMOOTHINGS, SMOOTHING, log_likelihood
-from superwords.compare.contenders import Found
+from superwords.compare.completion import (
+    OTHER_SMOOTHINGS,
+    SMOOTHING,
+    log_likelihood,
+    log_probability,
+    mean_and_error,
+)
+from superwords.compare.contenders import OURS, Found
 from superwords.compare.measures import (
     TOP,
     coherence,
@@ -113,8 +119,24 @@ def run_table(runs: Runs, judges: Sequence[Judge], frequency: np.ndarray) -> pd.
     return pd.DataFrame(rows)
 
 
-def model_table(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
-    """One row for each model: means over seeds, some ranges over them, and stability between seeds."""
+def ours_ahead(runs: Runs, model: str, frequency: np.ndarray, window: np.ndarray) -> dict[str, float]:
+    """By how much ours gives a held-out token the higher log probability, both as means over seeds."""
+
+    def over_seeds(name: str) -> np.ndarray | float:
+        predicted = [found.predicted for (other, _), found in runs.items() if other == name]
+        known = [one for one in predicted if one is not None]
+        return np.mean([log_probability(one, frequency) for one in known], axis=0) if known else np.nan
+
+    ahead = over_seeds(OURS) - over_seeds(model)
+    mean, error = mean_and_error(ahead * np.ones(len(window)), window)
+    return {"ours ahead": mean, "ours ahead, error": error}
+
+
+def model_table(runs: Runs, table: pd.DataFrame, frequency: np.ndarray, window: np.ndarray) -> pd.DataFrame:
+    """One row for each model: means over seeds, some ranges over them, and stability between seeds.
+
+    `frequency` as above; `window` is that of each token to predict.
+    """
     rows = []
     for model in table["model"].unique():
         own = table[table["model"] == model]
@@ -123,6 +145,7 @@ def model_table(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
             row[name] = own[name].mean()
             if name.startswith(RANGED):
                 row[f"{name}, lowest"], row[f"{name}, highest"] = own[name].min(), own[name].max()
+        row |= ours_ahead(runs, str(model), frequency, window)
         row["stability"] = stability(
             [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
         )

@@ -74,11 +74,12 @@ def compare(
     grid = search_grid(runner, words, judges, seed)
     seeds = range(seed + 1, seed + 1 + n_seeds)
     found = runner.run_all(chosen_settings(grid), seeds)
-    runs = judging.run_table(found, judges, word_frequencies(ours.counts)[runner.halves.word])
+    frequency = word_frequencies(ours.counts)[runner.halves.word]
+    runs = judging.run_table(found, judges, frequency)
     by_word = judging.word_table(found, lineup.contests, words, ours.vocabulary, judges)
     facts = _facts(runner, judges, names) | {"seeds": list(seeds), "grid_seed": seed, **effort._asdict()}
     contests = judging.contest_table(by_word, lineup.contests, judges)
-    models = judging.model_table(found, runs)
+    models = judging.model_table(found, runs, frequency, runner.halves.row)
     return Comparison(models, contests, grid, runs, by_word, facts, found, list(ours.vocabulary), lineup)
 
 
@@ -95,6 +96,7 @@ class Runner:
     say: Say
 
     def run_all(self, settings: dict[str, dict[str, Any]], seeds: range) -> dict[tuple[str, int], Found]:
+        contenders.warm_up(self.ours)
         runs: dict[tuple[str, int], Found] = {}
         for seed in seeds:
             for model in self.lineup.models:
@@ -116,7 +118,6 @@ class Runner:
             return contenders.unigram(self.ours, self.halves)
 
         def make() -> Found:
-            contenders.warm_up(self.ours.n_words)
             if model == START:
                 return contenders.kmeans_start(self.ours, seed, self.effort, self.halves)
             return contenders.fit_concepts(self.ours, model, seed, self.effort, self.halves)

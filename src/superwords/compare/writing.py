@@ -37,8 +37,9 @@ NOTES = (
     "nothing else. That favours them: ours are the defaults of superwords fit.",
     "Held-out likelihood: half of each held-out window's tokens, at random, tell a fitted model what the window is "
     "about; the others are predicted. Given is the mean log probability of a token and the perplexity, e to its "
-    f"negative. In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, as "
-    "a model may hold a word for impossible; models.csv also has "
+    "negative; “ours ahead” is by how much ours gives a token the higher one, with a standard error over windows. "
+    f"In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, as a model "
+    "may hold a word for impossible; models.csv also has "
     f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. Ours, HDP and LDA are averaged over {DRAWS} states "
     "of their samplers, topica's HDP and STM are not. CorEx and BERTopic give words no probability. The word "
     "frequencies alone are the control.",
@@ -141,6 +142,9 @@ def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
             "stability": _figure(row["stability"], ".2f"),
             "log likelihood": _figure(row["log_likelihood"], ".3f"),
             "perplexity": _figure(row["perplexity"], ".1f"),
+            "ours ahead": "–"
+            if pd.isna(row["ours ahead"]) or row["model"] == OURS
+            else f"{row['ours ahead']:+.3f} ± {row['ours ahead, error']:.3f}",
             "seconds": "–" if row["model"] in (*CONTROLS, UNIGRAM) else f"{row['seconds']:,.1f}",
             "peak MB": _figure(row["peak_mb"], ",.0f"),
         }
