@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,6 +162,11 @@ def word_table(
     judges: Sequence[Judge],
 ) -> pd.DataFrame:
     """One row for each contest, seed and word: the two sets of equal size and their coherences."""
+
+    @cache  # the same set stands in many contests
+    def judged(number: int, chosen: tuple[int, ...]) -> float:
+        return judges[number](chosen)
+
     rows = []
     for first, second in contests:
         for seed in sorted({seed for _, seed in runs}):
@@ -168,8 +174,9 @@ def word_table(
                 ours, theirs = matched(runs[first, seed], runs[second, seed], word)
                 row = {"first": first, "second": second, "seed": seed, "word": vocabulary[word]}
                 row |= {"size": len(ours)}
-                for judge in judges:
-                    row[f"first, {judge.name}"], row[f"second, {judge.name}"] = judge(ours), judge(theirs)
+                for side, chosen in (("first", ours), ("second", theirs)):
+                    in_order = tuple(sorted(chosen.tolist()))
+                    row |= {f"{side}, {judge.name}": judged(k, in_order) for k, judge in enumerate(judges)}
                 for name, chosen in (("first_words", ours), ("second_words", theirs)):
                     row[name] = " | ".join(vocabulary[i] for i in chosen)
                 rows.append(row)
