@@ -23,6 +23,9 @@ from superwords.study.pairs import salient_words
 
 N_WORDS = 60
 _GRID_JUDGE = "windows"
+_BETWEEN_CHAINS = (
+    1_000_003  # from the seed of a peer's fit to that of the next, beyond any seed that is compared
+)
 Say = Callable[[str], None]
 
 
@@ -128,8 +131,12 @@ class Runner:
         )
 
     def fit_peer(self, model: str, setting: Mapping[str, Any], seed: int, halves: Halves | None) -> Found:
-        """With one setting; what it predicts is found only if `halves` are given."""
+        """With one setting; what it predicts is found only if `halves` are given.
+
+        Ours predicts by the mean over its chains, so a peer does by that over as many fits, each with its seed.
+        """
         peer, rows = peer_of(model), self.rows_of(model)
+        more_seeds = [seed + chain * _BETWEEN_CHAINS for chain in range(1, self.effort.n_chains)]
 
         def make() -> Found:
             fitted, seconds, peak = contenders.measured(
@@ -137,10 +144,17 @@ class Runner:
             )
             predicted = None
             if halves is not None and fitted.predict is not None:
-                predicted = fitted.predict(halves)
+                others = [peer.fit(rows, setting, other, self.effort.iterations) for other in more_seeds]
+                predicts = [one.predict for one in (fitted, *others) if one.predict is not None]
+                predicted = np.mean([predict(halves) for predict in predicts], axis=0)
             return Found(fitted.weights, fitted.weights, seconds, peak, predicted)
 
-        what = {"model": model, "setting": dict(setting), "seed": seed, "predicts": halves is not None}
+        what = {
+            "model": model,
+            "setting": dict(setting),
+            "seed": seed,
+            "n_predicting": 0 if halves is None else self.effort.n_chains,
+        }
         return self.keeper.get(what | {"iterations": self.effort.iterations}, peer.library.module, make)
 
     def rows_of(self, peer: str) -> Corpus:

@@ -40,9 +40,9 @@ NOTES = (
     "negative; “ours ahead” is by how much ours gives a token the higher one, with a standard error over windows. "
     f"In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, as a model "
     "may hold a word for impossible; models.csv also has "
-    f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. Ours, HDP and LDA are averaged over {DRAWS} states "
-    "of their samplers, topica's HDP and STM are not. CorEx and BERTopic give words no probability. The word "
-    "frequencies alone are the control.",
+    f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. Ours is averaged over {DRAWS} draws of all chains, a "
+    f"peer over as many fits as we have chains, and HDP and LDA over {DRAWS} states of each. "
+    "CorEx and BERTopic give words no probability. The word frequencies alone are the control.",
     "Automated coherence is no human judgement: `superwords study` asks people.",
 )
 

@@ -27,7 +27,7 @@ HDP_GRID = tuple(
 LDA_GRID = tuple({"k": k} for k in (10, 20, 50, 100))
 _HDP_TOPICS_AT_FIRST = 10
 _HALF_A_TOKEN = 0.5
-_BETWEEN_DRAWS, _INFERENCE = 10, 100  # iterations
+_INFERENCE = 100  # iterations
 
 
 def hdp(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: int) -> Fitted:
@@ -43,7 +43,7 @@ def _fit(model: Any, corpus: Corpus, iterations: int) -> Fitted:
     topics = baselines.fit_topics(model, corpus.counts, corpus.vocabulary, iterations)
     tokens = np.asarray(model.get_count_by_topics(), dtype=float)[_live(model)]
     weights = assigned(topics.topic_word, tokens, float(model.eta), len(model.used_vocabs))
-    return Fitted(weights, lambda halves: _predict(model, halves))
+    return Fitted(weights, lambda halves: _predict(model, halves, iterations))
 
 
 def _live(model: Any) -> list[int]:
@@ -60,12 +60,16 @@ def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int
     return np.where(count > _HALF_A_TOKEN, topic_word, 0.0)
 
 
-def _predict(model: Any, halves: Halves) -> np.ndarray:
-    """The mean over states of the sampler a few iterations apart; it goes on from where the fit ended."""
+def _predict(model: Any, halves: Halves, iterations: int) -> np.ndarray:
+    """The mean over states of the sampler, which goes on for half as many iterations as the fit had.
+
+    Our draws are as far apart: those of states close to each other would be much alike, and predict worse.
+    """
+    between = max(1, iterations // (2 * DRAWS))
     total = np.zeros(len(halves.row))
     for draw in range(DRAWS):
         if draw:
-            model.train(_BETWEEN_DRAWS, workers=1)
+            model.train(between, workers=1)
         live = _live(model)
         topic_word = np.zeros((len(live), halves.first.shape[1]))
         columns = [int(name) for name in model.used_vocabs]
