@@ -23,7 +23,7 @@ def test_a_fit_says_what_it_found_in_plain_words(capsys, source, tmp_path):
     found = run(capsys, *fit_arguments(source, output, "--groups", "party"))
     assert found.code == 0, found.err
     assert "24 documents" in found.err
-    assert "sentence co-occurrence" in found.err
+    assert "co-occurrence" in found.err
     assert "chain 2: 16/16 sweeps" in found.err
     model = loaded(output)
     assert f"{model.n_concepts_} concept" in found.out

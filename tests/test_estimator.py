@@ -7,6 +7,7 @@ from scipy import sparse
 from superwords import ConceptModel, Corpus
 from superwords.generate import plant_corpus
 from superwords.sampler.state import sizes_of
+from superwords.settings import make_features
 
 CORPUS = plant_corpus(40, 30, 5, 2, 25, 4, seed=1)
 
@@ -166,8 +167,24 @@ def test_sampled_concentrations_belong_to_their_draw():
 
 def test_rules_scale_with_the_corpus():
     prior = fitted(b1="auto", b2="auto", n_sweeps=2).chains_[0].model.prior
-    assert (prior.b1, prior.alpha_omega) == (120.0, 0.05)
-    assert prior.b2 == pytest.approx(10 + 40 / 30)
+    assert (prior.b1, prior.alpha_omega) == (120.0, 0.02)
+    assert prior.b2 == pytest.approx(20 + 40 / 15)
+    assert prior.lam.sum() == pytest.approx(4.0)
+    prior = fitted(n_sweeps=2).chains_[0].model.prior
+    assert (prior.b1, prior.b2, prior.alpha_omega) == (1.0, 1.0, 1.0)
+    assert prior.lam.sum() == pytest.approx(10.0)
+
+
+def test_principal_components_keep_their_proportions():
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((30, 3))
+    components = np.linalg.qr(numbers - numbers.mean(axis=0))[0] * [9.0, 3.0, 1.0] + 5.0
+    components = np.vstack([components, np.full(3, np.nan)])
+    spread = np.nanstd(make_features(components, 31, True), axis=0)
+    np.testing.assert_allclose(spread / spread[2], [9.0, 3.0, 1.0])
+    assert np.mean(spread**2) == pytest.approx(1.0)
+    mixed = components @ [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    np.testing.assert_allclose(np.nanstd(make_features(mixed, 31, True), axis=0), 1.0)
 
 
 def test_published_and_prior_steps_run():

@@ -93,11 +93,27 @@ def test_sentences_count_rather_than_documents_where_they_are_known():
     sentences = sparse.csr_array(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]]))
     corpus = replace(Corpus.from_counts(counts), sentences=sentences)
     assert np.isnan(features.cooccurrence(corpus)).all(axis=1).tolist() == [False, False, False, True]
-    together = cooccur.weigh(cooccur.presence_matrix(corpus)).toarray()
+    together = cooccur.weigh(cooccur.presence_matrix(corpus), "log").toarray()
     assert together[0, 1] == pytest.approx(np.log(3))
     assert together[0, 2] == 0
-    by_document = cooccur.weigh(cooccur.presence_matrix(Corpus.from_counts(counts))).toarray()
+    by_document = cooccur.weigh(cooccur.presence_matrix(Corpus.from_counts(counts)), "log").toarray()
     assert by_document[0, 2] == pytest.approx(np.log(3))
+
+
+def test_passages_are_the_context_where_they_are_the_rows():
+    counts = np.array([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 2]])
+    sentences = sparse.csr_array(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]]))
+    documents = replace(Corpus.from_counts(counts), sentences=sentences)
+    passages = replace(documents, parent=np.array([0, 0, 1]))
+
+    def together(corpus, context=None):
+        return int(cooccur.weigh(cooccur.presence_matrix(corpus, context), "log").toarray()[0, 2] > 0)
+
+    assert [together(documents), together(passages), together(passages, "sentences")] == [0, 1, 0]
+    with pytest.raises(InputError, match="no passages"):
+        features.cooccurrence(documents, context="passages")
+    with pytest.raises(InputError, match="paragraphs"):
+        features.cooccurrence(documents, context="paragraphs")
 
 
 def test_cooccurrence_gives_no_more_columns_than_there_are():

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from superwords.cli.reproduce import app
 from superwords.errors import InputError
-from superwords.reproduce import congress, lee, recipes
+from superwords.reproduce import congress, lee, recipes, settings
 from superwords.reproduce.data import read_lines, t_interval
 from superwords.study.pairs import load_study
 
@@ -35,7 +35,12 @@ def write_lines(path, records):
 
 @pytest.mark.parametrize(
     ("command", "missing"),
-    [("recipes", recipes.RECIPES), ("lee", lee.ITEMS), ("congress", congress.MEMBERS)],
+    [
+        ("recipes", recipes.RECIPES),
+        ("lee", lee.ITEMS),
+        ("congress", congress.MEMBERS),
+        ("settings", settings.CORPORA[0][1]),
+    ],
 )
 def test_missing_data_are_named(tmp_path, command, missing):
     result = CliRunner().invoke(app, [command, "--data", str(tmp_path), "-o", str(tmp_path / "out")])
@@ -167,3 +172,41 @@ def test_congress_in_small(tmp_path):
     assert wordings["overlap"].is_monotonic_increasing
     assert (out / "congress.sw").is_file()
     assert (out / "concepts.csv").is_file()
+
+
+def test_a_variation_changes_one_setting():
+    changed = [(one.setting, one.value) for one in settings.VARIATIONS]
+    assert changed[0] == (settings.DEFAULT, "")
+    assert len(set(changed)) == len(changed)
+    for one in settings.VARIATIONS[1:]:
+        assert bool(one.given) + (one.features != settings.DEFAULT) + (one.rows != settings.WINDOWS) == 1
+
+
+def test_the_best_of_the_grid_is_set_beside_the_defaults():
+    values = {"setting": ["default", "b2"], "value": ["", "1"], "win": [0.5, 0.6]}
+    table = pd.DataFrame(values | {name: [0.5, 0.4] for name, _, _ in settings.CORPORA})
+    assert "on the mean 0.50, the best 0.60 (b2 1)" in settings.conclusion(table)
+    assert "| default |  | 0.50 |" in settings.as_markdown(table)
+
+
+@needs(settings.SPEECHES)
+@needs(congress.MEMBERS)
+def test_settings_in_small(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    for name in {file for _, file, _ in settings.CORPORA} - {recipes.RECIPES}:
+        write_lines(tmp_path / name, read_lines(DATA / name)[:40])
+    write_lines(tmp_path / recipes.RECIPES, read_lines(DATA / recipes.RECIPES)[::8])
+    write_lines(
+        tmp_path / congress.MEMBERS,
+        [{**record, "text": record["text"][:6000]} for record in read_lines(DATA / congress.MEMBERS)[:12]],
+    )
+    options = ("--quick", "--sweeps", 4, "--iterations", 10, "--jobs", 1)
+    printed = run("settings", "--data", tmp_path, "-o", tmp_path / "out", *options)
+    assert "Win rate of the defaults" in printed
+    table = pd.read_csv(tmp_path / "out" / "settings.csv")
+    assert table["setting"].tolist()[0] == settings.DEFAULT
+    assert table["win"].between(0, 1).all()
+    assert table["used"].between(0, 1).all()
+    runs = pd.read_csv(tmp_path / "out" / "settings_runs.csv")
+    assert len(runs) == len(table) * len(settings.CORPORA)
+    assert pd.read_csv(tmp_path / "out" / "saturation.csv")["unit"].tolist() == ["document", "passage"]

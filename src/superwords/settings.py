@@ -12,10 +12,12 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 
-WORDS_PER_CONCEPT = 10.0
+# About so many words in a concept before looking, and with a b₂ that holds them to it.
+WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
-# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 10 + D/30, and births about once in thirty documents a sweep.
-B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, MASS_OF_LARGE_B1 = 3.0, 10.0, 30.0, 0.05
+# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 20 + D/15, and few births.
+B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, MASS_OF_LARGE_B1 = 3.0, 20.0, 15.0, 0.02
+_UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
 
@@ -35,11 +37,12 @@ def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prio
         return float(value)
 
     b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
+    b2 = positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2)
     return Prior(
         alpha_omega=positive("alpha_omega", MASS_OF_LARGE_B1 if b1 > n_documents else 1.0),
         b1=b1,
-        b2=positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2),
-        lam=make_lam(given["lam"], n_words),
+        b2=b2,
+        lam=make_lam(given["lam"], n_words, WORDS_AT_LARGE_B2 if b2 >= B2_LEAST else WORDS_PER_CONCEPT),
         alpha_pi=positive("alpha_pi", 1.0),
         K=positive("K", 0.5),
         alpha_sigma=positive("alpha_sigma", 2.0),
@@ -64,9 +67,9 @@ def make_steps(given: Mapping[str, Any]) -> Steps:
     )
 
 
-def make_lam(lam: Any, n_words: int) -> np.ndarray:
+def make_lam(lam: Any, n_words: int, words_on: float = WORDS_PER_CONCEPT) -> np.ndarray:
     if lam is None:
-        lam = min(0.5, WORDS_PER_CONCEPT / n_words)
+        lam = min(0.5, words_on / n_words)
     values = per_word("lam", lam, n_words)
     bad = ~((values > 0) & (values < 1))
     if bad.any():
@@ -112,7 +115,10 @@ def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
 
 
 def make_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
-    """Features (V, F) with whole NaN rows for unknown words, centred and scaled over the known ones if asked."""
+    """Features (V, F) with whole NaN rows for unknown words, centred and scaled over the known ones if asked.
+
+    Columns are scaled each by itself, except principal components, whose sizes say how much they matter.
+    """
     if features is None:
         return None
     try:
@@ -135,8 +141,19 @@ def make_features(features: Any, n_words: int, standardize: bool) -> np.ndarray 
     if standardize:
         known = values[~unknown]
         spread = known.std(axis=0)
+        if are_uncorrelated(known):
+            spread = np.full(len(spread), np.sqrt(np.square(spread).mean()))
         values = (values - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return values
+
+
+def are_uncorrelated(values: np.ndarray) -> bool:
+    """Whether the columns are principal components: no two correlate, which other numbers never quite do."""
+    centred = values - values.mean(axis=0)
+    products = centred.T @ centred
+    size = np.sqrt(np.diag(products))
+    products[np.diag_indices_from(products)] = 0.0
+    return bool((np.abs(products) <= _UNCORRELATED * np.outer(size, size)).all())
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

@@ -67,7 +67,7 @@ def fit(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is known of the words, with commas between: cooccurrence (or cooccurrence:ppmi), "
+            help="What is known of the words, with commas between: cooccurrence (or cooccurrence:log), "
             "pictures:FOLDER, vectors:FILE, table:FILE; or none.",
             rich_help_panel=WORDS,
             show_default="cooccurrence",

@@ -28,7 +28,7 @@ _LANGUAGE_COLUMN = "column:"
 _TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 _EXAMPLES = 8
 PASSAGES = "passages:5"
-_LONG, _LOOKED_AT = 500, 200  # words in a document on average, over the first so many
+_LONG, _LOOKED_AT = 100, 200  # words in a document on average, over the first so many
 
 
 def number(text: str) -> int | float:
@@ -155,7 +155,7 @@ def make_features(asked: Sequence[str], corpus: Corpus, quiet: bool) -> tuple[np
     """The features asked for, and whether they are still to be standardised (combined blocks are not)."""
     if not asked:
         try:
-            return _cooccurrence(corpus, "log", quiet), True
+            return _cooccurrence(corpus, "ppmi", quiet), True
         except InputError as error:
             say(f"No word features are used: {error}", quiet)
             return None, True
@@ -186,7 +186,7 @@ def split_features(asked: Sequence[str]) -> list[str]:
 def _block(asked: str, corpus: Corpus, quiet: bool) -> np.ndarray:
     kind, _, source = asked.partition(":")
     if kind == "cooccurrence":
-        return _cooccurrence(corpus, source or "log", quiet)
+        return _cooccurrence(corpus, source or "ppmi", quiet)
     if kind == "pictures":
         found = features.picture_components(source, corpus.vocabulary)
         _say_known(found.values, "pictures", quiet, found.total_explained)
@@ -199,7 +199,7 @@ def _block(asked: str, corpus: Corpus, quiet: bool) -> np.ndarray:
 
 def _cooccurrence(corpus: Corpus, weighting: str, quiet: bool) -> np.ndarray:
     found = features.cooccurrence_components(corpus, weighting=weighting)
-    _say_known(found.values, "sentence co-occurrence", quiet, found.total_explained)
+    _say_known(found.values, "co-occurrence", quiet, found.total_explained)
     return found.values
 
 

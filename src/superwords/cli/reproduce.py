@@ -85,3 +85,20 @@ def congress(
 
     run(data, out, sweeps, hdp_iterations, min_df, seed, jobs, typer.echo)
     typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def settings(
+    out: Folder = Path("out/settings"),
+    data: Data = DATA,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds for every setting.")] = 1,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps per fit.")] = 60,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of LDA.")] = 1000,
+    quick: Annotated[bool, typer.Option("--quick", help="A few settings on a part of each corpus.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """How the defaults were chosen: one setting at a time changed on four corpora, judged on held-out text."""
+    from superwords.reproduce.settings import reproduce as run
+
+    run(data, out, seeds, sweeps, iterations, quick, jobs, typer.echo)
+    typer.echo(f"Wrote tables to {out}.")

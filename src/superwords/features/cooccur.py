@@ -1,4 +1,4 @@
-"""Features from the company words keep: which words share a sentence, projected onto principal components."""
+"""Features from the company words keep: which words share a passage or sentence, as principal components."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from superwords.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features.block import WordFeatures, check_n_components, fixed_scores, principal_components
 
-WEIGHTINGS = ("log", "ppmi")
+WEIGHTINGS = ("ppmi", "log")
+CONTEXTS = ("passages", "sentences")
 
 _DENSE_WORDS = 1000
 """Up to this many words the exact dense decomposition is the faster one, and takes 8 MB."""
@@ -19,21 +20,26 @@ _DENSE_WORDS = 1000
 _START_SEED = 20120614
 
 
-def cooccurrence(corpus: Corpus, n_components: int = 50, weighting: str = "log") -> np.ndarray:
-    """Sentence co-occurrence of each word as (V, F) principal components; see `cooccurrence_components`."""
-    return cooccurrence_components(corpus, n_components, weighting).values
+def cooccurrence(
+    corpus: Corpus, n_components: int = 50, weighting: str = "ppmi", context: str | None = None
+) -> np.ndarray:
+    """Co-occurrence of each word as (V, F) principal components; see `cooccurrence_components`."""
+    return cooccurrence_components(corpus, n_components, weighting, context).values
 
 
-def cooccurrence_components(corpus: Corpus, n_components: int = 50, weighting: str = "log") -> WordFeatures:
-    """Sentence co-occurrence projected onto principal components, with the variance each explains.
+def cooccurrence_components(
+    corpus: Corpus, n_components: int = 50, weighting: str = "ppmi", context: str | None = None
+) -> WordFeatures:
+    """Co-occurrence projected onto principal components, with the variance each explains.
 
-    Row i holds, for every other word l, log(1 + n_il) with n_il the number of sentences that hold both, or
-    with `weighting="ppmi"` max(0, log((n_il + 1)/(e_il + 1))), e_il = n_i n_l / N being what independence
-    would give. A corpus made of ready counts has no sentences: its documents take their place. Words in no
-    sentence are unknown (NaN). There are fewer columns than `n_components` when the data have a lower rank.
+    Row i holds, for every other word l, max(0, log((n_il + 1)/(e_il + 1))), with n_il the number of contexts that
+    hold both and e_il = n_i n_l / N what independence would give, or with `weighting="log"` log(1 + n_il). The
+    contexts are the corpus's rows where these are passages, and its sentences else, or what `context` names. A
+    corpus made of ready counts has no sentences: its documents take their place. Words in no context are unknown
+    (NaN). There are fewer columns than `n_components` when the data have a lower rank.
     """
     n_components = check_n_components(n_components)
-    presence = presence_matrix(corpus)
+    presence = presence_matrix(corpus, context)
     occurrences = np.asarray(presence.sum(axis=0)).ravel()
     used = np.flatnonzero(occurrences > 0)
     if len(used) < 2:
@@ -41,7 +47,8 @@ def cooccurrence_components(corpus: Corpus, n_components: int = 50, weighting: s
     weights = weigh(presence[:, used], weighting)
     if weights.nnz == 0:
         raise InputError(
-            "No two words of this corpus share a sentence, so co-occurrence tells nothing of them."
+            "No two words of this corpus occur together more often than by chance, "
+            "so co-occurrence tells nothing of them."
         )
     scores, explained = sparse_principal_components(weights, n_components)
     values = np.full((corpus.n_words, scores.shape[1]), np.nan)
@@ -49,15 +56,23 @@ def cooccurrence_components(corpus: Corpus, n_components: int = 50, weighting: s
     return WordFeatures(values, explained, [f"cooccurrence_{k + 1}" for k in range(scores.shape[1])])
 
 
-def presence_matrix(corpus: Corpus) -> sparse.csr_array:
-    """Sentences (or documents, where sentences are not known) by words: 1 where the word occurs."""
-    rows = corpus.counts if corpus.sentences is None else corpus.sentences
+def presence_matrix(corpus: Corpus, context: str | None = None) -> sparse.csr_array:
+    """Passages or sentences (documents, where sentences are not known) by words: 1 where the word occurs."""
+    if context is not None and context not in CONTEXTS:
+        raise InputError(f"The context is {context!r}; choose one of {', '.join(CONTEXTS)}.")
+    if context == "passages" and corpus.parent is None:
+        raise InputError(
+            'The rows of this corpus are no passages; make it with unit="passages:5", for example.'
+        )
+    rows = corpus.sentences
+    if rows is None or context == "passages" or (context is None and corpus.parent is not None):
+        rows = corpus.counts
     presence = sparse.csr_array(rows > 0, dtype=np.int32)
     presence.eliminate_zeros()
     return presence
 
 
-def weigh(presence: sparse.csr_array, weighting: str = "log") -> sparse.csr_array:
+def weigh(presence: sparse.csr_array, weighting: str = "ppmi") -> sparse.csr_array:
     """The weighted co-occurrence of every two different words, (V, V) and sparse: it is 0 where n_il is 0."""
     if weighting not in WEIGHTINGS:
         raise InputError(f"The weighting is {weighting!r}; choose one of {', '.join(WEIGHTINGS)}.")
