@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from superwords.cli.reproduce import app
 from superwords.errors import InputError
+from superwords.estimator import ConceptModel
 from superwords.reproduce import congress, lee, recipes, settings
 from superwords.reproduce.data import read_lines, t_interval
 from superwords.study.pairs import load_study
@@ -67,7 +68,30 @@ def test_agreement_looks_at_pairs_of_different_items():
     human = np.array([[1, 0.2, 0.4], [0, 1, 0.9], [0, 0, 1]])
     similarity = np.array([[9, 2, 4], [0, 9, 9], [0, 0, 9]])
     assert lee.agreement(similarity, human) == pytest.approx(1.0)
-    np.testing.assert_allclose(np.diag(lee.hellinger(np.array([[0.5, 0.5], [1.0, 0.0]]))), 1.0)
+
+
+def test_a_half_is_right_where_its_other_half_is_nearest():
+    similarity = np.array([[1, 0, 0.9, 0.1], [0, 1, 0.5, 0.5], [0.9, 0.5, 1, 0], [0.1, 0.5, 0, 1]])
+    assert lee.half_accuracy(similarity) == pytest.approx((1 + 0.5 + 1 + 1) / 4)
+
+
+def test_expected_words_are_those_of_the_concepts_a_document_holds():
+    counts = np.array([[3, 2, 0, 0], [0, 0, 4, 1], [2, 2, 0, 0], [0, 0, 1, 3]])
+    model = ConceptModel(n_chains=1, n_sweeps=6, random_state=0).fit(counts)
+    draws = model.draws_.all()
+    expected = lee.expected_words(model, draws)
+    assert ((expected > 0) >= (counts > 0)).all()
+    naive = np.zeros(counts.shape)
+    for draw in draws:
+        state, start = draw.state, draw.state.doc_ptr
+        for d in range(4):
+            pairs = range(start[d], start[d + 1])
+            total = sum(draw.tokens.pair[p] + 1.0 for p in pairs)
+            for p in pairs:
+                words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
+                for word in words:
+                    naive[model._order[d], word] += (draw.tokens.pair[p] + 1.0) / total / len(words)
+    np.testing.assert_allclose(expected, naive / len(draws))
 
 
 def test_a_word_is_found_under_its_singular_or_plural():
@@ -84,15 +108,42 @@ def test_lee_on_the_judged_items_alone(tmp_path):
     shutil.copy(DATA / lee.JUDGEMENTS, tmp_path / lee.JUDGEMENTS)
     out = tmp_path / "out"
     printed = run(
-        "lee", "--data", tmp_path, "-o", out, "--seeds", 2, "--sweeps", 4, "--iterations", 5, "--jobs", 1
+        "lee",
+        "--data",
+        tmp_path,
+        "-o",
+        out,
+        "--seeds",
+        2,
+        "--sweeps",
+        4,
+        "--iterations",
+        5,
+        "--chains",
+        2,
+        "--jobs",
+        1,
     )
     assert "the best of the others is" in printed
     table = pd.read_csv(out / "lee.csv").set_index("method")
     assert table["pearson"].is_monotonic_decreasing
     assert {"concepts", "TF-IDF", "HDP", "LSA 20", "LDA 100"} <= set(table.index)
     assert (table.loc["HDP", "low"] <= table.loc["HDP", "pearson"]).all()
-    assert len(pd.read_csv(out / "lee_seeds.csv")) == 1 + 2 * 9
+    assert {"concepts, weights", "HDP, weights", "LDA 50, weights, one chain"} <= set(table.index)
+    assert len(pd.read_csv(out / "lee_seeds.csv")) == 1 + 2 * (3 + 4 * 3 + 2 + 2)
     assert (out / "lee.png").stat().st_size > 5000
+
+
+@needs(lee.ITEMS)
+def test_halves_of_items_are_matched_without_judgements(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    records = [record for record in read_lines(DATA / lee.ITEMS) if record["group"] != "eval"]
+    write_lines(tmp_path / lee.ITEMS, records[:40])
+    options = ("--sweeps", 4, "--iterations", 5, "--chains", 1, "--jobs", 1)
+    printed = run("lee", "--data", tmp_path, "--halves", *options)
+    values = {line.split(": ")[0]: line.split(": ")[1] for line in printed.splitlines()[1:]}
+    assert 0.7 < float(values["TF-IDF"]) <= 1
+    assert {"concepts", "concepts, weights", "LDA 20", "HDP, weights"} <= set(values)
 
 
 @needs(lee.ITEMS)

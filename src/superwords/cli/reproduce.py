@@ -41,7 +41,7 @@ def synthetic(
 def recipes(
     out: Folder = Path("out/recipes"),
     data: Data = DATA,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 5,
     sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 200,
     jobs: Jobs = None,
 ) -> None:
@@ -57,14 +57,23 @@ def lee(
     out: Folder = Path("out/lee"),
     data: Data = DATA,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
-    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps per fit.")] = 100,
-    iterations: Annotated[int, typer.Option(min=1, help="Iterations of LDA and HDP.")] = 1000,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.")] = 200,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of each chain of LDA and HDP.")] = 300,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of every model.")] = 6,
     jobs: Jobs = None,
+    halves: Annotated[
+        bool,
+        typer.Option("--halves", help="Match halves of the other items instead, as settings were chosen."),
+    ] = False,
 ) -> None:
     """Similarity of 50 news items from their concepts, against people's judgements."""
+    from superwords.reproduce.lee import match_halves
     from superwords.reproduce.lee import reproduce as run
 
-    run(data, out, seeds, sweeps, iterations, jobs, typer.echo)
+    if halves:
+        match_halves(data, sweeps, iterations, chains, jobs, typer.echo)
+        return
+    run(data, out, seeds, sweeps, iterations, chains, jobs, typer.echo)
     typer.echo(f"Wrote tables and figures to {out}.")
 
 

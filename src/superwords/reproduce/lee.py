@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from superwords.baselines import hdp, lda
+from superwords.baselines import Topics, hdp, lda
 from superwords.corpus import Corpus
+from superwords.draws import Kept
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
-from superwords.features import cooccurrence
 from superwords.plots import save_figure
 from superwords.plots.figures import INK, PALETTE, bare, new_figure
 from superwords.reproduce.data import data_path, read_lines, t_interval
+from superwords.text.sentences import sentence_spans
 
 ITEMS, JUDGEMENTS = "lee.jsonl.gz", "lee_similarities.txt"
-CONCEPTS, CONCEPTS_HELLINGER = "concepts", "concepts (Hellinger)"
+CONCEPTS, CONCEPT_WEIGHTS = "concepts", "concepts, weights"
 LSA_SIZES, LDA_SIZES = (20, 50, 100), (20, 50, 100)
 MIN_DF = 2
-N_SWEEPS, TOPIC_ITERATIONS = 100, 1000
+LEAST_HALF = 10  # tokens
+START = "kmeans:50"
+N_SWEEPS, TOPIC_ITERATIONS, N_CHAINS = 200, 300, 6
 
 
 def load_items(data: Path) -> tuple[Corpus, np.ndarray, np.ndarray]:
@@ -42,6 +47,32 @@ def load_items(data: Path) -> tuple[Corpus, np.ndarray, np.ndarray]:
     return Corpus.from_texts(texts, ids, words="plain", min_df=MIN_DF), judged, human
 
 
+def load_halves(data: Path) -> tuple[Corpus, np.ndarray]:
+    """The items nobody judged, cut in two (every other sentence), and the rows of first and second halves, (2, n)."""
+    texts = []
+    for record in read_lines(data_path(data, ITEMS)):
+        if record.get("group") != "eval":
+            sentences = [record["text"][a:b] for a, b in sentence_spans(record["text"], "en")]
+            texts += [" ".join(sentences[::2]), " ".join(sentences[1::2])]
+    if len(texts) < 4:
+        raise InputError(f"{data / ITEMS}: there are fewer than two items beside the judged ones.")
+    corpus = Corpus.from_texts(texts, words="plain", min_df=MIN_DF)
+    lengths = np.asarray(corpus.counts.sum(axis=1)).reshape(-1, 2)
+    rows = 2 * np.flatnonzero((lengths >= LEAST_HALF).all(axis=1))
+    return corpus, np.array([rows, rows + 1])
+
+
+def half_accuracy(similarity: np.ndarray) -> float:
+    """The share of other items' halves that a half's own other half is more similar to; both ways, ties half."""
+    n = len(similarity) // 2
+    accuracies = []
+    for block in (similarity[:n, n:], similarity[n:, :n]):
+        own = np.diag(block)[:, None]
+        below = (block < own).sum(axis=1) + 0.5 * ((block == own).sum(axis=1) - 1)
+        accuracies.append(float(below.mean()) / (n - 1))
+    return float(np.mean(accuracies))
+
+
 def agreement(similarity: np.ndarray, human: np.ndarray) -> float:
     """Pearson's correlation over the pairs of different items."""
     pairs = np.triu_indices(len(human), 1)
@@ -53,27 +84,99 @@ def cosine(rows: np.ndarray) -> np.ndarray:
     return unit @ unit.T
 
 
-def hellinger(rows: np.ndarray) -> np.ndarray:
-    """The Bhattacharyya coefficient of weights that sum to 1: one less the squared Hellinger distance."""
-    return np.sqrt(rows) @ np.sqrt(rows).T
+def word_information(counts: sparse.csr_array) -> np.ndarray:
+    """How much a word tells apart: the inverse document frequency that TF-IDF has too."""
+    return TfidfTransformer().fit(counts).idf_
 
 
-def concept_similarity(
-    model: ConceptModel, rows: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """The posterior mean of the similarity: over all kept draws, each with its own concepts."""
-    drawn: Iterable[np.ndarray] = (
-        measure(model.weights_of(draw)[rows].toarray()) for draw in model.draws_.all()
-    )
-    return np.mean(list(drawn), axis=0)
+def tf_idf(counts: sparse.csr_array) -> Any:
+    return TfidfTransformer(sublinear_tf=True).fit_transform(counts)
 
 
-def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_jobs: int | None = None) -> ConceptModel:
-    """The settings of `superwords fit`, with PPMI features (MODEL.md: better than log counts on debates)."""
-    model = ConceptModel(
-        b1="auto", b2="auto", n_chains=2, n_sweeps=n_sweeps, random_state=seed, n_jobs=n_jobs
-    )
-    return model.fit(corpus, features=cooccurrence(corpus, weighting="ppmi"))
+def expected_words(model: ConceptModel, draws: list[Kept]) -> np.ndarray:
+    """(D, V): the probability that a document's next word is i, from its concepts and its own variant of each.
+
+    Given a draw it is Σ_j E[π_j/S] f_ji θ_i / T_j, averaged over the draws.
+    """
+    order, alpha = model._order, model.chains_[0].model.prior.alpha_pi
+    total: sparse.csr_array | None = None
+    for draw in draws:
+        state = draw.state
+        document = np.repeat(np.arange(len(order)), np.diff(state.doc_ptr))
+        weight = alpha + draw.tokens.pair
+        weight = weight / np.bincount(document, weight, len(order))[document]
+        pair = np.repeat(np.arange(len(weight)), np.diff(state.pair_ptr))
+        importance = state.theta[state.word]
+        inside = np.bincount(pair, importance, len(weight))
+        value = weight[pair] * importance / inside[pair]
+        place = order[document[pair]], state.word
+        drawn = sparse.csr_array(sparse.coo_array((value, place), shape=(len(order), len(state.theta))))
+        total = drawn if total is None else total + drawn
+    assert total is not None
+    return total.toarray() / len(draws)
+
+
+def concept_similarities(
+    model: ConceptModel, rows: np.ndarray, information: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Both readings of the concepts, each a mean over the chains: expected words, and the concepts' weights."""
+    by_words, by_weights = [], []
+    for chain in model.draws_.chains:
+        by_words.append(cosine(expected_words(model, chain.kept)[rows] * information))
+        by_weights += [cosine(model.weights_of(draw)[rows].toarray()) for draw in chain.kept]
+    return {CONCEPTS: np.mean(by_words, axis=0), CONCEPT_WEIGHTS: np.mean(by_weights, axis=0)}
+
+
+def topic_similarities(
+    name: str, chains: list[Topics], rows: np.ndarray, information: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The same two readings of a topic model's chains."""
+    weights = [cosine(topics.doc_topic[rows]) for topics in chains]
+    words = [cosine(topics.doc_topic[rows] @ topics.topic_word * information) for topics in chains]
+    return {name: np.mean(words, axis=0), f"{name}, weights": np.mean(weights, axis=0)}
+
+
+def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs: int | None) -> ConceptModel:
+    """From the text alone, b₁ and b₂ by the rule of `superwords fit`; docs/reproduce.md says how it was chosen."""
+    return ConceptModel(
+        b1="auto",
+        b2="auto",
+        init=START,
+        n_chains=n_chains,
+        n_sweeps=n_sweeps,
+        thin=5 if n_sweeps >= 20 else 1,
+        random_state=seed,
+        n_jobs=n_jobs,
+    ).fit(corpus)
+
+
+def similarities(
+    corpus: Corpus,
+    rows: np.ndarray,
+    seed: int,
+    n_sweeps: int,
+    iterations: int,
+    n_chains: int,
+    n_jobs: int | None = None,
+) -> dict[str, np.ndarray]:
+    """The similarity of the rows by every method that hangs on a seed; topic models have as many chains as ours."""
+    counts, words = corpus.counts, corpus.vocabulary
+    information = word_information(counts)
+    weighted = tf_idf(counts)
+    found = {}
+    for size in LSA_SIZES:
+        found[f"LSA {size}"] = cosine(TruncatedSVD(size, random_state=seed).fit_transform(weighted)[rows])
+    seeds = range(seed * n_chains, (seed + 1) * n_chains)
+    for size in LDA_SIZES:
+        chains = [lda(counts, words, size, iterations, s) for s in seeds]
+        found |= topic_similarities(f"LDA {size}", chains, rows, information)
+        if n_chains > 1:
+            single = topic_similarities(f"LDA {size}", chains[:1], rows, information)
+            found |= {f"{name}, one chain": similarity for name, similarity in single.items()}
+    chains = [hdp(counts, words, iterations, s) for s in seeds]
+    found |= topic_similarities("HDP", chains, rows, information)
+    model = concepts_of(corpus, seed, n_sweeps, n_chains, n_jobs)
+    return found | concept_similarities(model, rows, information)
 
 
 def reproduce(
@@ -82,33 +185,20 @@ def reproduce(
     n_seeds: int = 3,
     n_sweeps: int = N_SWEEPS,
     iterations: int = TOPIC_ITERATIONS,
+    n_chains: int = N_CHAINS,
     n_jobs: int | None = None,
     tell: Callable[[str], None] = print,
 ) -> pd.DataFrame:
     """Writes lee.csv (a row per method), lee_seeds.csv and lee.png."""
     corpus, judged, human = load_items(data)
     tell(f"{corpus.n_documents} news items, {corpus.n_words} words; {len(judged)} items judged by people")
-    rows: list[dict[str, object]] = []
-
-    def add(method: str, seed: int, similarity: np.ndarray) -> None:
-        rows.append({"method": method, "seed": seed, "pearson": agreement(similarity, human)})
-
-    weighted = TfidfTransformer(sublinear_tf=True).fit_transform(corpus.counts)
-    add("TF-IDF", 0, cosine(weighted.toarray()[judged]))
+    plain = agreement(cosine(tf_idf(corpus.counts).toarray()[judged]), human)
+    rows: list[dict[str, object]] = [{"method": "TF-IDF", "seed": 0, "pearson": plain}]
     for seed in range(n_seeds):
-        for size in LSA_SIZES:
-            reduced = TruncatedSVD(size, random_state=seed).fit_transform(weighted)
-            add(f"LSA {size}", seed, cosine(reduced[judged]))
-        for size in LDA_SIZES:
-            topics = lda(corpus.counts, corpus.vocabulary, size, iterations, seed)
-            add(f"LDA {size}", seed, cosine(topics.doc_topic[judged]))
-        topics = hdp(corpus.counts, corpus.vocabulary, iterations, seed)
-        add("HDP", seed, cosine(topics.doc_topic[judged]))
-        model = concepts_of(corpus, seed, n_sweeps, n_jobs)
-        add(CONCEPTS, seed, concept_similarity(model, judged, cosine))
-        add(CONCEPTS_HELLINGER, seed, concept_similarity(model, judged, hellinger))
-        last = {str(row["method"]): row["pearson"] for row in rows if row["seed"] == seed}
-        tell(f"seed {seed}: " + ", ".join(f"{name} {value:.3f}" for name, value in last.items()))
+        found = similarities(corpus, judged, seed, n_sweeps, iterations, n_chains, n_jobs)
+        values = {name: agreement(similarity, human) for name, similarity in found.items()}
+        rows += [{"method": name, "seed": seed, "pearson": value} for name, value in values.items()]
+        tell(f"seed {seed}: " + ", ".join(f"{name} {value:.3f}" for name, value in values.items()))
     folder.mkdir(parents=True, exist_ok=True)
     each = pd.DataFrame(rows)
     each.to_csv(folder / "lee_seeds.csv", index=False)
@@ -117,6 +207,27 @@ def reproduce(
     save_figure(_figure(table), folder / "lee.png")
     tell(_conclusion(table))
     return table
+
+
+def match_halves(
+    data: Path,
+    n_sweeps: int = N_SWEEPS,
+    iterations: int = TOPIC_ITERATIONS,
+    n_chains: int = N_CHAINS,
+    n_jobs: int | None = None,
+    tell: Callable[[str], None] = print,
+) -> pd.Series:
+    """What settings are chosen by, without a look at people's judgements: are halves of one item found similar?"""
+    corpus, halves = load_halves(data)
+    tell(f"{corpus.n_documents} halves of items, {corpus.n_words} words; {halves.shape[1]} pairs of halves")
+    rows = halves.ravel()
+    found = {"TF-IDF": cosine(tf_idf(corpus.counts).toarray()[rows])}
+    found |= similarities(corpus, rows, 0, n_sweeps, iterations, n_chains, n_jobs)
+    accuracy = pd.Series({name: half_accuracy(similarity) for name, similarity in found.items()})
+    accuracy = accuracy.sort_values(ascending=False, kind="stable")
+    for name, value in accuracy.items():
+        tell(f"{name}: {value:.4f}")
+    return accuracy
 
 
 def _table(each: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +244,7 @@ def _table(each: pd.DataFrame) -> pd.DataFrame:
 def _conclusion(table: pd.DataFrame) -> str:
     mean = table.set_index("method")["pearson"]
     ours = float(mean[CONCEPTS])
-    others = mean.drop([CONCEPTS, CONCEPTS_HELLINGER])
+    others = mean.drop([CONCEPTS, CONCEPT_WEIGHTS])
     above = ", ".join(others.index[others < ours]) or "none"
     return (
         f"Concepts reach {ours:.3f}; the best of the others is {others.idxmax()} with {others.max():.3f}. "
@@ -145,7 +256,7 @@ def _figure(table: pd.DataFrame) -> Figure:
     figure = new_figure(6.0, 0.9 + 0.32 * len(table))
     axes = figure.subplots()
     position = np.arange(len(table))
-    ours = table["method"].isin([CONCEPTS, CONCEPTS_HELLINGER])
+    ours = table["method"].isin([CONCEPTS, CONCEPT_WEIGHTS])
     errors = np.nan_to_num([table["pearson"] - table["low"], table["high"] - table["pearson"]])
     colours = [PALETTE[1] if own else PALETTE[0] for own in ours]
     axes.barh(position, table["pearson"], color=colours, xerr=errors, ecolor=INK)
