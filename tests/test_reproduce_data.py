@@ -171,6 +171,17 @@ def test_recipes_have_translations_drawn_by_two_artists():
     }
 
 
+def test_the_margin_over_pictures_is_a_mean_over_pairs_with_its_interval():
+    rows = [
+        {"pair": pair, "source": source, "accuracy": accuracy, "known": pair != "c"}
+        for source, own in ((recipes.TOGETHER, (0.9, 0.7, 0.5)), (recipes.PICTURES, (0.8, 0.5, 0.5)))
+        for pair, accuracy in zip("abc", own)
+    ]
+    printed = recipes.margins(pd.DataFrame(rows))
+    assert "all pairs +0.100 [-0.148, +0.348]" in printed
+    assert "pairs with pictures +0.150" in printed
+
+
 def copy_some_pictures(folder):
     """Of tomato, lemon, bread, carrot, potato, egg, salt, garlic and onion: GIST takes most of the time."""
     for artist in recipes.ARTISTS.values():

@@ -245,7 +245,7 @@ def _conclusion(table: pd.DataFrame) -> str:
     mean = table.set_index("method")["pearson"]
     ours = float(mean[CONCEPTS])
     others = mean.drop([CONCEPTS, CONCEPT_WEIGHTS])
-    above = ", ".join(others.index[others < ours]) or "none"
+    above = "; ".join(others.index[others < ours]) or "none"
     return (
         f"Concepts reach {ours:.3f}; the best of the others is {others.idxmax()} with {others.max():.3f}. "
         f"Concepts are above {above}."

@@ -203,7 +203,20 @@ def reproduce(
             f"[{row['low']:.3f}, {row['high']:.3f}]; to German {row['to_german']:.3f}, "
             f"to English {row['to_english']:.3f}"
         )
+    tell(margins(pairs))
     return table
+
+
+def margins(pairs: pd.DataFrame) -> str:
+    """By how much text and pictures beat pictures alone, with the interval of the mean over pairs of words."""
+    by_pair = pairs.groupby(["pair", "source"])["accuracy"].mean().unstack()
+    gain = by_pair[TOGETHER] - by_pair[PICTURES]
+    known = gain[pairs.groupby("pair")["known"].first()]
+    parts = []
+    for label, values in (("all pairs", gain), ("pairs with pictures", known)):
+        low, high = t_interval(values.to_numpy())
+        parts.append(f"{label} {values.mean():+.3f} [{low:+.3f}, {high:+.3f}]")
+    return f"{TOGETHER} against {PICTURES}, intervals over pairs: {'; '.join(parts)}"
 
 
 def _pictured_pairs(one: Run) -> set[str]:
