@@ -137,10 +137,12 @@ def topic_similarities(
 
 
 def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs: int | None) -> ConceptModel:
-    """From the text alone, b₁ and b₂ by the rule of `superwords fit`; docs/reproduce.md says how it was chosen."""
+    """From the text alone; docs/reproduce.md says how the settings were chosen."""
     return ConceptModel(
-        b1="auto",
-        b2="auto",
+        alpha_omega=0.05,
+        lam=min(0.5, 10 / corpus.n_words),
+        b1=3.0 * corpus.n_documents,
+        b2=10 + corpus.n_documents / 30,
         init=START,
         n_chains=n_chains,
         n_sweeps=n_sweeps,
