@@ -43,3 +43,11 @@ def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
         return mutant(f"{MOVES}.words", old, new, folder).sweep_words
     part = mutant(f"{MOVES}.{where}", old, new, folder)
     return mutant(f"{MOVES}.words", "", "", folder, {f"{MOVES}.{where}": part.__name__}).sweep_words
+
+
+def mutant_regroup(old: str, new: str, folder: Path, where: str = "regroup"):
+    """regroup with a bug in regroup.py or allocation.py."""
+    if where == "regroup":
+        return mutant(f"{MOVES}.regroup", old, new, folder).regroup
+    part = mutant(f"{MOVES}.{where}", old, new, folder)
+    return mutant(f"{MOVES}.regroup", "", "", folder, {f"{MOVES}.{where}": part.__name__}).regroup

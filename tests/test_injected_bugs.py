@@ -6,12 +6,13 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 import pytest
 
 from joint import Setting, joint_z
-from mutation import mutant_membership, mutant_words
+from mutation import mutant_membership, mutant_regroup, mutant_words
 from superwords.sampler import chain, semantics
 from superwords.sampler.model import Steps
 
 CAUGHT = 6.0
-ALONE = Steps(flips=False, births=0, weights=False, handovers=0.0, words=False)
+SWEEP = Steps(regroups=1)
+ALONE = Steps(flips=False, births=0, weights=False, handovers=0.0, regroups=0, words=False)
 
 
 def largest(setting, steps, n_replicates=600, n_steps=12):
@@ -21,13 +22,13 @@ def largest(setting, steps, n_replicates=600, n_steps=12):
 @pytest.mark.parametrize(
     ("steps", "setting"),
     [
-        (Steps(published_pi=True), Setting(length=8)),
-        (Steps(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
+        (SWEEP._replace(published_pi=True), Setting(length=8)),
+        (SWEEP._replace(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
         (
             ALONE._replace(flips=True, published_join=True, data_driven=False),
             Setting(n_documents=3, length=2),
         ),
-        (Steps(published_order=True), Setting(length=6)),
+        (SWEEP._replace(published_order=True), Setting(length=6)),
     ],
     ids=["published pi", "births divided by J+1 twice", "m_j without d", "stale z"],
 )
@@ -36,7 +37,7 @@ def test_a_published_step_is_caught(steps, setting):
 
 
 def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
-    assert largest(Setting(), Steps(published_eta=True, data_driven=False), 1000) < 4.7
+    assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False), 1000) < 4.7
 
 
 def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
@@ -46,7 +47,7 @@ def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch
         tmp_path,
     )
     monkeypatch.setattr(chain, "sweep_membership", wrong)
-    assert largest(Setting(), Steps(published_eta=True, data_driven=False)) > CAUGHT
+    assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False)) > CAUGHT
 
 
 def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
@@ -111,3 +112,24 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
 def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
     monkeypatch.setattr(chain, "sweep_words", mutant_words(old, new, tmp_path, where))
     assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "new"),
+    [
+        ("regroup", "(_partner_weights(split, j, model)[last] / (last + 1))", "(1.0 / (last + 1))"),
+        ("regroup", "    change = log_text_change(", "    change = 0.5 * log_text_change("),
+        ("allocation", "            log_q -= group.tokens[e] * math.log(2.0)\n", ""),
+        ("allocation", "        log_q += math.log(p / total)\n", ""),
+    ],
+    ids=[
+        "who merges with whom",
+        "text of a division",
+        "tokens of a word on both sides",
+        "words of a division",
+    ],
+)
+def test_a_bug_in_split_and_merge_is_caught(monkeypatch, tmp_path, where, old, new):
+    monkeypatch.setattr(chain, "regroup", mutant_regroup(old, new, tmp_path, where))
+    setting = Setting(n_words=3, length=6, lam=0.5, alpha_omega=2.0)
+    assert largest(setting, ALONE._replace(regroups=2), 800) > CAUGHT

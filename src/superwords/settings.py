@@ -15,8 +15,9 @@ from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 # About so many words in a concept before looking, and with a b₂ that holds them to it.
 WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
-# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 20 + D/15, and few births.
-B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, MASS_OF_LARGE_B1 = 3.0, 20.0, 15.0, 0.02
+# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 20 + D/15, and about ten concepts before looking (α_ω = 10/D):
+# at a large b₁ a larger mass would be that of concepts which one document alone holds.
+B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 20.0, 15.0, 10.0
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
@@ -39,7 +40,9 @@ def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prio
     b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
     b2 = positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2)
     return Prior(
-        alpha_omega=positive("alpha_omega", MASS_OF_LARGE_B1 if b1 > n_documents else 1.0),
+        alpha_omega=positive(
+            "alpha_omega", min(1.0, CONCEPTS_AT_LARGE_B1 / n_documents) if b1 > n_documents else 1.0
+        ),
         b1=b1,
         b2=b2,
         lam=make_lam(given["lam"], n_words, WORDS_AT_LARGE_B2 if b2 >= B2_LEAST else WORDS_PER_CONCEPT),

@@ -13,6 +13,7 @@ from scipy import sparse
 from superwords import baselines
 from superwords.compare import unseen_words
 from superwords.compare.completion import Halves, word_frequencies
+from superwords.concepts.ranking import scores
 from superwords.corpus import Corpus
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
@@ -23,6 +24,7 @@ START = "k-means start"
 FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
+BY_PROBABILITY, BY_SCORE = "probability", "score"
 _WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
 _SWEEPS_TO_WARM_UP = 5
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -95,14 +97,26 @@ def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
 
 
 def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: Halves) -> Found:
-    """A word weighs the share of its concept's documents that use it for the concept, over all draws."""
+    """Our concepts with the words that tell them apart first, as every face of the package shows them."""
     features = word_features(corpus, kind, seed)
     model, seconds, peak = measured(lambda: concept_model(seed, effort).fit(corpus, features=features))
+    score = scores(model.summary_.words, corpus.n_words)
+    return Found(*word_sets(model, score), seconds, peak, unseen_words.from_draws(model, halves))
+
+
+def word_sets(model: ConceptModel, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights, from a value per row of the summary's words, and m_ji of the most probable draw."""
     words = model.summary_.words
     weights = np.zeros(model.concept_word_.shape)
-    weights[words.concept, words.word] = words.used
-    m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
-    return Found(weights, m_ji.astype(float), seconds, peak, unseen_words.from_draws(model, halves))
+    weights[words.concept, words.word] = value
+    return weights, sizes_of(model.best_draw_.state).m[model._concept_order].astype(float)
+
+
+def ranked(found: Found, ranking: str) -> Found:
+    """Topics with their words ranked by probability, or by that times how much of the word is the topic's."""
+    if ranking == BY_PROBABILITY:
+        return found
+    return found._replace(weights=found.weights**2 / np.maximum(found.weights.sum(axis=0), 1e-300))
 
 
 def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> Found:

@@ -27,6 +27,7 @@ _BETWEEN_CHAINS = (
     1_000_003  # from the seed of a peer's fit to that of the next, beyond any seed that is compared
 )
 Say = Callable[[str], None]
+Chosen = tuple[dict[str, Any], str]  # a setting, and how words are ranked
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,14 @@ class Runner:
     keeper: Keeper
     say: Say
 
-    def run_all(self, settings: dict[str, dict[str, Any]], seeds: range) -> dict[tuple[str, int], Found]:
+    def run_all(self, settings: dict[str, Chosen], seeds: range) -> dict[tuple[str, int], Found]:
         contenders.warm_up(self.ours)
         runs: dict[tuple[str, int], Found] = {}
         for seed in seeds:
             for model in self.lineup.models:
                 if model in self.lineup.peers:
-                    found = self.fit_peer(model, settings[model], seed, self.halves)
+                    setting, ranking = settings[model]
+                    found = contenders.ranked(self.fit_peer(model, setting, seed, self.halves), ranking)
                 else:
                     found = self.fit_ours(model, seed)
                 runs[model, seed] = found
@@ -188,13 +190,18 @@ def search_grid(runner: Runner, words: list[int], judges: list[judging.Judge], s
     for peer in runner.lineup.peers:
         for setting in peer_of(peer).grid:
             found = runner.fit_peer(peer, setting, seed, None)
-            value = judging.peer_coherence(found, words, judge)
-            runner.say(f"{peer}, {described(setting)}: {len(found.weights)} topics, NPMI {value:.3f}")
-            rows.append(
-                {"model": peer, "setting": setting, "n_topics": len(found.weights), "npmi": value}
-                | {"seconds": found.seconds}
-            )
-    table = pd.DataFrame(rows, columns=["model", "setting", "n_topics", "npmi", "seconds"])
+            row = {
+                "model": peer,
+                "setting": setting,
+                "n_topics": len(found.weights),
+                "seconds": found.seconds,
+            }
+            for ranking in (contenders.BY_PROBABILITY, contenders.BY_SCORE):
+                value = judging.peer_coherence(contenders.ranked(found, ranking), words, judge)
+                rows.append(row | {"ranking": ranking, "npmi": value})
+            by_ranking = ", ".join(f"{row['npmi']:.3f} by {row['ranking']}" for row in rows[-2:])
+            runner.say(f"{peer}, {described(setting)}: {len(found.weights)} topics, NPMI {by_ranking}")
+    table = pd.DataFrame(rows, columns=["model", "setting", "n_topics", "ranking", "npmi", "seconds"])
     best = table.groupby("model")["npmi"].idxmax()
     return table.assign(chosen=table.index.isin(best))
 
@@ -203,9 +210,9 @@ def described(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in setting.items())
 
 
-def chosen_settings(grid: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def chosen_settings(grid: pd.DataFrame) -> dict[str, Chosen]:
     chosen = grid[grid["chosen"]]
-    return dict(zip(chosen["model"], chosen["setting"]))
+    return {row["model"]: (row["setting"], row["ranking"]) for row in chosen.to_dict("records")}
 
 
 def clouds_of(

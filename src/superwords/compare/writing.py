@@ -162,6 +162,7 @@ def grid_rows(grid: pd.DataFrame) -> list[dict[str, str]]:
             "model": row["model"],
             "setting": described(row["setting"]),
             "topics": f"{row['n_topics']:,}",
+            "words by": row["ranking"],
             "NPMI windows": f"{row['npmi']:.3f}",
             "seconds": f"{row['seconds']:,.1f}",
             "": "chosen" if row["chosen"] else "",

@@ -189,13 +189,17 @@ def load_bench(
         weights = peer.fit(rows, setting, seed, iterations).weights
         return Found(weights, weights, np.nan, np.nan)
 
-    best = max(
-        peer.grid, key=lambda setting: judging.peer_coherence(topics_of(setting, GRID_SEED), words, judge)
-    )
-    topics = {seed: topics_of(best, seed) for seed in seeds}
+    tried = []
+    for setting in peer.grid:
+        found = topics_of(setting, GRID_SEED)
+        for ranking in (contenders.BY_PROBABILITY, contenders.BY_SCORE):
+            value = judging.peer_coherence(contenders.ranked(found, ranking), words, judge)
+            tried.append((value, setting, ranking))
+    _, best, ranking = max(tried, key=lambda one: one[0])
+    topics = {seed: contenders.ranked(topics_of(best, seed), ranking) for seed in seeds}
     tell(
         f"{name}: {len(records)} documents, {rows.n_documents} windows and {rows.n_words} words to train on, "
-        f"{split.held_out.n_documents} windows held out; {PEER} with {best['k']} topics"
+        f"{split.held_out.n_documents} windows held out; {PEER} with {best['k']} topics by {ranking}"
     )
     return Bench(name, split, words, judge, topics)
 
@@ -243,27 +247,17 @@ def saturation(model: ConceptModel) -> dict[str, float]:
 def judged(bench: Bench, model: ConceptModel, seed: int) -> dict[str, float]:
     """Word sets against the peer's by salient words, and each concept by its ten first words."""
     out: dict[str, float] = {}
-    for found, ending in zip(word_sets(model), ("", "_by_share")):
+    score, used = scores(model.summary_.words, model.corpus_.n_words), model.summary_.words.used
+    ranked = [Found(*contenders.word_sets(model, value), 0.0, 0.0) for value in (score, used)]
+    for found, ending in zip(ranked, ("", "_by_share")):
         sets = [judging.matched(found, bench.topics[seed], word) for word in bench.words]
         pairs = [(bench.judge(ours), bench.judge(theirs)) for ours, theirs in sets if len(ours) > 1]
         ours, theirs = np.array(pairs).reshape(-1, 2).T
         out[f"win{ending}"] = win_rate(ours, theirs).rate
         out[f"npmi{ending}"], out[f"peer_npmi{ending}"] = float(ours.mean()), float(theirs.mean())
-    tops = top_sets(word_sets(model)[0].weights)
+    tops = top_sets(ranked[0].weights)
     out["own_npmi"] = float(np.mean([bench.judge(words) for words in tops if len(words) > 1]))
     return out | {"diversity": diversity(tops)}
-
-
-def word_sets(model: ConceptModel) -> tuple[Found, Found]:
-    """Words weighed by their score (what `superwords show` ranks by), and by the share of documents that use them."""
-    words = model.summary_.words
-    holds = sizes_of(model.best_draw_.state).m[model._concept_order].astype(float)
-    found = []
-    for value in (scores(words, model.corpus_.n_words), words.used):
-        weights = np.zeros(holds.shape)
-        weights[words.concept, words.word] = value
-        found.append(Found(weights, holds, 0.0, 0.0))
-    return found[0], found[1]
 
 
 def reproduce(

@@ -14,7 +14,7 @@ from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
 from superwords.sampler.state import State
 
-_WORDS_PER_CLUSTER = 11
+_WORDS_PER_CLUSTER = 20
 
 
 def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int) -> State:

@@ -69,23 +69,18 @@ def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
     n_features = data.Y.shape[1]
     if n_features == 0:
         return 0.0
+    n_known = int(data.known.sum())
     n_rows = len(sizes.holders)
-    if n_rows == 0:
-        b, log_det = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma, 0.0
-    else:
-        _, _, b, log_det = posterior(sizes, data, prior)
-    return log_evidence(n_rows, b, log_det, data, prior)
-
-
-def log_evidence(n_rows: int, b: np.ndarray, log_det: float, data: Data, prior: Prior) -> float:
-    """log P(Y | Φ) from β̂ and log|ΦΦᵀ + K I|."""
-    n_known, n_features = int(data.known.sum()), data.Y.shape[1]
     constant = n_features * (
         gammaln(prior.alpha_sigma + n_known / 2)
         - gammaln(prior.alpha_sigma)
         + prior.alpha_sigma * math.log(prior.beta_sigma)
         - n_known / 2 * math.log(2 * math.pi)
     )
+    if n_rows == 0:
+        b, log_det = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma, 0.0
+    else:
+        _, _, b, log_det = posterior(sizes, data, prior)
     shape = prior.alpha_sigma + n_known / 2
     return float(
         constant + 0.5 * n_features * (n_rows * math.log(prior.K) - log_det) - shape * np.log(b).sum()

@@ -15,11 +15,12 @@ import numpy as np
 
 from superwords.sampler.jit import lean
 from superwords.sampler.model import Model
-from superwords.sampler.random import uniform
+from superwords.sampler.random import below, uniform
 from superwords.sampler.state import State, Tokens
 
 FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
 _LEAST_HOLDERS = 0.5
+_BLIND_BOTH = 0.05
 
 
 class Group(NamedTuple):
@@ -69,9 +70,7 @@ def make_rules(model: Model, group: Group) -> Rules:
     )
 
 
-def gather(
-    state: State, tokens: Tokens, model: Model, first: int, second: int
-) -> tuple[Group, Sides]:
+def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
     """The group of two concepts, and how it is divided now (all to the first where second = −1)."""
     mine = np.flatnonzero((state.concept == first) | (state.concept == second))
     n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
@@ -207,6 +206,68 @@ def divide(group, sides, wanted, leaning, rules, stream, is_forced):
 
 
 @lean
+def divide_blindly(group, sides, wanted, stream, is_forced):
+    """Divide the documents without a look at their words: what two copies of one concept look like.
+
+    Each goes to a side by the documents that are there already, to both with a small probability.
+    """
+    log_q = 0.0
+    for n in range(len(group.doc)):
+        p_a = (sides.holders[0] + 1.0) / (sides.holders[0] + sides.holders[1] + 2.0)
+        if is_forced:
+            side = wanted.doc[n]
+        else:
+            u = uniform(stream)
+            side = BOTH if u < _BLIND_BOTH else _one_side(uniform(stream) < p_a)
+        if side == BOTH:
+            log_q += math.log(_BLIND_BOTH)
+        else:
+            log_q += math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
+        sides.doc[n] = side
+        log_q += _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced)
+        enter(group, sides, n, 1.0)
+    return log_q
+
+
+@lean
+def _one_side(is_first):
+    return FIRST_ONLY if is_first else SECOND_ONLY
+
+
+@lean
+def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
+    if side != BOTH:
+        _take_whole(n, side, group, sides)
+        return 0.0
+    log_q = 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        chosen = wanted.word[e] if is_forced else 1 + below(stream, 3)
+        log_q -= math.log(3.0) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
+    return log_q - group.null[n] * math.log(2.0)
+
+
+@lean
+def _take_whole(n, side, group, sides):
+    """A document's words and tokens go where the document goes."""
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        sides.word[e] = side
+        sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
+    sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
+
+
+@lean
+def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
+    """A word goes to a side, its tokens with it, or one by one by coin where it goes to both; −log probability."""
+    sides.word[e] = chosen
+    if chosen != BOTH:
+        sides.tokens[e] = group.tokens[e] if chosen == FIRST_ONLY else 0
+        return 0.0
+    sides.tokens[e] = wanted.tokens[e] if is_forced else _heads(group.tokens[e], stream)
+    return group.tokens[e] * math.log(2.0)
+
+
+@lean
 def _log_all_off(s, sides, group, rules):
     """log probability that a document with the concept has every word off (words elsewhere by their mean λ)."""
     holders, b2 = sides.holders[s], rules.b2
@@ -275,15 +336,11 @@ def _log_held(s, sides, rules):
 
 @lean
 def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
-    first, last = group.ptr[n], group.ptr[n + 1]
-    log_q = 0.0
     if side != BOTH:
-        for e in range(first, last):
-            sides.word[e] = side
-            sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
-        sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
+        _take_whole(n, side, group, sides)
         return 0.0
-    for e in range(first, last):
+    log_q = 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
         i = group.word[e]
         a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
         total = a + b + a * b
@@ -294,12 +351,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
             chosen = FIRST_ONLY if u < a else (SECOND_ONLY if u < a + b else BOTH)
         p = a if chosen == FIRST_ONLY else (b if chosen == SECOND_ONLY else a * b)
         log_q += math.log(p / total)
-        sides.word[e] = chosen
-        tokens_a = group.tokens[e] if chosen == FIRST_ONLY else 0
-        if chosen == BOTH:
-            tokens_a = wanted.tokens[e] if is_forced else _heads(group.tokens[e], stream)
-            log_q -= group.tokens[e] * math.log(2.0)
-        sides.tokens[e] = tokens_a
+        log_q -= _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
     sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
     return log_q - group.null[n] * math.log(2.0)
 
@@ -350,7 +402,9 @@ def log_text_change(group, sides, alpha):
         null_b = group.null[n] - null_a
         if group.null[n] > 0 and not (empty_a and empty_b):
             return -np.inf
-        log_change += log_mass(tokens_a + tokens_b, mass) - log_mass(tokens_a, mass_a) - log_mass(tokens_b, mass_b)
+        log_change += (
+            log_mass(tokens_a + tokens_b, mass) - log_mass(tokens_a, mass_a) - log_mass(tokens_b, mass_b)
+        )
         log_change += log_weights_change(
             group.others[n] + 1, group.length[n], tokens_a + null_a, tokens_b + null_b, alpha
         )

@@ -3,7 +3,7 @@
 Given z and with π integrated out, only the documents that hold the concept change. A split divides them and their words
 between two concepts (allocation.py); a merge unites word sets and tokens, which is the split's way back. The division
 is launched from two seed words, leans by what the features say after each pass, and is accepted or rejected
-by Metropolis–Hastings on the whole density; π is then drawn anew for the documents of the group.
+by Metropolis–Hastings, on prior and text first, then on the features; π is then drawn anew for the group's documents.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from superwords.sampler.moves.allocation import (
     Group,
     Sides,
     divide,
+    divide_blindly,
     gather,
     log_text_change,
     make_rules,
@@ -28,23 +29,17 @@ from superwords.sampler.moves.allocation import (
 )
 from superwords.sampler.moves.tokens import draw_weights
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
-from superwords.sampler.semantics import log_evidence, mixing_matrix, posterior
+from superwords.sampler.semantics import log_features
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 _PASSES = 2  # before the one that counts
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
 _ANY_SEED = 0.01
+_BLIND = 0.3  # share of the divisions that do not look at words
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
 
-
-class Fit(NamedTuple):
-    """The regression of the features on Φ."""
-
-    log_p: float
-    X: np.ndarray  # (J, F)
-    left: np.ndarray  # (V, F) y_i − Σ_j Φ_ji x_j
-    precision: np.ndarray  # (F)
+Seeds = tuple[int, int] | None  # places in a group's support
 
 
 class Place(NamedTuple):
@@ -53,7 +48,7 @@ class Place(NamedTuple):
     state: State
     tokens: Tokens
     sizes: Sizes
-    fit: Fit
+    log_p: float  # log P(Y | Φ), NaN as long as nobody asked
 
 
 def regroup(
@@ -61,31 +56,20 @@ def regroup(
 ) -> tuple[State, Tokens, np.ndarray]:
     """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
     accepted = np.zeros(2, np.int64)
-    sizes = sizes_of(state)
-    if len(sizes.holders) == 0 or model.steps.regroups == 0:
-        return state, tokens, accepted
-    place = Place(state, tokens, sizes, fit_features(sizes, model))
+    place = Place(state, tokens, sizes_of(state), math.nan)
     for attempt in range(model.steps.regroups):
         open_stream(stream, REGROUP, sweep, attempt)
         is_merge = uniform(stream) < 0.5
         if is_merge and len(place.sizes.holders) < 2:
             continue
-        new = (_merge if is_merge else _split)(place, model, stream)
+        log_p = place.log_p
+        if math.isnan(log_p):
+            log_p = log_features(place.sizes, model.data, model.prior) if model.data.Y.shape[1] else 0.0
+        new = (_merge if is_merge else _split)(place._replace(log_p=log_p), model, stream)
         if new is not None:
             place = new
             accepted[int(is_merge)] += 1
     return place.state, place.tokens, accepted
-
-
-def fit_features(sizes: Sizes, model: Model) -> Fit:
-    data, prior = model.data, model.prior
-    if data.Y.shape[1] == 0:
-        return Fit(0.0, np.zeros((len(sizes.holders), 0)), data.Y, np.zeros(0))
-    _, X, b, log_det = posterior(sizes, data, prior)
-    left = data.Y.copy()
-    left[data.known] -= mixing_matrix(sizes, data.known).T @ X
-    shape = prior.alpha_sigma + int(data.known.sum()) / 2
-    return Fit(log_evidence(len(sizes.holders), b, log_det, data, prior), X, left, shape / b)
 
 
 def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
@@ -93,68 +77,88 @@ def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
     j = below(stream, len(place.sizes.holders))
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    sides, log_q = _launch(group, None, j, seeds, place, model, stream)
+    sides, log_q = _launch(group, None, seeds, place.sizes.total, model, stream)
     if not sides.holders.all():
         return None
-    sizes = _split_sizes(place.sizes, j, group, sides)
-    split = place._replace(sizes=sizes, fit=fit_features(sizes, model))
-    log_ratio = _log_ratio(group, sides, j, seeds, place, split, model) - log_q
-    if math.log(uniform(stream)) >= log_ratio:
+    split = _split_sizes(place.sizes, j, group, sides)
+    log_ratio = _log_ratio(group, sides, j, seeds, place.sizes, split, model) - log_q
+    log_p = _decide(log_ratio, place, split, model, stream)
+    if log_p is None:
         return None
-    return _settle(split, group, sides, j, len(sizes.holders) - 1, model, stream)
+    return _settle(place, group, sides, (j, len(split.holders) - 1), model, stream)._replace(
+        sizes=split, log_p=log_p
+    )
 
 
 def _merge(place: Place, model: Model, stream: np.ndarray) -> Place | None:
     """Concept b joins concept a."""
     a = below(stream, len(place.sizes.holders))
-    b = _draw_partner(place.sizes, a, stream)
+    b = _draw(_partner_weights(place.sizes, a, model), stream)
     place, a = _with_last(place, a, b)
-    group, sides = gather(place.state, place.tokens, model, a, len(place.sizes.holders) - 1)
+    last = len(place.sizes.holders) - 1
+    group, sides = gather(place.state, place.tokens, model, a, last)
     if log_text_change(group, sides, model.prior.alpha_pi) == -np.inf:
         return None
-    sizes = _merged_sizes(place.sizes, a, group)
-    merged = place._replace(sizes=sizes, fit=fit_features(sizes, model))
+    merged = _merged_sizes(place.sizes, a, group)
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    _, log_q = _launch(group, sides, a, seeds, merged, model, stream)
-    log_ratio = _log_ratio(group, sides, a, seeds, merged, place, model) - log_q
-    if math.log(uniform(stream)) >= -log_ratio:
+    _, log_q = _launch(group, sides, seeds, merged.total, model, stream)
+    log_ratio = _log_ratio(group, sides, a, seeds, merged, place.sizes, model) - log_q
+    log_p = _decide(-log_ratio, place, merged, model, stream)
+    if log_p is None:
         return None
-    return _settle(merged, group, whole(group), a, len(sizes.holders), model, stream)
+    return _settle(place, group, whole(group), (a, last), model, stream)._replace(sizes=merged, log_p=log_p)
+
+
+def _decide(log_ratio: float, place: Place, sizes: Sizes, model: Model, stream: np.ndarray) -> float | None:
+    """Accept in two stages, the features last since they cost most; log P(Y | Φ) of the new state, or None."""
+    if math.log(uniform(stream)) >= log_ratio:
+        return None
+    log_p = log_features(sizes, model.data, model.prior)
+    return log_p if math.log(uniform(stream)) < log_p - place.log_p else None
 
 
 def _log_ratio(
-    group: Group, sides: Sides, j: int, seeds: tuple[int, int] | None, merged: Place, split: Place, model: Model
+    group: Group, sides: Sides, j: int, seeds: Seeds, merged: Sizes, split: Sizes, model: Model
 ) -> float:
     """log of the split state's density times its way to merge, over the merged one's times the way to split.
 
-    The probability of the division itself is left out.
+    The features' density and the probability of the division itself are left out.
     """
-    prior, n_documents = model.prior, len(model.data.length)
-    last = len(merged.sizes.holders)
-    log_ratio = split.fit.log_p - merged.fit.log_p
-    for sizes, rows, sign in ((split.sizes, [j, last], 1), (merged.sizes, [j], -1)):
-        part = Sizes(sizes.m[rows], sizes.holders[rows], sizes.total)
-        log_ratio += sign * log_word_sets(part, prior)
-        log_ratio += sign * log_concepts(part.holders, n_documents, prior)
-    log_ratio += log_text_change(group, sides, prior.alpha_pi)
-    log_ratio += math.log(_partner_weights(split.sizes, j)[last]) - math.log(last + 1)
+    last = len(merged.holders)
+    log_ratio = log_density_change(group, sides, j, merged, split, model)
+    log_ratio += math.log(_partner_weights(split, j, model)[last] / (last + 1))
     log_ratio += _log_seeds(group, seeds, *_seed_weights(sides), model)
-    together = merged.sizes.m[j, group.support].astype(float)
-    return log_ratio + math.log(last) - _log_seeds(group, seeds, together, together, model)
+    together = merged.m[j, group.support].astype(float)
+    return log_ratio - math.log(1.0 / last) - _log_seeds(group, seeds, together, together, model)
 
 
-def _partner_weights(sizes: Sizes, a: int) -> np.ndarray:
-    """Probabilities of b, given that a is to be merged: by the words on in both."""
+def log_density_change(
+    group: Group, sides: Sides, j: int, merged: Sizes, split: Sizes, model: Model
+) -> float:
+    """log P(c, f, z, w), π integrated out, with concept j split in j and the last one, less before."""
+    prior, n_documents = model.prior, len(model.data.length)
+    rows = [j, len(merged.holders)]
+    change = log_text_change(group, sides, prior.alpha_pi)
+    for sizes, own, sign in ((split, rows, 1), (merged, rows[:1], -1)):
+        part = Sizes(sizes.m[own], sizes.holders[own], sizes.total)
+        change += sign * (log_word_sets(part, prior) + log_concepts(part.holders, n_documents, prior))
+    return float(change)
+
+
+def _partner_weights(sizes: Sizes, a: int, model: Model) -> np.ndarray:
+    """Probabilities of b, given that a is to be merged: by the words on in both, and by how near their features are."""
     m = sizes.m.astype(float)
-    size = np.sqrt((m * m).sum(axis=1))
-    cosine = (m @ m[a]) / np.maximum(size * size[a], 1e-300)
-    weights = _ANY_PARTNER + np.square(cosine)
+    weights = _ANY_PARTNER + np.square(_cosine(m, a))
+    if model.data.Y.shape[1]:
+        weights += np.square(np.maximum(_cosine(m @ model.data.Y, a), 0.0))
     weights[a] = 0.0
     return weights / weights.sum()
 
 
-def _draw_partner(sizes: Sizes, a: int, stream: np.ndarray) -> int:
-    return _draw(_partner_weights(sizes, a), stream)
+def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
+    """Of row a with every row."""
+    size = np.sqrt((rows * rows).sum(axis=1))
+    return (rows @ rows[a]) / np.maximum(size * size[a], 1e-300)
 
 
 def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
@@ -171,11 +175,9 @@ def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
 
 def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
     """Cosine of the features of a word of the support with all others', 0 where unknown."""
-    known = model.data.known[group.support]
-    vectors = model.data.Y[group.support]
-    size = np.sqrt((vectors * vectors).sum(axis=1))
-    cosine = (vectors @ vectors[at]) / np.maximum(size * size[at], 1e-300)
-    return np.where(known & known[at], cosine, 0.0) if vectors.shape[1] else _incidence(group, at)
+    if model.data.Y.shape[1] == 0:
+        return _incidence(group, at)
+    return _cosine(model.data.Y[group.support], at)
 
 
 def _incidence(group: Group, at: int) -> np.ndarray:
@@ -197,17 +199,15 @@ def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndar
 
 def _draw_seeds(
     group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
-) -> tuple[int, int] | None:
-    """Two words of the support, far from each other; none where it has fewer."""
-    if len(group.support) < 2:
+) -> Seeds:
+    """Two words of the support, far from each other; none, now and then, for a blind division."""
+    if len(group.support) < 2 or uniform(stream) < _BLIND:
         return None
     s = _draw(first, stream)
     return s, _draw(_far(group, s, second, model), stream)
 
 
-def _log_seeds(
-    group: Group, seeds: tuple[int, int] | None, first: np.ndarray, second: np.ndarray, model: Model
-) -> float:
+def _log_seeds(group: Group, seeds: Seeds, first: np.ndarray, second: np.ndarray, model: Model) -> float:
     if seeds is None:
         return 0.0
     s, t = seeds
@@ -216,49 +216,37 @@ def _log_seeds(
 
 
 def _launch(
-    group: Group,
-    wanted: Sides | None,
-    j: int,
-    seeds: tuple[int, int] | None,
-    merged: Place,
-    model: Model,
-    stream: np.ndarray,
+    group: Group, wanted: Sides | None, seeds: Seeds, total: np.ndarray, model: Model, stream: np.ndarray
 ) -> tuple[Sides, float]:
-    """Divide the group from nothing; the last pass makes the `wanted` division if there is one.
+    """Divide the group from nothing; the last pass (the only one, without seeds) makes the `wanted` division, if any.
 
-    Returns the division and the last pass's log probability, given the passes before it.
+    `total` is n_i with the group undivided. Returns the division and the last pass's log probability.
     """
-    rules = make_rules(model, group)
     sides = undivided(group)
-    leaning = np.zeros(len(group.support))
-    if seeds is not None:
-        s, t = seeds
-        leaning = _SEED_LEAN * (_nearness(group, s, model) - _nearness(group, t, model))
+    is_forced = wanted is not None
+    if seeds is None:
+        return sides, divide_blindly(group, sides, wanted or sides, stream, is_forced)
+    rules = make_rules(model, group)
+    s, t = seeds
+    leaning = _SEED_LEAN * (_nearness(group, s, model) - _nearness(group, t, model))
     for _ in range(_PASSES):
         divide(group, sides, sides, leaning, rules, stream, False)
-        leaning = _feature_lean(group, sides, j, merged, model)
-    log_q = divide(group, sides, sides if wanted is None else wanted, leaning, rules, stream, wanted is not None)
-    return sides, log_q
+        leaning = _feature_lean(group, sides, total[group.support], model)
+    return sides, divide(group, sides, wanted or sides, leaning, rules, stream, is_forced)
 
 
-def _feature_lean(group: Group, sides: Sides, j: int, merged: Place, model: Model) -> np.ndarray:
-    """How much better (log density per document) the first concept explains a word's features than the second.
+def _feature_lean(group: Group, sides: Sides, total: np.ndarray, model: Model) -> np.ndarray:
+    """How much better, per document, the first concept would explain a word's features than the second.
 
-    The two concepts' own features are estimated from the present division by ridge regression on what the other
-    concepts leave unexplained.
+    By the two concepts' mean features under the present division, at unit noise: a proposal may be rough.
     """
-    fit, known = merged.fit, model.data.known[group.support]
-    if len(fit.precision) == 0:
-        return np.zeros(len(group.support))
-    m = merged.sizes.m[j, group.support].astype(float)
-    total = merged.sizes.total[group.support]
-    share = m / total
-    target = fit.left[group.support] + share[:, None] * fit.X[j]
-    phi = np.where(known, sides.m / total, 0.0)
-    gram = phi @ phi.T + model.prior.K * np.eye(2)
-    x = np.linalg.solve(gram, phi @ target)
-    first, second = (target - share[:, None] * x[0]) ** 2, (target - share[:, None] * x[1]) ** 2
-    gain = 0.5 * (second - first) @ fit.precision
+    known = model.data.known[group.support]
+    Y = model.data.Y[group.support]
+    weight = np.where(known, sides.m, 0.0)
+    first, second = (weight @ Y) / (weight.sum(axis=1) + model.prior.K)[:, None]
+    m = np.bincount(group.word, minlength=len(known))
+    share = (m / total)[:, None]
+    gain = 0.5 * ((Y - share * second) ** 2 - (Y - share * first) ** 2).sum(axis=1)
     return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
 
 
@@ -293,11 +281,11 @@ def _with_last(place: Place, a: int, b: int) -> tuple[Place, int]:
 
 
 def _settle(
-    place: Place, group: Group, sides: Sides, j: int, second: int, model: Model, stream: np.ndarray
+    place: Place, group: Group, sides: Sides, numbers: tuple[int, int], model: Model, stream: np.ndarray
 ) -> Place:
-    """The state with the group divided between j and `second`, and π drawn for its documents."""
+    """The state with the group divided between the two concepts, and π drawn for its documents."""
     old = place.state
-    mine = (old.concept == j) | (old.concept == second)
+    mine = np.isin(old.concept, numbers)
     n_pairs = int((~mine).sum() + sides.holders.sum())
     n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + sides.m.sum())
     state = State(
@@ -308,10 +296,8 @@ def _settle(
         np.zeros(n_entries, np.int32),
         old.theta,
     )
-    tokens = Tokens(
-        np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
-    )
-    _rebuild(old, place.tokens, state, tokens, group, sides, j, second)
+    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
+    _rebuild(old, place.tokens, state, tokens, group, sides, *numbers)
     _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
     return place._replace(state=state, tokens=tokens)
 
