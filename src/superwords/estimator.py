@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,8 @@ class ConceptModel(BaseEstimator):
     lets the package choose. `b1` and `b2` may be "auto", by a rule of the corpus's size (docs/settings.md); they and
     `alpha_omega` may be "sample", drawn with all else under weak priors. `theta` may be "uniform", "frequency", "root"
     (of the frequency) or "sample". `init` is "kmeans", "single", "random" or "prior", the first and third also with a
-    number of concepts ("kmeans:60"). `steps` is "exact", "prior" (exact, with the paper's proposals from the prior) or
-    "published" (the paper's inexact steps, for comparison only).
+    number of concepts ("kmeans:60"), or a sequence of them, one per chain. `steps` is "exact", "prior" (exact, with
+    the paper's proposals from the prior) or "published" (the paper's inexact steps, for comparison only).
     """
 
     corpus_: Corpus
@@ -73,7 +74,7 @@ class ConceptModel(BaseEstimator):
         n_sweeps: int = 1000,
         n_burn_in: int | None = None,
         thin: int | None = None,
-        init: str = "kmeans",
+        init: str | Sequence[str] = "kmeans",
         standardize_features: bool = True,
         steps: str = "exact",
         n_jobs: int | None = None,
@@ -158,10 +159,19 @@ class ConceptModel(BaseEstimator):
         model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)
         self.seed_ = make_seed(self.random_state)
         self.chains_ = [
-            Chain(model, initial_state(self.init, model.data, prior, theta, self.seed_, c), self.seed_, c)
-            for c in range(n_chains)
+            Chain(model, initial_state(start, model.data, prior, theta, self.seed_, c), self.seed_, c)
+            for c, start in enumerate(self._starts(n_chains))
         ]
         self._kept = [ChainDraws() for _ in range(n_chains)]
+
+    def _starts(self, n_chains: int) -> Sequence[str]:
+        if isinstance(self.init, str):
+            return [self.init] * n_chains
+        if len(self.init) != n_chains:
+            raise InputError(
+                f"init names {len(self.init)} starts for {n_chains} chains; give one for each, or one for all."
+            )
+        return self.init
 
     def _make_schedule(self) -> Schedule:
         n_sweeps = whole_number("n_sweeps", self.n_sweeps, 1)

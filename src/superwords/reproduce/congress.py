@@ -47,8 +47,8 @@ _LEAST_WORDS = 4  # that a member uses for an idea, for their wording to be comp
 Tell = Callable[[str], None]
 
 
-def load_debate(data: Path, min_df: int = MIN_DF) -> Corpus:
-    """Noun phrases and names in at least ten of the hundred members, without the words of procedure."""
+def load_debate(data: Path, min_df: int = MIN_DF, unit: str = "document") -> Corpus:
+    """Noun phrases and names in at least ten of the rows, without the words of procedure."""
     records = read_lines(data_path(data, MEMBERS))
     columns = ("speaker", "party", "state", "chamber")
     return Corpus.from_texts(
@@ -58,6 +58,7 @@ def load_debate(data: Path, min_df: int = MIN_DF) -> Corpus:
         words="phrases",
         min_df=min_df,
         drop_procedural=True,
+        unit=unit,
     )
 
 
