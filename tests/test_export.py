@@ -91,7 +91,7 @@ def test_what_cannot_be_written_is_said(tmp_path):
 
 def test_the_guide_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    guide = Path(__file__).parents[1] / "docs" / "results.md"
+    guide = Path(__file__).parents[1] / "docs" / "model.md"
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)

@@ -138,7 +138,7 @@ class ConceptModel(BaseEstimator):
         return self
 
     def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
-        """Write the model to one portable file; draws="all" keeps every kept draw in it (docs/results.md)."""
+        """Write the model to one portable file; draws="all" keeps every kept draw in it (docs/model.md)."""
         from superwords.storage import save
 
         return save(self, path, draws, texts)
@@ -271,7 +271,7 @@ class ConceptModel(BaseEstimator):
 
     @cached_property
     def summary_(self) -> Summary:
-        """All kept draws set beside the most probable one, which the tables are made of (docs/results.md)."""
+        """All kept draws set beside the most probable one, which the tables are made of (docs/model.md)."""
         return summarize(self)
 
     def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:

@@ -16,14 +16,14 @@ from superwords.draws import Kept
 from superwords.estimator import ConceptModel
 from superwords.foldin import make_concepts
 from superwords.sampler.foldin import (
-    _clear,
-    _content_key,
-    _exchange,
-    _flip_unused,
-    _impute,
-    _lay_out,
-    _redraw,
-    _start,
+    clear_sheet,
+    content_key,
+    exchange_words,
+    flip_unused,
+    impute_document,
+    lay_out_document,
+    redraw_weights,
+    start_document,
 )
 from superwords.sampler.jit import lean
 from superwords.sampler.model import Prior
@@ -109,21 +109,21 @@ def _places(documents: Documents, row: np.ndarray, word: np.ndarray) -> Sequence
 def complete(documents, concepts, asked, sheet, stream, n_sweeps, n_burn_in, unread, total):
     """The sweeps of `fold_in`; after z, what is predicted given it is added to `total`."""
     for d in range(len(documents.ptr) - 1):
-        _lay_out(d, documents, concepts, sheet)
-        key = _content_key(d, documents)
+        lay_out_document(d, documents, concepts, sheet)
+        key = content_key(d, documents)
         open_stream(stream, FOLD_IN, 0, key)
-        _start(documents, concepts, sheet, stream)
+        start_document(documents, concepts, sheet, stream)
         for sweep in range(1, n_sweeps + 1):
             open_stream(stream, FOLD_IN, sweep, key)
             flip_concepts(documents, concepts, sheet, stream)
-            _exchange(documents, concepts, sheet, stream)
-            _impute(documents, sheet, stream)
-            _flip_unused(0, False, concepts, sheet, stream, unread, unread)
+            exchange_words(documents, concepts, sheet, stream)
+            impute_document(documents, sheet, stream)
+            flip_unused(0, False, concepts, sheet, stream, unread, unread)
             if sweep > n_burn_in:
                 for k in range(sheet.number[PAIRS]):
                     _add_prediction(d, k, documents, concepts, asked, sheet, stream, total)
-            _redraw(documents, concepts, sheet, stream)
-        _clear(documents, sheet)
+            redraw_weights(documents, concepts, sheet, stream)
+        clear_sheet(documents, sheet)
 
 
 @lean

@@ -48,7 +48,7 @@ def concept_names(model: ConceptModel) -> list[str]:
 
 
 def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """One row per concept, most documents first; see docs/results.md for the columns."""
+    """One row per concept, most documents first; see docs/model.md for the columns."""
     summary, corpus = model.summary_, model.corpus_
     aligned = summary.alignment
     matched = aligned.matched

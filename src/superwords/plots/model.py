@@ -88,7 +88,8 @@ def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | No
     after = concept_weights(model, concept)
     before = _closest_start(model, concept, start_shares(model) if start is None else start)
     name = concept_label(model, concept)
-    began = {"kmeans": "k-means start"}.get(model.init.partition(":")[0], f"{model.init!r} start")
+    _, start_name = shown_start(model)
+    began = {"kmeans": "k-means start"}.get(start_name.partition(":")[0], f"{start_name!r} start")
     return cloud_pair(before, after, [f"{name}: {began}", f"{name}: most probable draw"])
 
 
@@ -102,14 +103,20 @@ def _closest_start(model: ConceptModel, concept: int, share: sparse.csr_array) -
     return _most_used(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
 
 
+def shown_start(model: ConceptModel) -> tuple[int, str]:
+    """The chain the concepts are shown of, and the name of its start."""
+    aligned = model.summary_.alignment
+    chain = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
+    return chain, model._starts(model.n_chains)[chain]
+
+
 def start_shares(model: ConceptModel) -> sparse.csr_array:
     """(J, V) of the start: the share of a concept's documents that use a word that is on in it."""
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
     counts = sparse.csr_array(model.corpus_.counts[model._order])
-    aligned = model.summary_.alignment
-    best = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
+    chain, name = shown_start(model)
     theta = make_theta(model.theta, counts)
-    state = initial_state(model.init, data, prior, theta, model.seed_, best)
+    state = initial_state(name, data, prior, theta, model.seed_, chain)
     n_concepts = int(state.concept.max()) + 1 if len(state.concept) else 0
     holders = np.bincount(state.concept, minlength=n_concepts)
     document = np.repeat(np.arange(len(model._order)), np.diff(state.doc_ptr))

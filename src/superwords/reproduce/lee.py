@@ -137,7 +137,7 @@ def topic_similarities(
 
 
 def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs: int | None) -> ConceptModel:
-    """From the text alone; docs/reproduce.md says how the settings were chosen."""
+    """From the text alone; docs/results.md says how the settings were chosen."""
     return ConceptModel(
         alpha_omega=0.05,
         lam=min(0.5, 10 / corpus.n_words),

@@ -38,22 +38,22 @@ def fold_in(documents, first, last, concepts, sheet, stream, n_sweeps, n_burn_in
     for d in range(first, last):
         if documents.ptr[d] == documents.ptr[d + 1]:
             continue
-        _lay_out(d, documents, concepts, sheet)
-        key = _content_key(d, documents)
+        lay_out_document(d, documents, concepts, sheet)
+        key = content_key(d, documents)
         open_stream(stream, FOLD_IN, 0, key)
-        _start(documents, concepts, sheet, stream)
+        start_document(documents, concepts, sheet, stream)
         for sweep in range(1, n_sweeps + 1):
             open_stream(stream, FOLD_IN, sweep, key)
             flip_concepts(documents, concepts, sheet, stream)
-            _exchange(documents, concepts, sheet, stream)
-            _impute(documents, sheet, stream)
-            _flip_unused(d - first, sweep > n_burn_in, concepts, sheet, stream, weight, inclusion)
-            _redraw(documents, concepts, sheet, stream)
-        _clear(documents, sheet)
+            exchange_words(documents, concepts, sheet, stream)
+            impute_document(documents, sheet, stream)
+            flip_unused(d - first, sweep > n_burn_in, concepts, sheet, stream, weight, inclusion)
+            redraw_weights(documents, concepts, sheet, stream)
+        clear_sheet(documents, sheet)
 
 
 @lean
-def _exchange(documents, concepts, sheet, stream):
+def exchange_words(documents, concepts, sheet, stream):
     for _ in range(_SWAPS):
         try_swap(documents, concepts, sheet, stream)
     for _ in range(_SPLITS):
@@ -64,7 +64,7 @@ def _exchange(documents, concepts, sheet, stream):
 
 
 @lean
-def _content_key(d, documents):
+def content_key(d, documents):
     """A number made of the document's words and counts, to name its stream, whatever stands beside it."""
     key = np.uint64(0x9E3779B97F4A7C15)
     for b in range(documents.ptr[d], documents.ptr[d + 1]):
@@ -75,7 +75,7 @@ def _content_key(d, documents):
 
 
 @lean
-def _lay_out(d, documents, concepts, sheet):
+def lay_out_document(d, documents, concepts, sheet):
     """What holds for the document throughout: P(f = 1) of its words, and how often each concept is tried.
 
     How often depends on nothing that is sampled, so that a choice by it needs no correction.
@@ -106,7 +106,7 @@ def _lay_out(d, documents, concepts, sheet):
 
 
 @lean
-def _clear(documents, sheet):
+def clear_sheet(documents, sheet):
     first = sheet.number[FIRST]
     for a in range(sheet.number[WORDS]):
         sheet.spot[documents.word[first + a]] = 0
@@ -115,7 +115,7 @@ def _clear(documents, sheet):
 
 
 @lean
-def _start(documents, concepts, sheet, stream):
+def start_document(documents, concepts, sheet, stream):
     """Few concepts that explain every word: again and again the one most of what is left belongs to.
 
     A word belongs to the concepts with at least half its largest P(f = 1), a bound that stands in sheet.rest.
@@ -161,7 +161,7 @@ def _add_scores(a, times, score, sheet):
 
 
 @lean
-def _impute(documents, sheet, stream):
+def impute_document(documents, sheet, stream):
     """z: a token goes to a concept with its word on, in proportion to π/T. Marks such words with a 2."""
     n_pairs, first = sheet.number[PAIRS], sheet.number[FIRST]
     for k in range(n_pairs):
@@ -180,7 +180,7 @@ def _impute(documents, sheet, stream):
 
 
 @lean
-def _flip_unused(row, is_kept, concepts, sheet, stream, weight, inclusion):
+def flip_unused(row, is_kept, concepts, sheet, stream, weight, inclusion):
     """c_j of the concepts without tokens, given z, with π and their f integrated out; and what the sweep adds.
 
     Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held. Added are conditional expectations:
@@ -232,7 +232,7 @@ def _take(k, j, sheet):
 
 
 @lean
-def _redraw(documents, concepts, sheet, stream):
+def redraw_weights(documents, concepts, sheet, stream):
     """f and π given z.
 
     With u ~ Gamma(n_j, rate T_j) the factor T_j^{−n_j} of the text becomes Π_i e^{−u θ_i f_ji}: words are independent,
