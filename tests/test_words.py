@@ -363,3 +363,15 @@ def test_a_spacy_pipeline_is_used_when_named(monkeypatch):
     corpus = Corpus.from_texts(texts, min_df=2, tagger="spacy:fake", n_jobs=1)
     make_tagger.cache_clear()
     assert corpus.vocabulary == ["grey cat", "rome"]
+
+
+def test_nouns_with_a_meaning_stay_although_they_are_stop_words():
+    texts = [
+        "The states decide about Medicaid. He states the fact.",
+        "My state pays for Medicaid. They state the fact.",
+    ]
+    words = Corpus.from_texts(texts, min_df=1).vocabulary
+    assert "states" in words or "state" in words
+    assert not {"fact", "facts"} & set(words)
+    plain = Corpus.from_texts(texts, min_df=1, words="plain").vocabulary
+    assert not {"state", "states"} & set(plain)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from superwords.text.sentences import no_word_abbreviations
+from superwords.text.stopwords import meaningful_nouns
 from superwords.text.tagging import ADJECTIVE, NAME, NOUN, POSSESSIVE, VERB
 
 # What a token may do in a word of the vocabulary, as bits.
@@ -47,6 +48,7 @@ def noun_candidates(
     """The tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of"."""
     link = LINKS.get(language)
     no_words = no_word_abbreviations(language)
+    meaningful = meaningful_nouns(language)
     is_new = True
     for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
         if word_class == POSSESSIVE and not is_new:
@@ -60,7 +62,7 @@ def noun_candidates(
             is_new = True
             continue
         surface = token.lower()
-        if base in stop:
+        if base in stop and not (base in meaningful and word_class == NOUN):
             flags |= STOP
             if flags & CAN_END == 0 and not is_capital:
                 flags = flags & ~CAN_START | WEAK_START

@@ -17,6 +17,14 @@ CALENDAR = {
     "nl": "januari februari maart april mei juni juli augustus september oktober november december "
     "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
 }
+# Stop words that name something where they are nouns; only a tagger can tell.
+MEANINGFUL_NOUNS = {"en": "state research fire computer home world system"}
+
+
+@lru_cache
+def meaningful_nouns(language: str) -> frozenset[str]:
+    """Base forms of nouns that stay in a tagged text although the list of stop words has them."""
+    return frozenset(MEANINGFUL_NOUNS.get(language, "").split())
 
 
 @lru_cache
