@@ -87,6 +87,14 @@ def test_same_seed_same_bits_at_any_number_of_jobs():
     )
 
 
+def test_each_chain_may_have_its_own_start():
+    model = fitted(init=["kmeans:3", "single"], n_sweeps=2)
+    one = fitted(init="single", n_sweeps=2)
+    values, other = (m.trace_.posterior["log_joint"].values for m in (model, one))
+    assert (values[1] == other[1]).all()
+    assert (values[0] != other[0]).all()
+
+
 def test_chains_differ():
     values = fitted().trace_.posterior["log_joint"].values
     assert (values[0] != values[1]).all()
@@ -167,7 +175,7 @@ def test_sampled_concentrations_belong_to_their_draw():
 
 def test_rules_scale_with_the_corpus():
     prior = fitted(b1="auto", b2="auto", n_sweeps=2).chains_[0].model.prior
-    assert (prior.b1, prior.alpha_omega) == (120.0, 0.02)
+    assert (prior.b1, prior.alpha_omega) == (120.0, 0.25)
     assert prior.b2 == pytest.approx(20 + 40 / 15)
     assert prior.lam.sum() == pytest.approx(4.0)
     prior = fitted(n_sweeps=2).chains_[0].model.prior
@@ -225,6 +233,7 @@ INFINITE[4, 1] = np.inf
         ({"thin": 50}, "thin=50"),
         ({"init": "best"}, "init='best'"),
         ({"init": "single:3"}, "init='single:3'"),
+        ({"init": ["single"]}, "init names 1 starts for 2 chains"),
         ({"random_state": -1}, "random_state=-1"),
         ({"steps": "fast"}, "steps='fast'"),
     ],

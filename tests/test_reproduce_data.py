@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from superwords.cli.reproduce import app
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
-from superwords.reproduce import congress, lee, recipes, settings
+from superwords.reproduce import congress, lee, mixing, recipes, settings
 from superwords.reproduce.data import read_lines, t_interval
 from superwords.study.pairs import load_study
 
@@ -41,6 +41,7 @@ def write_lines(path, records):
         ("lee", lee.ITEMS),
         ("congress", congress.MEMBERS),
         ("settings", settings.CORPORA[0][1]),
+        ("mixing", congress.MEMBERS),
     ],
 )
 def test_missing_data_are_named(tmp_path, command, missing):
@@ -234,6 +235,25 @@ def test_congress_in_small(tmp_path):
     assert wordings["overlap"].is_monotonic_increasing
     assert (out / "congress.sw").is_file()
     assert (out / "concepts.csv").is_file()
+
+
+@needs(congress.MEMBERS)
+def test_mixing_in_small(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    members = [
+        {**record, "text": record["text"][:4000]} for record in read_lines(DATA / congress.MEMBERS)[:12]
+    ]
+    write_lines(data / congress.MEMBERS, members)
+    printed = run("mixing", "--data", data, "-o", out, "--sweeps", 10, "--jobs", 1)
+    assert "with a partner of Jaccard 0.5" in printed
+    chains = pd.read_csv(out / "mixing.csv")
+    assert chains["start"].tolist() == list(mixing.STARTS)
+    assert (chains["concepts"] > 0).all()
+    agreement = pd.read_csv(out / "agreement.csv")
+    assert (agreement["R-hat"] > 0.9).all()
+    assert pd.read_csv(out / "partners.csv", index_col=0).shape == (5, 5)
+    assert (out / "traces.png").stat().st_size > 5000
 
 
 def test_a_variation_changes_one_setting():

@@ -125,7 +125,8 @@ VARIATIONS = (
     *map(_b1, (0.3, 1.0, 30.0)),
     *_fixed("b2", (1.0, 10.0)),
     *_scaled("b2", (0.5, 3.0)),
-    *_fixed("alpha_omega", (0.001, 0.1, 1.0)),
+    *_scaled("alpha_omega", (0.1, 10.0)),
+    *_fixed("alpha_omega", (1.0,)),
     *map(_lam, (2, 10, 20)),
     *_fixed("alpha_pi", (0.3, 5.0)),
     *_fixed("theta", ("root", "sample")),
@@ -134,7 +135,7 @@ VARIATIONS = (
     *_features(
         "ppmi 20", "ppmi 100", "ppmi 50 whitened", "ppmi 50 sentences", "log 50", "vectors 50", "none"
     ),
-    *map(_start, (5, 20, 40)),
+    *map(_start, (5, 11, 40)),
     Variation("rows", DOCUMENTS, rows=DOCUMENTS),
     Variation("b1, b2, alpha_omega", "sampled", dict.fromkeys(("b1", "b2", "alpha_omega"), "sample")),
 )
