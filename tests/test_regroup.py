@@ -13,16 +13,8 @@ from superwords.sampler.density import log_score
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import regroup as moves
-from superwords.sampler.moves.allocation import (
-    BOTH,
-    Sides,
-    count_sides,
-    divide,
-    divide_blindly,
-    gather,
-    make_rules,
-    undivided,
-)
+from superwords.sampler.moves.allocation import divide, divide_blindly, make_rules
+from superwords.sampler.moves.group import BOTH, Sides, count_sides, gather, undivided
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of

@@ -15,38 +15,11 @@ import numpy as np
 
 from superwords.sampler.jit import lean
 from superwords.sampler.model import Model
+from superwords.sampler.moves.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
 from superwords.sampler.random import below, uniform
-from superwords.sampler.state import State, Tokens
 
-FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
 _LEAST_HOLDERS = 0.5
 _BLIND_BOTH = 0.05
-
-
-class Group(NamedTuple):
-    """The documents that hold a concept, or either of two: words, tokens, and what else a document holds."""
-
-    doc: np.ndarray  # (n)
-    ptr: np.ndarray  # (n+1) into word, tokens
-    word: np.ndarray  # (E) place in `support` of a word that is on
-    tokens: np.ndarray  # (E) n_dji
-    null: np.ndarray  # (n)
-    others: np.ndarray  # (n) further concepts of the document
-    length: np.ndarray  # (n) N_d
-    support: np.ndarray  # (s) words on anywhere in the group
-    theta: np.ndarray  # (s)
-    lam: np.ndarray  # (s)
-
-
-class Sides(NamedTuple):
-    """A division of a group."""
-
-    doc: np.ndarray  # (n) uint8
-    word: np.ndarray  # (E) uint8
-    tokens: np.ndarray  # (E) of the first concept
-    null: np.ndarray  # (n) of the first concept
-    m: np.ndarray  # (2, s) documents that have the word on
-    holders: np.ndarray  # (2)
 
 
 class Rules(NamedTuple):
@@ -68,127 +41,6 @@ def make_rules(model: Model, group: Group) -> Rules:
     return Rules(
         len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam
     )
-
-
-def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
-    """The group of two concepts, and how it is divided now (all to the first where second = −1)."""
-    mine = np.flatnonzero((state.concept == first) | (state.concept == second))
-    n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
-    doc_of = np.searchsorted(state.doc_ptr, mine, side="right") - 1
-    docs = np.unique(doc_of)
-    group = Group(
-        docs,
-        np.zeros(len(docs) + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-        np.zeros(n_entries, np.int64),
-        np.zeros(len(docs), np.int64),
-        np.zeros(len(docs), np.int64),
-        model.data.length[docs],
-        np.zeros(0, np.int64),
-        np.zeros(0),
-        np.zeros(0),
-    )
-    side, count, null, which = (
-        np.zeros(n_entries, np.uint8),
-        np.zeros(n_entries, np.int64),
-        np.zeros(len(docs), np.int64),
-        np.zeros(len(docs), np.uint8),
-    )
-    _collect(state, tokens, group, first, second, side, count, null, which)
-    n_entries = group.ptr[-1]
-    support, place = np.unique(group.word[:n_entries], return_inverse=True)
-    group = group._replace(
-        word=place.astype(np.int32),
-        tokens=group.tokens[:n_entries],
-        support=support,
-        theta=state.theta[support],
-        lam=model.prior.lam[support],
-    )
-    sides = Sides(which, side[:n_entries], count[:n_entries], null, np.zeros((2, len(support))), np.zeros(2))
-    count_sides(group, sides)
-    return group, sides
-
-
-def undivided(group: Group) -> Sides:
-    """Nothing divided yet."""
-    return Sides(
-        np.zeros(len(group.doc), np.uint8),
-        np.zeros(len(group.word), np.uint8),
-        np.zeros(len(group.word), np.int64),
-        np.zeros(len(group.doc), np.int64),
-        np.zeros((2, len(group.support))),
-        np.zeros(2),
-    )
-
-
-def whole(group: Group) -> Sides:
-    """Everything to the first concept."""
-    sides = undivided(group)._replace(tokens=group.tokens, null=group.null)
-    sides.doc[:], sides.word[:] = FIRST_ONLY, FIRST_ONLY
-    count_sides(group, sides)
-    return sides
-
-
-@lean
-def _collect(state, tokens, group, first, second, side, count, null, which):
-    """Merge the two sorted word sets of every document of the group."""
-    at = 0
-    for n in range(len(group.doc)):
-        d = group.doc[n]
-        a, b = -1, -1
-        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-            if state.concept[p] == first:
-                a = p
-            elif state.concept[p] == second:
-                b = p
-        group.others[n] = state.doc_ptr[d + 1] - state.doc_ptr[d] - (a >= 0) - (b >= 0)
-        which[n] = (a >= 0) + 2 * (b >= 0)
-        ea, last_a = (state.pair_ptr[a], state.pair_ptr[a + 1]) if a >= 0 else (0, 0)
-        eb, last_b = (state.pair_ptr[b], state.pair_ptr[b + 1]) if b >= 0 else (0, 0)
-        if a >= 0:
-            null[n] = tokens.null[a]
-            group.null[n] += tokens.null[a]
-        if b >= 0:
-            group.null[n] += tokens.null[b]
-        while ea < last_a or eb < last_b:
-            word = len(state.theta)
-            if ea < last_a:
-                word = state.word[ea]
-            if eb < last_b:
-                word = min(word, state.word[eb])
-            group.word[at] = word
-            side[at], count[at], group.tokens[at] = 0, 0, 0
-            if ea < last_a and state.word[ea] == word:
-                side[at] += FIRST_ONLY
-                count[at] = tokens.entry[ea]
-                group.tokens[at] += tokens.entry[ea]
-                ea += 1
-            if eb < last_b and state.word[eb] == word:
-                side[at] += SECOND_ONLY
-                group.tokens[at] += tokens.entry[eb]
-                eb += 1
-            at += 1
-        group.ptr[n + 1] = at
-
-
-@lean
-def count_sides(group, sides):
-    """Rebuild the counts of a division."""
-    sides.m[:] = 0.0
-    sides.holders[:] = 0.0
-    for n in range(len(group.doc)):
-        enter(group, sides, n, 1.0)
-
-
-@lean
-def enter(group, sides, n, step):
-    """Count (step = 1) or uncount (−1) a divided document."""
-    for s in range(2):
-        if sides.doc[n] & (1 << s):
-            sides.holders[s] += step
-            for e in range(group.ptr[n], group.ptr[n + 1]):
-                if sides.word[e] & (1 << s):
-                    sides.m[s, group.word[e]] += step
 
 
 @lean

@@ -16,17 +16,8 @@ import numpy as np
 from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.jit import lean
 from superwords.sampler.model import Model
-from superwords.sampler.moves.allocation import (
-    Group,
-    Sides,
-    divide,
-    divide_blindly,
-    gather,
-    log_text_change,
-    make_rules,
-    undivided,
-    whole,
-)
+from superwords.sampler.moves.allocation import divide, divide_blindly, log_text_change, make_rules
+from superwords.sampler.moves.group import Group, Sides, gather, undivided, whole
 from superwords.sampler.moves.tokens import draw_weights
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
