@@ -14,12 +14,12 @@ from threadpoolctl import threadpool_limits
 from joint import Setting, joint_z
 from mutation import mutant_membership
 from superwords.sampler import chain
-from superwords.sampler.model import Steps
+from superwords.sampler.model import PRIOR_PROPOSALS, Steps
 
-PRIOR = Steps(data_driven=False, handovers=0.0)
+PRIOR = PRIOR_PROPOSALS
 FLIPS = PRIOR._replace(births=0, weights=False, words=False)
 CASES = {
-    "exact, data-driven": (Steps(), Setting(length=6, n_features=1)),
+    "exact, data-driven": (Steps(regroups=2), Setting(length=6, n_features=1)),
     "exact, proposals from the prior": (PRIOR, Setting(length=6, n_features=1)),
     "π_j ~ Gamma(α_π + n_j, 1)": (PRIOR._replace(published_pi=True), Setting(length=6)),
     "births divided by J₊+1 twice": (PRIOR._replace(published_birth=True), Setting(alpha_omega=3.0)),
