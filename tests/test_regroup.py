@@ -37,7 +37,7 @@ def chain(request):
 
 
 def place_of(chain):
-    return moves.Place(chain.state, chain.tokens, sizes_of(chain.state), 0.0)
+    return moves.Place(chain.state, chain.tokens, sizes_of(chain.state))
 
 
 def divided(place, model, stream):

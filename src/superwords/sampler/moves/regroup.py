@@ -39,7 +39,6 @@ class Place(NamedTuple):
     state: State
     tokens: Tokens
     sizes: Sizes
-    log_p: float  # log P(Y | Φ), NaN as long as nobody asked
 
 
 def regroup(
@@ -47,16 +46,13 @@ def regroup(
 ) -> tuple[State, Tokens, np.ndarray]:
     """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
     accepted = np.zeros(2, np.int64)
-    place = Place(state, tokens, sizes_of(state), math.nan)
+    place = Place(state, tokens, sizes_of(state))
     for attempt in range(model.steps.regroups):
         open_stream(stream, REGROUP, sweep, attempt)
         is_merge = uniform(stream) < 0.5
         if is_merge and len(place.sizes.holders) < 2:
             continue
-        log_p = place.log_p
-        if math.isnan(log_p):
-            log_p = log_features(place.sizes, model.data, model.prior) if model.data.Y.shape[1] else 0.0
-        new = (_merge if is_merge else _split)(place._replace(log_p=log_p), model, stream)
+        new = (_merge if is_merge else _split)(place, model, stream)
         if new is not None:
             place = new
             accepted[int(is_merge)] += 1
@@ -73,12 +69,9 @@ def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
         return None
     split = _split_sizes(place.sizes, j, group, sides)
     log_ratio = _log_ratio(group, sides, j, seeds, place.sizes, split, model) - log_q
-    log_p = _decide(log_ratio, place, split, model, stream)
-    if log_p is None:
+    if not _accepts(log_ratio, place.sizes, split, model, stream):
         return None
-    return _settle(place, group, sides, (j, len(split.holders) - 1), model, stream)._replace(
-        sizes=split, log_p=log_p
-    )
+    return _settle(place, group, sides, (j, len(split.holders) - 1), model, stream)._replace(sizes=split)
 
 
 def _merge(place: Place, model: Model, stream: np.ndarray) -> Place | None:
@@ -94,18 +87,17 @@ def _merge(place: Place, model: Model, stream: np.ndarray) -> Place | None:
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
     _, log_q = _launch(group, sides, seeds, merged.total, model, stream)
     log_ratio = _log_ratio(group, sides, a, seeds, merged, place.sizes, model) - log_q
-    log_p = _decide(-log_ratio, place, merged, model, stream)
-    if log_p is None:
+    if not _accepts(-log_ratio, place.sizes, merged, model, stream):
         return None
-    return _settle(place, group, whole(group), (a, last), model, stream)._replace(sizes=merged, log_p=log_p)
+    return _settle(place, group, whole(group), (a, last), model, stream)._replace(sizes=merged)
 
 
-def _decide(log_ratio: float, place: Place, sizes: Sizes, model: Model, stream: np.ndarray) -> float | None:
-    """Accept in two stages, the features last since they cost most; log P(Y | Φ) of the new state, or None."""
+def _accepts(log_ratio: float, before: Sizes, after: Sizes, model: Model, stream: np.ndarray) -> bool:
+    """In two stages, the features last since they cost most."""
     if math.log(uniform(stream)) >= log_ratio:
-        return None
-    log_p = log_features(sizes, model.data, model.prior)
-    return log_p if math.log(uniform(stream)) < log_p - place.log_p else None
+        return False
+    gain = log_features(after, model.data, model.prior) - log_features(before, model.data, model.prior)
+    return math.log(uniform(stream)) < gain
 
 
 def _log_ratio(
