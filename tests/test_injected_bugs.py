@@ -117,7 +117,7 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
-        ("regroup", "(_partner_weights(split, j, model)[last] / (last + 1))", "(1.0 / (last + 1))"),
+        ("regroup", "math.log(partners[b] / n_rows)", "math.log(1.0 / n_rows)"),
         ("regroup", "    change = log_text_change(", "    change = 0.5 * log_text_change("),
         ("allocation", "    return group.tokens[e] * math.log(2.0)\n", "    return 0.0\n"),
         ("allocation", "        log_q += math.log(p / total)\n", ""),

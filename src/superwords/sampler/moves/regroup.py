@@ -9,7 +9,8 @@ by Metropolis–Hastings, on prior and text first, then on the features; π is t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,12 +34,27 @@ _MOST_LEAN = 12.0
 Seeds = tuple[int, int] | None  # places in a group's support
 
 
-class Place(NamedTuple):
-    """A state, its z, and what follows from them."""
+@dataclass
+class Place:
+    """A state, its z, and what follows from them, computed when asked for."""
 
     state: State
     tokens: Tokens
     sizes: Sizes
+    model: Model
+
+    @cached_property
+    def m(self) -> np.ndarray:
+        return self.sizes.m.astype(float)
+
+    @cached_property
+    def pull(self) -> np.ndarray:
+        """(J, F) Σ_i m_ji y_i: where a concept's words lie."""
+        return self.m @ self.model.data.Y
+
+    @cached_property
+    def log_p(self) -> float:
+        return log_features(self.sizes, self.model.data, self.model.prior)
 
 
 def regroup(
@@ -46,21 +62,22 @@ def regroup(
 ) -> tuple[State, Tokens, np.ndarray]:
     """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
     accepted = np.zeros(2, np.int64)
-    place = Place(state, tokens, sizes_of(state))
+    place = Place(state, tokens, sizes_of(state), model)
     for attempt in range(model.steps.regroups):
         open_stream(stream, REGROUP, sweep, attempt)
         is_merge = uniform(stream) < 0.5
         if is_merge and len(place.sizes.holders) < 2:
             continue
-        new = (_merge if is_merge else _split)(place, model, stream)
+        new = (_merge if is_merge else _split)(place, stream)
         if new is not None:
             place = new
             accepted[int(is_merge)] += 1
     return place.state, place.tokens, accepted
 
 
-def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
+def _split(place: Place, stream: np.ndarray) -> Place | None:
     """Concept j becomes j and a new, last one."""
+    model = place.model
     j = below(stream, len(place.sizes.holders))
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
@@ -69,34 +86,38 @@ def _split(place: Place, model: Model, stream: np.ndarray) -> Place | None:
         return None
     split = _split_sizes(place.sizes, j, group, sides)
     log_ratio = _log_ratio(group, sides, j, seeds, place.sizes, split, model) - log_q
-    if not _accepts(log_ratio, place.sizes, split, model, stream):
+    log_ratio += math.log(_partners_after_split(place, split, j)[-1] / len(split.holders))
+    if not _accepts(log_ratio, place, split, stream):
         return None
-    return _settle(place, group, sides, (j, len(split.holders) - 1), model, stream)._replace(sizes=split)
+    return _settle(place, split, group, sides, (j, len(split.holders) - 1), stream)
 
 
-def _merge(place: Place, model: Model, stream: np.ndarray) -> Place | None:
+def _merge(place: Place, stream: np.ndarray) -> Place | None:
     """Concept b joins concept a."""
-    a = below(stream, len(place.sizes.holders))
-    b = _draw(_partner_weights(place.sizes, a, model), stream)
-    place, a = _with_last(place, a, b)
-    last = len(place.sizes.holders) - 1
-    group, sides = gather(place.state, place.tokens, model, a, last)
+    model = place.model
+    n_rows = len(place.sizes.holders)
+    a = below(stream, n_rows)
+    partners = _partner_weights(place.m, place.pull, a)
+    b = _draw(partners, stream)
+    swapped, a = _with_last(place, a, b)
+    group, sides = gather(swapped.state, swapped.tokens, model, a, n_rows - 1)
     if log_text_change(group, sides, model.prior.alpha_pi) == -np.inf:
         return None
-    merged = _merged_sizes(place.sizes, a, group)
+    merged = _merged_sizes(swapped.sizes, a, group)
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
     _, log_q = _launch(group, sides, seeds, merged.total, model, stream)
-    log_ratio = _log_ratio(group, sides, a, seeds, merged, place.sizes, model) - log_q
-    if not _accepts(-log_ratio, place.sizes, merged, model, stream):
+    log_ratio = _log_ratio(group, sides, a, seeds, merged, swapped.sizes, model) - log_q
+    log_ratio += math.log(partners[b] / n_rows)
+    if not _accepts(-log_ratio, place, merged, stream):
         return None
-    return _settle(place, group, whole(group), (a, last), model, stream)._replace(sizes=merged)
+    return _settle(swapped, merged, group, whole(group), (a, n_rows - 1), stream)
 
 
-def _accepts(log_ratio: float, before: Sizes, after: Sizes, model: Model, stream: np.ndarray) -> bool:
+def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
     """In two stages, the features last since they cost most."""
     if math.log(uniform(stream)) >= log_ratio:
         return False
-    gain = log_features(after, model.data, model.prior) - log_features(before, model.data, model.prior)
+    gain = log_features(sizes, place.model.data, place.model.prior) - place.log_p
     return math.log(uniform(stream)) < gain
 
 
@@ -105,14 +126,12 @@ def _log_ratio(
 ) -> float:
     """log of the split state's density times its way to merge, over the merged one's times the way to split.
 
-    The features' density and the probability of the division itself are left out.
+    Left out are the features' density, the choice of who merges, and the probability of the division itself.
     """
-    last = len(merged.holders)
     log_ratio = log_density_change(group, sides, j, merged, split, model)
-    log_ratio += math.log(_partner_weights(split, j, model)[last] / (last + 1))
     log_ratio += _log_seeds(group, seeds, *_seed_weights(sides), model)
     together = merged.m[j, group.support].astype(float)
-    return log_ratio - math.log(1.0 / last) - _log_seeds(group, seeds, together, together, model)
+    return log_ratio + math.log(len(merged.holders)) - _log_seeds(group, seeds, together, together, model)
 
 
 def log_density_change(
@@ -128,19 +147,26 @@ def log_density_change(
     return float(change)
 
 
-def _partner_weights(sizes: Sizes, a: int, model: Model) -> np.ndarray:
+def _partner_weights(m: np.ndarray, pull: np.ndarray, a: int) -> np.ndarray:
     """Probabilities of b, given that a is to be merged: by the words on in both, and by how near their features are."""
-    m = sizes.m.astype(float)
     weights = _ANY_PARTNER + np.square(_cosine(m, a))
-    if model.data.Y.shape[1]:
-        weights += np.square(np.maximum(_cosine(m @ model.data.Y, a), 0.0))
+    if pull.shape[1]:
+        weights += np.square(np.maximum(_cosine(pull, a), 0.0))
     weights[a] = 0.0
     return weights / weights.sum()
 
 
+def _partners_after_split(place: Place, split: Sizes, j: int) -> np.ndarray:
+    """The same for j in the split state, of which two rows are new."""
+    own = split.m[[j, -1]].astype(float)
+    m, pull = np.vstack([place.m, own[1:]]), np.vstack([place.pull, own[1:] @ place.model.data.Y])
+    m[j], pull[j] = own[0], own[0] @ place.model.data.Y
+    return _partner_weights(m, pull, j)
+
+
 def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
     """Of row a with every row."""
-    size = np.sqrt((rows * rows).sum(axis=1))
+    size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return (rows @ rows[a]) / np.maximum(size * size[a], 1e-300)
 
 
@@ -260,11 +286,11 @@ def _with_last(place: Place, a: int, b: int) -> tuple[Place, int]:
     number[[b, last]] = last, b
     m, holders = place.sizes.m[number], place.sizes.holders[number]
     state = place.state._replace(concept=number[place.state.concept].astype(np.int32))
-    return place._replace(state=state, sizes=Sizes(m, holders, place.sizes.total)), int(number[a])
+    return Place(state, place.tokens, Sizes(m, holders, place.sizes.total), place.model), int(number[a])
 
 
 def _settle(
-    place: Place, group: Group, sides: Sides, numbers: tuple[int, int], model: Model, stream: np.ndarray
+    place: Place, sizes: Sizes, group: Group, sides: Sides, numbers: tuple[int, int], stream: np.ndarray
 ) -> Place:
     """The state with the group divided between the two concepts, and π drawn for its documents."""
     old = place.state
@@ -281,8 +307,8 @@ def _settle(
     )
     tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
     _rebuild(old, place.tokens, state, tokens, group, sides, *numbers)
-    _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
-    return place._replace(state=state, tokens=tokens)
+    _draw_weights(state, tokens, group.doc, place.model.prior.alpha_pi, stream)
+    return Place(state, tokens, sizes, place.model)
 
 
 @lean
