@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
 from superwords.sampler.moves.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
 from superwords.sampler.random import below, uniform
@@ -81,12 +81,12 @@ def divide_blindly(group, sides, wanted, stream, is_forced):
     return log_q
 
 
-@lean
+@inlined
 def _one_side(is_first):
     return FIRST_ONLY if is_first else SECOND_ONLY
 
 
-@lean
+@inlined
 def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -99,7 +99,7 @@ def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     return log_q - group.null[n] * math.log(2.0)
 
 
-@lean
+@inlined
 def _take_whole(n, side, group, sides):
     """A document's words and tokens go where the document goes."""
     for e in range(group.ptr[n], group.ptr[n + 1]):
@@ -108,7 +108,7 @@ def _take_whole(n, side, group, sides):
     sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
 
 
-@lean
+@inlined
 def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
     """A word goes to a side, its tokens with it, or one by one by coin where it goes to both; −log probability."""
     sides.word[e] = chosen
@@ -180,13 +180,13 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
     return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
 
 
-@lean
+@inlined
 def _log_held(s, sides, rules):
     holders = max(sides.holders[s], _LEAST_HOLDERS)
     return math.log(holders / (rules.n_documents - holders + rules.b1))
 
 
-@lean
+@inlined
 def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -208,7 +208,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
     return log_q - group.null[n] * math.log(2.0)
 
 
-@lean
+@inlined
 def _heads(n, stream):
     heads = 0
     for _ in range(n):
@@ -225,7 +225,7 @@ def log_weights_change(k, length, tokens_a, tokens_b, alpha):
     return log_change - math.lgamma(alpha) - math.lgamma(alpha + tokens_a + tokens_b)
 
 
-@lean
+@inlined
 def log_mass(tokens, mass):
     """log T^n, 1 without tokens."""
     return tokens * math.log(mass) if tokens > 0 else 0.0
