@@ -100,18 +100,14 @@ def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
         steady = values.size > 0 and bool(np.all(values == values.flat[0]))
         enough = n_draws >= 4
         out[name] = {
-            "rhat": 1.0
-            if steady
-            else _statistic("rhat", values)
-            if enough and n_chains > 1
-            else float("nan"),
-            "ess": float(values.size) if steady else _statistic("ess", values) if enough else float("nan"),
-            "mcse": 0.0 if steady else _statistic("mcse", values) if enough else float("nan"),
+            "rhat": 1.0 if steady else statistic("rhat", values) if enough and n_chains > 1 else float("nan"),
+            "ess": float(values.size) if steady else statistic("ess", values) if enough else float("nan"),
+            "mcse": 0.0 if steady else statistic("mcse", values) if enough else float("nan"),
         }
     return out
 
 
-def _statistic(name: str, values: np.ndarray) -> float:
+def statistic(name: str, values: np.ndarray) -> float:
     # Chains that differ but do not move have an R-hat of infinity, which is no reason to warn.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(array_stats, name)(values, chain_axis=0, draw_axis=1))

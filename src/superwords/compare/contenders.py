@@ -24,7 +24,7 @@ START = "k-means start"
 FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
-BY_PROBABILITY, BY_SCORE = "probability", "score"
+RANKINGS = BY_PROBABILITY, BY_SCORE = "probability", "score"
 _WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
 _SWEEPS_TO_WARM_UP = 5
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -87,7 +87,7 @@ def warm_up(corpus: Corpus) -> None:
 
 
 def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
-    """Sentence co-occurrence of the training part; none; or its rows handed to the wrong words."""
+    """Co-occurrence in the training part; none; or its rows handed to the wrong words."""
     if kind == WITHOUT:
         return None
     values = cooccurrence(corpus)

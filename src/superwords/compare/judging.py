@@ -17,7 +17,7 @@ from superwords.compare.completion import (
     log_probability,
     mean_and_error,
 )
-from superwords.compare.contenders import OURS, Found
+from superwords.compare.contenders import OURS, RANKINGS, Found, ranked
 from superwords.compare.measures import (
     TOP,
     coherence,
@@ -74,12 +74,16 @@ def matched(first: Found, second: Found, word: int) -> tuple[np.ndarray, np.ndar
     return ours[:size], theirs[:size]
 
 
-def peer_coherence(found: Found, words: Sequence[int], judge: Judge) -> float:
-    """What the grid is decided by: mean coherence of the ten first other words of the words' topics.
+def peer_coherence(found: Found, words: Sequence[int], judge: Judge) -> dict[str, float]:
+    """What the grid is decided by, for each ranking: mean coherence of the ten first other words of the words' topics.
 
     A topic with fewer than two other words says nothing and counts 0; left out, it would flatter many tiny topics.
     """
-    return float(np.mean(np.nan_to_num([judge(set_for(found, word, TOP)) for word in words], nan=0.0)))
+
+    def coherence(of: Found) -> float:
+        return float(np.mean(np.nan_to_num([judge(set_for(of, word, TOP)) for word in words], nan=0.0)))
+
+    return {ranking: coherence(ranked(found, ranking)) for ranking in RANKINGS}
 
 
 def likelihoods(found: Found, frequency: np.ndarray) -> dict[str, float]:

@@ -196,10 +196,9 @@ def search_grid(runner: Runner, words: list[int], judges: list[judging.Judge], s
                 "n_topics": len(found.weights),
                 "seconds": found.seconds,
             }
-            for ranking in (contenders.BY_PROBABILITY, contenders.BY_SCORE):
-                value = judging.peer_coherence(contenders.ranked(found, ranking), words, judge)
-                rows.append(row | {"ranking": ranking, "npmi": value})
-            by_ranking = ", ".join(f"{row['npmi']:.3f} by {row['ranking']}" for row in rows[-2:])
+            values = judging.peer_coherence(found, words, judge)
+            rows += [row | {"ranking": ranking, "npmi": value} for ranking, value in values.items()]
+            by_ranking = ", ".join(f"{value:.3f} by {ranking}" for ranking, value in values.items())
             runner.say(f"{peer}, {described(setting)}: {len(found.weights)} topics, NPMI {by_ranking}")
     table = pd.DataFrame(rows, columns=["model", "setting", "n_topics", "ranking", "npmi", "seconds"])
     best = table.groupby("model")["npmi"].idxmax()

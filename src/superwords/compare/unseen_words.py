@@ -15,20 +15,10 @@ from superwords.compare.completion import DRAWS, Halves
 from superwords.draws import Kept
 from superwords.estimator import ConceptModel
 from superwords.foldin import make_concepts
-from superwords.sampler.foldin import (
-    clear_sheet,
-    content_key,
-    exchange_words,
-    flip_unused,
-    impute_document,
-    lay_out_document,
-    redraw_weights,
-    start_document,
-)
+from superwords.sampler.foldin import begin_document, clear_sheet, flip_unused, redraw_weights, sweep_concepts
 from superwords.sampler.jit import lean
 from superwords.sampler.model import Prior
-from superwords.sampler.moves.exchange import flip_concepts
-from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
+from superwords.sampler.random import gamma, new_stream, uniform
 from superwords.sampler.sheet import (
     LENGTH,
     PAIRS,
@@ -109,15 +99,9 @@ def _places(documents: Documents, row: np.ndarray, word: np.ndarray) -> Sequence
 def complete(documents, concepts, asked, sheet, stream, n_sweeps, n_burn_in, unread, total):
     """The sweeps of `fold_in`; after z, what is predicted given it is added to `total`."""
     for d in range(len(documents.ptr) - 1):
-        lay_out_document(d, documents, concepts, sheet)
-        key = content_key(d, documents)
-        open_stream(stream, FOLD_IN, 0, key)
-        start_document(documents, concepts, sheet, stream)
+        key = begin_document(d, documents, concepts, sheet, stream)
         for sweep in range(1, n_sweeps + 1):
-            open_stream(stream, FOLD_IN, sweep, key)
-            flip_concepts(documents, concepts, sheet, stream)
-            exchange_words(documents, concepts, sheet, stream)
-            impute_document(documents, sheet, stream)
+            sweep_concepts(sweep, key, documents, concepts, sheet, stream)
             flip_unused(0, False, concepts, sheet, stream, unread, unread)
             if sweep > n_burn_in:
                 for k in range(sheet.number[PAIRS]):
@@ -128,7 +112,7 @@ def complete(documents, concepts, asked, sheet, stream, n_sweeps, n_burn_in, unr
 
 @lean
 def _add_prediction(d, k, documents, concepts, asked, sheet, stream, total):
-    """Of the k-th concept. f is drawn anew given z, as in `_redraw`, with each word asked about drawn by itself.
+    """Of the k-th concept. f is drawn anew given z, as in `redraw_weights`, with each word asked about drawn by itself.
 
     Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
     """

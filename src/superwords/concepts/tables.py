@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
 
 TOP_WORDS = 10
-_HANDFUL = 8
+HANDFUL = 8  # documents: a concept of no more is a leftover
 RESERVED = (
     "document",
     "concept",
@@ -76,7 +76,7 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "stability": matched.mean(axis=0),
             "stability_by_chain": _objects(_by_chain(matched, aligned.chain).T.tolist()),
             "jaccard": aligned.jaccard.mean(axis=0, where=matched, dtype=float) if matched.size else [],
-            "leftover": holders <= min(_HANDFUL, corpus.n_documents / 10),
+            "leftover": holders <= min(HANDFUL, corpus.n_documents / 10),
         }
     )
 

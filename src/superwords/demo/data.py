@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,12 +46,7 @@ def load_demo() -> Demo:
         for recipe in recipes
     ]
     tokens = [[word for sentence in recipe for word in sentence] for recipe in sentences]
-    corpus = Corpus.from_counts(
-        count(tokens, vocabulary),
-        vocabulary,
-        metadata={key: [recipe[key] for recipe in recipes] for key in ("lang", "title")},
-        ids=[recipe["id"] for recipe in recipes],
-    )
+    corpus = recipe_corpus(recipes, tokens, vocabulary)
     presence = count(
         [list(dict.fromkeys(sentence)) for recipe in sentences for sentence in recipe], vocabulary
     )
@@ -62,6 +58,16 @@ def load_demo() -> Demo:
     )
     pictures = table(read_csv("pictures.csv"), vocabulary)
     return Demo(corpus, tokens, words["lang"].tolist(), pictures, read_pairs())
+
+
+def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[list[str]], vocabulary: list[str]) -> Corpus:
+    """Recipes as rows, counted by the words found in each; language and title stay beside them."""
+    return Corpus.from_counts(
+        count(tokens, vocabulary),
+        vocabulary,
+        metadata={key: [recipe[key] for recipe in recipes] for key in ("lang", "title")},
+        ids=[recipe["id"] for recipe in recipes],
+    )
 
 
 class WordFinder:

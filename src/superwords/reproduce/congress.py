@@ -47,9 +47,15 @@ _LEAST_WORDS = 4  # that a member uses for an idea, for their wording to be comp
 Tell = Callable[[str], None]
 
 
-def load_debate(data: Path, min_df: int = MIN_DF, unit: str = "document") -> Corpus:
-    """Noun phrases and names in at least ten of the rows, without the words of procedure."""
-    records = read_lines(data_path(data, MEMBERS))
+def load_debate(
+    data: Path,
+    min_df: int = MIN_DF,
+    unit: str = "document",
+    most: int | None = None,
+    n_jobs: int | None = None,
+) -> Corpus:
+    """Noun phrases and names of (at most so many) members, without the words of procedure."""
+    records = read_lines(data_path(data, MEMBERS))[:most]
     columns = ("speaker", "party", "state", "chamber")
     return Corpus.from_texts(
         [record["text"] for record in records],
@@ -59,6 +65,7 @@ def load_debate(data: Path, min_df: int = MIN_DF, unit: str = "document") -> Cor
         min_df=min_df,
         drop_procedural=True,
         unit=unit,
+        n_jobs=n_jobs,
     )
 
 
@@ -73,7 +80,7 @@ def reproduce(
     tell: Tell = print,
 ) -> ConceptModel:
     """Fits both models and writes every figure and table of the experiment, and the fitted concepts."""
-    corpus = load_debate(data, min_df)
+    corpus = load_debate(data, min_df, n_jobs=n_jobs)
     tell(f"{corpus.n_documents} members, {corpus.n_words} words, {corpus.n_tokens} uses of them")
     model = ConceptModel(
         b1="auto", b2="auto", n_chains=N_CHAINS, n_sweeps=n_sweeps, random_state=seed, n_jobs=n_jobs

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from arviz_stats.base import array_stats
 from scipy import sparse
 
 from superwords.concepts.alignment import find_partners, reordered, usage_of
 from superwords.concepts.sets import on_in_concepts
-from superwords.draws import Kept
+from superwords.concepts.tables import HANDFUL
+from superwords.draws import Kept, statistic
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
 from superwords.fitting import Progress
@@ -22,7 +22,7 @@ from superwords.plots import save_figure, traces
 from superwords.reproduce.congress import load_debate
 
 STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
-HANDFUL = 8  # rows: a concept of no more is a leftover
+LARGE, USED = "in more than a handful of rows", "on-words used"
 PARTNER = 0.5  # weighted Jaccard
 _WORDS = 200  # most frequent ones, whose sharing of concepts is followed
 
@@ -40,7 +40,7 @@ def reproduce(
     tell: Tell = print,
 ) -> pd.DataFrame:
     """Writes mixing.csv (a row per chain), agreement.csv (R-hat), partners.csv and traces.png."""
-    corpus = load_debate(data, unit=unit)
+    corpus = load_debate(data, unit=unit, n_jobs=n_jobs)
     counts = sparse.csr_array(corpus.counts[::part])
     tell(f"{counts.shape[0]} rows, {counts.shape[1]} words; {n_sweeps} sweeps from {', '.join(STARTS)}")
     seen: list[list[int]] = [[] for _ in STARTS]
@@ -63,11 +63,12 @@ def reproduce(
         n_jobs=n_jobs,
         progress=follow,
     ).fit(counts, features=cooccurrence(corpus))
+    followed = follow_draws(model)
     folder.mkdir(parents=True, exist_ok=True)
-    chains = pd.DataFrame([_chain_row(model, c, seen[c]) for c in range(len(STARTS))])
+    chains = pd.DataFrame([_chain_row(model, c, seen[c][0], followed[c].mean()) for c in range(len(STARTS))])
     chains.to_csv(folder / "mixing.csv", index=False)
     tell(chains.to_string(index=False))
-    agreement = agree(model)
+    agreement = agree(followed)
     agreement.to_csv(folder / "agreement.csv", index=False)
     tell(agreement.to_string(index=False))
     shares = partners(model)
@@ -81,67 +82,55 @@ def reproduce(
     return agreement
 
 
-def _chain_row(model: ConceptModel, c: int, seen: list[int]) -> dict[str, Any]:
-    kept = model.draws_.chains[c].kept
-    chain = model.chains_[c]
+def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
+    """For each chain a row per kept draw: how many concepts, memberships and words, and what is together."""
+    frequent = np.argsort(-np.asarray(model.corpus_.counts.sum(axis=0)).ravel(), kind="stable")[:_WORDS]
+    return [
+        pd.DataFrame([_measures(draw, frequent) for draw in chain.kept]).assign(
+            **{"log joint": chain.trace["log_joint"]}
+        )
+        for chain in model.draws_.chains
+    ]
+
+
+def _measures(draw: Kept, frequent: np.ndarray) -> dict[str, float]:
+    holders = np.bincount(draw.state.concept)
+    share = on_in_concepts(draw.state)[:, frequent].toarray() / np.maximum(holders, 1)[:, None]
+    on = ((share >= 0.5) & (holders > HANDFUL)[:, None]).astype(int)
+    together = on.T @ on > 0
+    return {
+        "concepts": float(len(holders)),
+        LARGE: float((holders > HANDFUL).sum()),
+        "memberships": float(len(draw.state.concept)),
+        "words on": float(len(draw.state.word)),
+        # pairs of frequent words that are on, in half of the rows that hold it, in a common concept
+        "pairs of words together": float(together.sum() - np.diag(together).sum()) / 2,
+        USED: float((draw.tokens.entry > 0).mean()),
+    }
+
+
+def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:
+    splits, merges = model.chains_[c].accepted.tolist()
     return {
         "start": STARTS[c],
-        "concepts at first": seen[0],
-        "concepts": np.mean([len(_holders(draw)) for draw in kept]),
-        "in more than a handful of rows": np.mean([(_holders(draw) > HANDFUL).sum() for draw in kept]),
-        "concepts per row": np.mean([len(draw.state.concept) for draw in kept]) / model.corpus_.n_documents,
-        "on-words used": np.mean([(draw.tokens.entry > 0).mean() for draw in kept]),
-        "splits": int(chain.accepted[0]),
-        "merges": int(chain.accepted[1]),
+        "concepts at first": n_at_first,
+        "concepts": mean["concepts"],
+        LARGE: mean[LARGE],
+        "concepts per row": mean["memberships"] / model.corpus_.n_documents,
+        USED: mean[USED],
+        "splits": splits,
+        "merges": merges,
     }
 
 
-def _holders(draw: Kept) -> np.ndarray:
-    return np.bincount(draw.state.concept)
-
-
-def agree(model: ConceptModel) -> pd.DataFrame:
-    """R-hat of the number of concepts and the like, and of how many frequent words share a concept."""
-    frequent = np.argsort(-np.asarray(model.corpus_.counts.sum(axis=0)).ravel(), kind="stable")[:_WORDS]
-    followed: dict[str, list[list[float]]] = {
-        "concepts": [],
-        "in more than a handful of rows": [],
-        "memberships": [],
-        "words on": [],
-        "log joint": [],
-        "pairs of words together": [],
-    }
-    for chain in model.draws_.chains:
-        followed["concepts"].append([float(len(_holders(draw))) for draw in chain.kept])
-        followed["in more than a handful of rows"].append(
-            [float((_holders(draw) > HANDFUL).sum()) for draw in chain.kept]
-        )
-        followed["memberships"].append([float(len(draw.state.concept)) for draw in chain.kept])
-        followed["words on"].append([float(len(draw.state.word)) for draw in chain.kept])
-        followed["log joint"].append(chain.trace["log_joint"])
-        followed["pairs of words together"].append([_pairs_together(draw, frequent) for draw in chain.kept])
+def agree(followed: list[pd.DataFrame]) -> pd.DataFrame:
+    """R-hat of what is followed, and the chains' lowest and highest mean."""
     rows = []
-    for name, values in followed.items():
-        array = np.array(values)
-        rhat = float(array_stats.rhat(array, chain_axis=0, draw_axis=1))
-        rows.append(
-            {
-                "quantity": name,
-                "lowest chain": array.mean(1).min(),
-                "highest chain": array.mean(1).max(),
-                "R-hat": rhat,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _pairs_together(draw: Kept, words: np.ndarray) -> float:
-    """How many pairs of these words are on, in half of the rows that hold it, in a common concept."""
-    holders = _holders(draw)
-    share = on_in_concepts(draw.state)[:, words].toarray() / np.maximum(holders, 1)[:, None]
-    on = (share >= 0.5) & (holders > HANDFUL)[:, None]
-    together = on.T.astype(int) @ on.astype(int)
-    return float((together > 0).sum() - (np.diag(together) > 0).sum()) / 2
+    for name in ("concepts", LARGE, "memberships", "words on", "log joint", "pairs of words together"):
+        values = np.array([chain[name] for chain in followed])
+        means = values.mean(axis=1)
+        rows.append((name, means.min(), means.max(), statistic("rhat", values)))
+    return pd.DataFrame(rows, columns=pd.Index(["quantity", "lowest chain", "highest chain", "R-hat"]))
 
 
 def partners(model: ConceptModel) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from superwords.corpus import Corpus
-from superwords.demo.data import Demo, WordFinder, count, read_csv, read_pairs
+from superwords.demo.data import Demo, WordFinder, read_csv, read_pairs, recipe_corpus
 from superwords.demo.ranks import WordPair, picture_similarity, rank_accuracy
 from superwords.demo.run import PICTURES, SETTINGS, TEXT, TOGETHER, bilingual_concepts, without_artists
 from superwords.errors import InputError
@@ -60,12 +60,7 @@ def load_recipes(data: Path) -> Demo:
     vocabulary = words["word"].tolist()
     known = set(vocabulary)
     tokens = [[word for word in found if word in known] for found in tokens]
-    corpus = Corpus.from_counts(
-        count(tokens, vocabulary),
-        vocabulary,
-        metadata={key: [recipe[key] for recipe in recipes] for key in ("lang", "title")},
-        ids=[recipe["id"] for recipe in recipes],
-    )
+    corpus = recipe_corpus(recipes, tokens, vocabulary)
     features = _picture_features(data, words)
     return Demo(corpus, tokens, words["lang"].tolist(), features, _pairs(foods, known))
 

@@ -21,10 +21,11 @@ from superwords.compare.measures import diversity, top_sets, win_rate
 from superwords.compare.peers import check_installed, peer_of
 from superwords.compare.splitting import SENTENCES, Split, as_documents, make_split
 from superwords.concepts.ranking import scores
+from superwords.concepts.tables import HANDFUL
 from superwords.corpus import Corpus
 from superwords.estimator import ConceptModel
 from superwords.features import combine, cooccurrence
-from superwords.reproduce.congress import MEMBERS, MIN_DF
+from superwords.reproduce.congress import MEMBERS, MIN_DF, load_debate
 from superwords.reproduce.data import data_path, read_lines
 from superwords.reproduce.lee import ITEMS
 from superwords.reproduce.recipes import RECIPES
@@ -45,7 +46,6 @@ WINDOWS, DOCUMENTS = "windows", "documents"
 PEER, GRID_SEED, N_WORDS = "LDA on windows", 0, 60
 N_SWEEPS, N_SEEDS, ITERATIONS = 60, 1, 1000
 DEFAULT = "default"
-HANDFUL = 8  # rows: a concept of no more is a leftover (superwords.concepts)
 QUICK_SETTINGS, QUICK_DOCUMENTS, QUICK_MEMBERS = (DEFAULT, "theta"), 80, 12
 MEASURES = (
     "win",
@@ -190,12 +190,11 @@ def load_bench(
         weights = peer.fit(rows, setting, seed, iterations).weights
         return Found(weights, weights, np.nan, np.nan)
 
-    tried = []
-    for setting in peer.grid:
-        found = topics_of(setting, GRID_SEED)
-        for ranking in (contenders.BY_PROBABILITY, contenders.BY_SCORE):
-            value = judging.peer_coherence(contenders.ranked(found, ranking), words, judge)
-            tried.append((value, setting, ranking))
+    tried = [
+        (value, setting, ranking)
+        for setting in peer.grid
+        for ranking, value in judging.peer_coherence(topics_of(setting, GRID_SEED), words, judge).items()
+    ]
     _, best, ranking = max(tried, key=lambda one: one[0])
     topics = {seed: contenders.ranked(topics_of(best, seed), ranking) for seed in seeds}
     tell(
@@ -352,17 +351,8 @@ def as_markdown(table: pd.DataFrame) -> str:
 
 def debate_saturation(data: Path, n_sweeps: int, most: int | None, n_jobs: int | None) -> pd.DataFrame:
     """The defaults on the 2017 debate, by member and by passage: who holds how much, and what is used of it."""
-    records = read_lines(data_path(data, MEMBERS))[:most]
-    passages = Corpus.from_texts(
-        [record["text"] for record in records],
-        [record["id"] for record in records],
-        words="phrases",
-        min_df=min(MIN_DF, len(records) // 2),
-        drop_procedural=True,
-        unit=f"passages:{SENTENCES}",
-        keep_texts=False,
-        n_jobs=n_jobs,
-    )
+    min_df = MIN_DF if most is None else min(MIN_DF, most // 2)
+    passages = load_debate(data, min_df, f"passages:{SENTENCES}", most, n_jobs)
     rows = []
     for unit, corpus in (("document", as_documents(passages)), ("passage", passages)):
         settings = {"b1": "auto", "b2": "auto", "n_sweeps": n_sweeps, "random_state": 1}

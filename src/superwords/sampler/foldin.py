@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import inlined, lean
 from superwords.sampler.moves.exchange import flip_concepts, try_merge, try_split, try_swap
 from superwords.sampler.random import FOLD_IN, gamma, open_stream, uniform
 from superwords.sampler.sheet import (
@@ -38,22 +38,35 @@ def fold_in(documents, first, last, concepts, sheet, stream, n_sweeps, n_burn_in
     for d in range(first, last):
         if documents.ptr[d] == documents.ptr[d + 1]:
             continue
-        lay_out_document(d, documents, concepts, sheet)
-        key = content_key(d, documents)
-        open_stream(stream, FOLD_IN, 0, key)
-        start_document(documents, concepts, sheet, stream)
+        key = begin_document(d, documents, concepts, sheet, stream)
         for sweep in range(1, n_sweeps + 1):
-            open_stream(stream, FOLD_IN, sweep, key)
-            flip_concepts(documents, concepts, sheet, stream)
-            exchange_words(documents, concepts, sheet, stream)
-            impute_document(documents, sheet, stream)
+            sweep_concepts(sweep, key, documents, concepts, sheet, stream)
             flip_unused(d - first, sweep > n_burn_in, concepts, sheet, stream, weight, inclusion)
             redraw_weights(documents, concepts, sheet, stream)
         clear_sheet(documents, sheet)
 
 
+@inlined
+def begin_document(d, documents, concepts, sheet, stream):
+    """Lay document d out at its start; returns the key of its stream."""
+    _lay_out(d, documents, concepts, sheet)
+    key = _content_key(d, documents)
+    open_stream(stream, FOLD_IN, 0, key)
+    _start(documents, concepts, sheet, stream)
+    return key
+
+
+@inlined
+def sweep_concepts(sweep, key, documents, concepts, sheet, stream):
+    """The first part of a sweep: which concepts the document holds, and z given them."""
+    open_stream(stream, FOLD_IN, sweep, key)
+    flip_concepts(documents, concepts, sheet, stream)
+    _exchange(documents, concepts, sheet, stream)
+    _impute(documents, sheet, stream)
+
+
 @lean
-def exchange_words(documents, concepts, sheet, stream):
+def _exchange(documents, concepts, sheet, stream):
     for _ in range(_SWAPS):
         try_swap(documents, concepts, sheet, stream)
     for _ in range(_SPLITS):
@@ -64,7 +77,7 @@ def exchange_words(documents, concepts, sheet, stream):
 
 
 @lean
-def content_key(d, documents):
+def _content_key(d, documents):
     """A number made of the document's words and counts, to name its stream, whatever stands beside it."""
     key = np.uint64(0x9E3779B97F4A7C15)
     for b in range(documents.ptr[d], documents.ptr[d + 1]):
@@ -75,7 +88,7 @@ def content_key(d, documents):
 
 
 @lean
-def lay_out_document(d, documents, concepts, sheet):
+def _lay_out(d, documents, concepts, sheet):
     """What holds for the document throughout: P(f = 1) of its words, and how often each concept is tried.
 
     How often depends on nothing that is sampled, so that a choice by it needs no correction.
@@ -115,7 +128,7 @@ def clear_sheet(documents, sheet):
 
 
 @lean
-def start_document(documents, concepts, sheet, stream):
+def _start(documents, concepts, sheet, stream):
     """Few concepts that explain every word: again and again the one most of what is left belongs to.
 
     A word belongs to the concepts with at least half its largest P(f = 1), a bound that stands in sheet.rest.
@@ -161,7 +174,7 @@ def _add_scores(a, times, score, sheet):
 
 
 @lean
-def impute_document(documents, sheet, stream):
+def _impute(documents, sheet, stream):
     """z: a token goes to a concept with its word on, in proportion to π/T. Marks such words with a 2."""
     n_pairs, first = sheet.number[PAIRS], sheet.number[FIRST]
     for k in range(n_pairs):

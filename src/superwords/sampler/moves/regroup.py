@@ -101,13 +101,13 @@ def _merge(place: Place, stream: np.ndarray) -> Place | None:
     b = _draw(partners, stream)
     swapped, a = _with_last(place, a, b)
     group, sides = gather(swapped.state, swapped.tokens, model, a, n_rows - 1)
-    if log_text_change(group, sides, model.prior.alpha_pi) == -np.inf:
-        return None
     merged = _merged_sizes(swapped.sizes, a, group)
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
     _, log_q = _launch(group, sides, seeds, merged.total, model, stream)
     log_ratio = _log_ratio(group, sides, a, seeds, merged, swapped.sizes, model) - log_q
     log_ratio += math.log(partners[b] / n_rows)
+    if log_ratio == -math.inf:
+        return None  # null tokens would meet words
     if not _accepts(-log_ratio, place, merged, stream):
         return None
     return _settle(swapped, merged, group, whole(group), (a, n_rows - 1), stream)
