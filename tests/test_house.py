@@ -18,7 +18,7 @@ FLOW = [
     ["sampler", "generate"],
     ["settings", "draws", "fitting", "foldin", "baselines"],
     ["concepts"],
-    ["estimator", "storage", "renaming", "export", "checkpoint", "__init__"],
+    ["estimator", "archive", "storage", "renaming", "export", "checkpoint", "__init__"],
     ["plots", "demo", "study"],
     ["report", "web", "reproduce", "bench", "compare"],
     ["cli"],

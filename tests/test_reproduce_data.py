@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from superwords.cli.reproduce import app
+from superwords.corpus import Corpus
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.reproduce import congress, lee, mixing, recipes, settings
@@ -153,6 +154,13 @@ def test_judgements_of_another_number_of_items_are_refused(tmp_path):
     (tmp_path / lee.JUDGEMENTS).write_text("1 2\n3 4\n")
     with pytest.raises(InputError, match="50 judged items"):
         lee.load_items(tmp_path)
+
+
+def test_a_part_says_nothing_of_words_it_does_not_use():
+    parts = [Corpus.from_counts(np.array(rows)) for rows in ([[1, 1, 0]], [[2, 0, 0]], [[1, 3, 0]])]
+    similarities = [np.full((3, 3), value) for value in (0.2, 0.9, 0.4)]
+    expected = [[0.5, 0.3, np.nan], [0.3, 0.3, np.nan], [np.nan] * 3]
+    np.testing.assert_allclose(recipes.over_parts(similarities, parts), expected)
 
 
 @needs(recipes.RECIPES)

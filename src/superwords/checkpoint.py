@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from superwords import storage
+from superwords.archive import DAMAGE, Reader, Writer
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
 from superwords.files import whole_file
@@ -102,14 +103,14 @@ class Checkpointer:
         taken = list(self._snapshots)
         with zipfile.ZipFile(file, "w") as archive:
             writer = _QuickWriter(archive)
-            parts = storage._parts(self._still(taken), texts=True)
+            parts = storage.parts_of(self._still(taken), texts=True)
             tree = {name: writer.node(name, value) for name, value in parts.items()}
             for c, (one, kept) in enumerate(zip(taken, self._model._kept)):
                 trace = {name: values[: one.n_kept] for name, values in kept.trace.items()}
                 tree[f"kept_{c}"] = writer.rows(f"kept_{c}", kept.kept[: one.n_kept])
                 tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", trace)
             head = {"format": storage.FORMAT, "version": __version__, "model": tree, "checkpoint": self._key}
-            writer.json(storage._HEAD, head)
+            writer.json(storage.HEAD, head)
 
     def _still(self, taken: list[Snapshot]) -> Any:
         """The model as it stood at the snapshots, as if without draws: those are not summarised yet."""
@@ -125,10 +126,10 @@ class Checkpointer:
         )
 
 
-class _QuickWriter(storage._Writer):
+class _QuickWriter(Writer):
     """Compresses little: a checkpoint lives for one run, and a chain waits for it."""
 
-    def _member(self, name: str, content: bytes) -> None:
+    def member(self, name: str, content: bytes) -> None:
         self.archive.writestr(name, content, zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
@@ -136,12 +137,12 @@ def read_checkpoint(path: Path) -> tuple[ConceptModel, dict[str, Any]]:
     """The model as it was left (`resume` goes on with it) and the key of its run."""
     try:
         with zipfile.ZipFile(path) as archive:
-            reader = storage._Reader(archive)
-            head = storage._migrated(reader.json(storage._HEAD), str(path))
-            return storage._restore(reader, head), head["checkpoint"]
+            reader = Reader(archive)
+            head = storage.migrated(reader.json(storage.HEAD), str(path))
+            return storage.restore(reader, head), head["checkpoint"]
     except InputError:
         raise
     except FileNotFoundError:
         raise InputError(f"There is no checkpoint {str(path)!r} to go on from.") from None
-    except storage._DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(f"{str(path)!r} is not a checkpoint, or it is damaged: {error}.") from error

@@ -152,8 +152,8 @@ class ConceptModel(BaseEstimator):
         self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
         self._order = document_order(self.corpus_.counts, self.corpus_.ids)
         counts = sparse.csr_array(self.corpus_.counts[self._order])
-        n_documents, n_words = counts.shape
-        prior = make_prior(self.get_params(), n_documents, n_words)
+        n_words = counts.shape[1]
+        prior = make_prior(self.get_params(), counts)
         theta = make_theta(self.theta, counts)
         values = make_features(features, n_words, self.standardize_features)
         model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)

@@ -12,19 +12,21 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 
-# About so many words in a concept before looking, and with a b₂ that holds them to it.
+# About so many words in a concept before looking; with a b₂ that holds them to it fewer, and those of many
+# documents first: else they gather in one concept that half of the documents hold.
 WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
-# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 20 + D/15, and about ten concepts before looking (α_ω = 10/D):
+# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 20 + D/15, and about one concept before looking (α_ω = 1/D):
 # at a large b₁ a larger mass would be that of concepts which one document alone holds.
-B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 20.0, 15.0, 10.0
+B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 20.0, 15.0, 1.0
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
 
 
-def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prior:
-    """The hyperparameters: numbers given are held fixed at, others set by a rule of the corpus's size."""
+def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
+    """The hyperparameters: numbers given are held fixed at, others set by a rule of the corpus."""
+    n_documents = counts.shape[0]
 
     def positive(name: str, default: float) -> float:
         value = given[name]
@@ -45,7 +47,7 @@ def make_prior(given: Mapping[str, Any], n_documents: int, n_words: int) -> Prio
         ),
         b1=b1,
         b2=b2,
-        lam=make_lam(given["lam"], n_words, WORDS_AT_LARGE_B2 if b2 >= B2_LEAST else WORDS_PER_CONCEPT),
+        lam=make_lam(given["lam"], counts, is_b2_large=b2 >= B2_LEAST),
         alpha_pi=positive("alpha_pi", 1.0),
         K=positive("K", 0.5),
         alpha_sigma=positive("alpha_sigma", 2.0),
@@ -70,9 +72,12 @@ def make_steps(given: Mapping[str, Any]) -> Steps:
     )
 
 
-def make_lam(lam: Any, n_words: int, words_on: float = WORDS_PER_CONCEPT) -> np.ndarray:
-    if lam is None:
-        lam = min(0.5, words_on / n_words)
+def make_lam(lam: Any, counts: sparse.csr_array, is_b2_large: bool) -> np.ndarray:
+    n_words = counts.shape[1]
+    if lam is None and is_b2_large:
+        lam = lam_by_use(counts, WORDS_AT_LARGE_B2)
+    elif lam is None:
+        lam = min(0.5, WORDS_PER_CONCEPT / n_words)
     values = per_word("lam", lam, n_words)
     bad = ~((values > 0) & (values < 1))
     if bad.any():
@@ -80,6 +85,12 @@ def make_lam(lam: Any, n_words: int, words_on: float = WORDS_PER_CONCEPT) -> np.
         where = "" if np.ndim(lam) == 0 else f" for word {at}"
         raise InputError(f"lam is {values[at]}{where}; every λ must lie strictly between 0 and 1.")
     return values
+
+
+def lam_by_use(counts: sparse.csr_array, words_on: float) -> np.ndarray:
+    """λ in proportion to how many documents use a word, with about `words_on` words in a concept."""
+    using = np.bincount(counts.indices, minlength=counts.shape[1]) + 0.5
+    return np.minimum(0.5, words_on * using / using.sum())
 
 
 def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:

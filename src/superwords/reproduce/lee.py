@@ -21,6 +21,7 @@ from superwords.estimator import ConceptModel
 from superwords.plots import save_figure
 from superwords.plots.figures import INK, PALETTE, bare, new_figure
 from superwords.reproduce.data import data_path, read_lines, t_interval
+from superwords.settings import lam_by_use
 from superwords.text.sentences import sentence_spans
 
 ITEMS, JUDGEMENTS = "lee.jsonl.gz", "lee_similarities.txt"
@@ -140,8 +141,8 @@ def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs:
     """From the text alone; docs/results.md says how the settings were chosen."""
     return ConceptModel(
         alpha_omega=0.05,
-        lam=min(0.5, 10 / corpus.n_words),
-        b1=3.0 * corpus.n_documents,
+        lam=lam_by_use(corpus.counts, 10.0),
+        b1=30.0 * corpus.n_documents,
         b2=10 + corpus.n_documents / 30,
         init=START,
         n_chains=n_chains,

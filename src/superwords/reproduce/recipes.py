@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def _pairs(foods: list[dict[str, Any]], known: set[str]) -> list[WordPair]:
 
 
 def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> Run:
-    """Every part of the recipes fitted with the demo's settings; similarities are means over the parts.
+    """Every part of the recipes fitted with the demo's settings; similarities are means over parts.
 
     The demo's settings weigh pictures against the text of at most 84 recipes. Against nine times the text they
     drown, on the demo's own recipes written down nine times as well, and there three parts do better than one.
@@ -139,13 +139,24 @@ def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> R
         for name, given in ((TOGETHER, features), (TEXT, None), (SHUFFLED, shuffled))
     }
     similarity = {
-        name: np.mean([m.co_membership_ for m in fitted], axis=0) for name, fitted in models.items()
+        name: over_parts([m.co_membership_ for m in fitted], parts) for name, fitted in models.items()
     }
     similarity[PICTURES] = picture_similarity(features)
     accuracy = {
         name: rank_accuracy(similarity[name], recipes.vocabulary, recipes.pairs).pairs for name in SOURCES
     }
     return Run(seed, accuracy, models[TOGETHER])
+
+
+def over_parts(similarities: Sequence[np.ndarray], parts: Sequence[Corpus]) -> np.ndarray:
+    """The mean over the parts that use both words; NaN where none does: a part says nothing of words it lacks."""
+    total, n_parts = np.zeros_like(similarities[0]), np.zeros_like(similarities[0])
+    for similarity, part in zip(similarities, parts):
+        uses = np.bincount(part.counts.indices, minlength=part.n_words) > 0
+        both = np.outer(uses, uses)
+        total += np.where(both, similarity, 0.0)
+        n_parts += both
+    return np.where(n_parts > 0, total / np.maximum(n_parts, 1.0), np.nan)
 
 
 def _parts(recipes: Demo, rng: np.random.Generator) -> list[Corpus]:

@@ -31,7 +31,7 @@ from superwords.reproduce.lee import ITEMS
 from superwords.reproduce.recipes import RECIPES
 from superwords.sampler.model import Prior
 from superwords.sampler.state import sizes_of
-from superwords.settings import make_prior
+from superwords.settings import WORDS_AT_LARGE_B2, make_prior
 from superwords.study.pairs import salient_words
 
 SPEECHES = "convention2012.jsonl.gz"
@@ -44,7 +44,7 @@ CORPORA = (
 )
 WINDOWS, DOCUMENTS = "windows", "documents"
 PEER, GRID_SEED, N_WORDS = "LDA on windows", 0, 60
-N_SWEEPS, N_SEEDS, ITERATIONS = 60, 1, 1000
+N_SWEEPS, N_SEEDS, ITERATIONS = 100, 1, 1000
 DEFAULT = "default"
 QUICK_SETTINGS, QUICK_DOCUMENTS, QUICK_MEMBERS = (DEFAULT, "theta"), 80, 12
 MEASURES = (
@@ -95,17 +95,32 @@ def _fixed(name: str, values: Sequence[Any]) -> list[Variation]:
     return [Variation(name, str(value), {name: value}) for value in values]
 
 
+def _kept(name: str) -> dict[str, Rule]:
+    """A setting that stays what it is by default, where its own default hangs on the one that is changed."""
+    return {name: lambda prior, rows, words: getattr(prior, name)}
+
+
 def _b1(factor: float | None) -> Variation:
-    """α_ω stays what it is by default: its own default hangs on b₁."""
     rule: Rule = (
         (lambda prior, rows, words: 1.0) if factor is None else (lambda prior, rows, words: factor * rows)
     )
-    given = {"b1": rule, "alpha_omega": lambda prior, rows, words: prior.alpha_omega}
+    given = {"b1": rule, **_kept("alpha_omega")}
     return Variation("b1", "1" if factor is None else f"{factor:g} D", given)
 
 
-def _lam(words_on: float) -> Variation:
-    return Variation("Σλ", f"{words_on:g}", {"lam": lambda prior, rows, words: min(0.5, words_on / words)})
+def _b2(value: float) -> Variation:
+    return Variation("b2", f"{value:g}", {"b2": value, **_kept("lam")})
+
+
+def _lam(words_on: float, is_even: bool = False) -> Variation:
+    """In proportion to the rows that use a word, as by default, or the same for every word."""
+
+    def rule(prior: Prior, rows: int, words: int) -> Any:
+        if is_even:
+            return min(0.5, words_on / words)
+        return np.minimum(0.5, words_on / WORDS_AT_LARGE_B2 * prior.lam)
+
+    return Variation("Σλ", f"{words_on:g}" + (", λ even" if is_even else ""), {"lam": rule})
 
 
 def _start(words_per_cluster: int) -> Variation:
@@ -123,11 +138,12 @@ VARIATIONS = (
     Variation(DEFAULT, ""),
     _b1(None),
     *map(_b1, (0.3, 1.0, 30.0)),
-    *_fixed("b2", (1.0, 10.0)),
+    *map(_b2, (1.0, 10.0)),
     *_scaled("b2", (0.5, 3.0)),
     *_scaled("alpha_omega", (0.1, 10.0)),
     *_fixed("alpha_omega", (1.0,)),
     *map(_lam, (2, 10, 20)),
+    *(_lam(words_on, is_even=True) for words_on in (4, 10)),
     *_fixed("alpha_pi", (0.3, 5.0)),
     *_fixed("theta", ("root", "sample")),
     *_fixed("K", (0.1, 2.0)),
@@ -209,7 +225,7 @@ def fit_variation(bench: Bench, variation: Variation, seed: int, n_sweeps: int) 
     rows = bench.split.windows if variation.rows == WINDOWS else bench.split.documents
     n_rows, n_words = rows.counts.shape
     given: dict[str, Any] = {"b1": "auto", "b2": "auto"}
-    prior = make_prior(ConceptModel(**given).get_params(), n_rows, n_words)
+    prior = make_prior(ConceptModel(**given).get_params(), rows.counts)
     for name, value in variation.given.items():
         given[name] = value(prior, n_rows, n_words) if callable(value) else value
     features, given["standardize_features"] = word_features(rows, variation.features)
