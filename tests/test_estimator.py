@@ -176,7 +176,7 @@ def test_sampled_concentrations_belong_to_their_draw():
 def test_rules_scale_with_the_corpus():
     prior = fitted(b1="auto", b2="auto", n_sweeps=2).chains_[0].model.prior
     assert (prior.b1, prior.alpha_omega) == (120.0, 0.025)
-    assert prior.b2 == pytest.approx(20 + 40 / 15)
+    assert prior.b2 == pytest.approx(10 + 40 / 30)
     using = (CORPUS.counts > 0).sum(axis=0) + 0.5
     np.testing.assert_allclose(prior.lam, 4.0 * using / using.sum())
     prior = fitted(n_sweeps=2).chains_[0].model.prior

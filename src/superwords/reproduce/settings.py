@@ -44,7 +44,7 @@ CORPORA = (
 )
 WINDOWS, DOCUMENTS = "windows", "documents"
 PEER, GRID_SEED, N_WORDS = "LDA on windows", 0, 60
-N_SWEEPS, N_SEEDS, ITERATIONS = 100, 1, 1000
+N_SWEEPS, N_SEEDS, ITERATIONS = 60, 1, 1000
 DEFAULT = "default"
 QUICK_SETTINGS, QUICK_DOCUMENTS, QUICK_MEMBERS = (DEFAULT, "theta"), 80, 12
 MEASURES = (
@@ -108,8 +108,8 @@ def _b1(factor: float | None) -> Variation:
     return Variation("b1", "1" if factor is None else f"{factor:g} D", given)
 
 
-def _b2(value: float) -> Variation:
-    return Variation("b2", f"{value:g}", {"b2": value, **_kept("lam")})
+def _lam_kept(one: Variation) -> Variation:
+    return one._replace(given={**one.given, **_kept("lam")})
 
 
 def _lam(words_on: float, is_even: bool = False) -> Variation:
@@ -138,8 +138,8 @@ VARIATIONS = (
     Variation(DEFAULT, ""),
     _b1(None),
     *map(_b1, (0.3, 1.0, 30.0)),
-    *map(_b2, (1.0, 10.0)),
-    *_scaled("b2", (0.5, 3.0)),
+    *map(_lam_kept, _fixed("b2", (1.0, 10.0))),
+    *map(_lam_kept, _scaled("b2", (0.25, 2.0, 6.0))),
     *_scaled("alpha_omega", (0.1, 10.0)),
     *_fixed("alpha_omega", (1.0,)),
     *map(_lam, (2, 10, 20)),
