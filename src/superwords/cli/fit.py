@@ -135,7 +135,12 @@ def fit(
         ),
     ] = "auto",
     lam: Annotated[
-        float | None, typer.Option(help="Prior share of words in a concept (λ).", rich_help_panel=PRIOR)
+        float | None,
+        typer.Option(
+            help="Prior share of words in a concept (λ).",
+            show_default="by how many documents use a word",
+            rich_help_panel=PRIOR,
+        ),
     ] = None,
     theta: Annotated[
         Any,
