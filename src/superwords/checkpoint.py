@@ -14,14 +14,14 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from superwords import storage
-from superwords.archive import DAMAGE, Reader, Writer
+from superwords.archive import DAMAGE, Writer
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
 from superwords.files import whole_file
 from superwords.fitting import Progress
 from superwords.sampler.model import Model
 from superwords.sampler.state import State, Tokens
+from superwords.storage import read_model, write_model
 
 if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
@@ -98,19 +98,13 @@ class Checkpointer:
             ) from error
 
     def _write(self, file: Any) -> None:
-        from superwords import __version__
-
         taken = list(self._snapshots)
+        draws = []
+        for one, kept in zip(taken, self._model._kept):
+            trace = {name: values[: one.n_kept] for name, values in kept.trace.items()}
+            draws.append(ChainDraws(kept.kept[: one.n_kept], trace))
         with zipfile.ZipFile(file, "w") as archive:
-            writer = _QuickWriter(archive)
-            parts = storage.parts_of(self._still(taken), texts=True)
-            tree = {name: writer.node(name, value) for name, value in parts.items()}
-            for c, (one, kept) in enumerate(zip(taken, self._model._kept)):
-                trace = {name: values[: one.n_kept] for name, values in kept.trace.items()}
-                tree[f"kept_{c}"] = writer.rows(f"kept_{c}", kept.kept[: one.n_kept])
-                tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", trace)
-            head = {"format": storage.FORMAT, "version": __version__, "model": tree, "checkpoint": self._key}
-            writer.json(storage.HEAD, head)
+            write_model(_QuickWriter(archive), self._still(taken), draws, checkpoint=self._key)
 
     def _still(self, taken: list[Snapshot]) -> Any:
         """The model as it stood at the snapshots, as if without draws: those are not summarised yet."""
@@ -137,9 +131,8 @@ def read_checkpoint(path: Path) -> tuple[ConceptModel, dict[str, Any]]:
     """The model as it was left (`resume` goes on with it) and the key of its run."""
     try:
         with zipfile.ZipFile(path) as archive:
-            reader = Reader(archive)
-            head = storage.migrated(reader.json(storage.HEAD), str(path))
-            return storage.restore(reader, head), head["checkpoint"]
+            model, head = read_model(archive, str(path))
+            return model, head["checkpoint"]
     except InputError:
         raise
     except FileNotFoundError:

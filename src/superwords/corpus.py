@@ -343,3 +343,8 @@ def check_counts(counts: Any) -> sparse.csr_array:
     whole.eliminate_zeros()
     whole.sort_indices()
     return whole
+
+
+def documents_using(counts: sparse.csr_array) -> np.ndarray:
+    """(V) how many documents use a word, of counts without stored zeros, as a corpus's are."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from superwords.corpus import documents_using
 from superwords.errors import InputError
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 
@@ -89,7 +90,7 @@ def make_lam(lam: Any, counts: sparse.csr_array, is_b2_large: bool) -> np.ndarra
 
 def lam_by_use(counts: sparse.csr_array, words_on: float) -> np.ndarray:
     """λ in proportion to how many documents use a word, with about `words_on` words in a concept."""
-    using = np.bincount(counts.indices, minlength=counts.shape[1]) + 0.5
+    using = documents_using(counts) + 0.5
     return np.minimum(0.5, words_on * using / using.sum())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ FORMAT = 1
 # From a format number to the function that turns such a tree into one of the next format.
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
-HEAD = "superwords.json"
+_HEAD = "superwords.json"
 
 
 def save(model: ConceptModel, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
@@ -68,8 +68,7 @@ def load(path: str | Path) -> ConceptModel:
         raise InputError(f"There is no file {name!r}.")
     try:
         with zipfile.ZipFile(path) as archive:
-            reader = Reader(archive)
-            model = restore(reader, migrated(reader.json(HEAD), name))
+            model, _ = read_model(archive, name)
             model.__dict__["names_"] = read_names(archive)
             return model
     except InputError:
@@ -78,7 +77,14 @@ def load(path: str | Path) -> ConceptModel:
         raise InputError(f"{name!r} is not a superwords model, or it is damaged: {error}.") from error
 
 
-def migrated(head: dict[str, Any], name: str) -> dict[str, Any]:
+def read_model(archive: zipfile.ZipFile, name: str) -> tuple[ConceptModel, dict[str, Any]]:
+    """What `write_model` wrote, and the head it stands in; `name` is the file's, for messages."""
+    reader = Reader(archive)
+    head = _migrated(reader.json(_HEAD), name)
+    return _restore(reader, head), head
+
+
+def _migrated(head: dict[str, Any], name: str) -> dict[str, Any]:
     number = head["format"]
     if number > FORMAT:
         raise InputError(
@@ -91,21 +97,27 @@ def migrated(head: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _write(file: Any, model: ConceptModel, all_draws: bool, texts: bool) -> None:
-    from superwords import __version__
-
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = Writer(archive)
-        tree = {name: writer.node(name, value) for name, value in parts_of(model, texts).items()}
-        if all_draws:
-            for c, chain in enumerate(model._kept):
-                tree[f"kept_{c}"] = writer.rows(f"kept_{c}", chain.kept)
-                tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", chain.trace)
         if model.names_:
             writer.json(NAMES, model.names_)
-        writer.json(HEAD, {"format": FORMAT, "version": __version__, "model": tree})
+        write_model(writer, model, model._kept if all_draws else [], texts)
 
 
-def parts_of(model: ConceptModel, texts: bool) -> dict[str, Any]:
+def write_model(
+    writer: Writer, model: Any, draws: Sequence[ChainDraws], texts: bool = True, **more: Any
+) -> None:
+    """A model, the draws of its chains, and what else belongs into the head."""
+    from superwords import __version__
+
+    tree = {name: writer.node(name, value) for name, value in _parts(model, texts).items()}
+    for c, chain in enumerate(draws):
+        tree[f"kept_{c}"] = writer.rows(f"kept_{c}", chain.kept)
+        tree[f"kept_trace_{c}"] = writer.node(f"kept_trace_{c}", chain.trace)
+    writer.json(_HEAD, {"format": FORMAT, "version": __version__, "model": tree, **more})
+
+
+def _parts(model: ConceptModel, texts: bool) -> dict[str, Any]:
     """What a file holds, by name."""
     first = model.chains_[0].model
     corpus = model.corpus_ if texts else dataclasses.replace(model.corpus_, texts=None)
@@ -145,7 +157,7 @@ def _settings(model: ConceptModel) -> dict[str, Any]:
     return {name: value if isinstance(value, plain) else np.asarray(value) for name, value in given.items()}
 
 
-def restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
+def _restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
     from superwords.estimator import ConceptModel
 
     tree = head["model"]

@@ -8,13 +8,12 @@ from time import perf_counter
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from superwords import baselines
 from superwords.compare import unseen_words
 from superwords.compare.completion import Halves, word_frequencies
 from superwords.concepts.ranking import scores
-from superwords.corpus import Corpus
+from superwords.corpus import Corpus, documents_using
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
 from superwords.sampler.state import sizes_of
@@ -132,7 +131,7 @@ def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> F
     model, seconds, peak = measured(start)
     chain = model.chains_[0]
     sizes = sizes_of(chain.state)
-    using = np.diff(sparse.csc_array(corpus.counts).indptr)
+    using = documents_using(corpus.counts)
     weights = np.where(sizes.m > 0, using, 0) / np.maximum(sizes.holders, 1)[:, None]
     predicted = unseen_words.from_state(chain.state, chain.model.prior, halves, model.seed_)
     return Found(weights, sizes.m.astype(float), seconds, peak, predicted)
@@ -143,7 +142,7 @@ def control(corpus: Corpus, name: str, seed: int) -> Found:
 
     A measure by which these win against topics judges how frequent words are, not how they belong together.
     """
-    using = np.diff(sparse.csc_array(corpus.counts).indptr).astype(float)
+    using = documents_using(corpus.counts).astype(float)
     rng = np.random.default_rng([seed, corpus.n_words])
     n_sets = 1 if name == FREQUENT else max(1, corpus.n_words // _WORDS_IN_RANDOM_SET)
     member = rng.permutation(corpus.n_words) % n_sets

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
-from superwords.corpus import Corpus
+from superwords.corpus import Corpus, documents_using
 from superwords.demo.data import Demo, WordFinder, read_csv, read_pairs, recipe_corpus
 from superwords.demo.ranks import WordPair, picture_similarity, rank_accuracy
 from superwords.demo.run import PICTURES, SETTINGS, TEXT, TOGETHER, bilingual_concepts, without_artists
@@ -152,7 +152,7 @@ def over_parts(similarities: Sequence[np.ndarray], parts: Sequence[Corpus]) -> n
     """The mean over the parts that use both words; NaN where none does: a part says nothing of words it lacks."""
     total, n_parts = np.zeros_like(similarities[0]), np.zeros_like(similarities[0])
     for similarity, part in zip(similarities, parts):
-        uses = np.bincount(part.counts.indices, minlength=part.n_words) > 0
+        uses = documents_using(part.counts) > 0
         both = np.outer(uses, uses)
         total += np.where(both, similarity, 0.0)
         n_parts += both

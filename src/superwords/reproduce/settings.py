@@ -31,7 +31,7 @@ from superwords.reproduce.lee import ITEMS
 from superwords.reproduce.recipes import RECIPES
 from superwords.sampler.model import Prior
 from superwords.sampler.state import sizes_of
-from superwords.settings import WORDS_AT_LARGE_B2, make_prior
+from superwords.settings import lam_by_use, make_prior
 from superwords.study.pairs import salient_words
 
 SPEECHES = "convention2012.jsonl.gz"
@@ -61,7 +61,7 @@ MEASURES = (
 )
 
 Tell = Callable[[str], None]
-Rule = Callable[[Prior, int, int], Any]  # from what the defaults give, the number of rows and that of words
+Rule = Callable[[Prior, sparse.csr_array], Any]  # from what the defaults give, and the counts
 
 
 class Variation(NamedTuple):
@@ -86,7 +86,7 @@ class Bench(NamedTuple):
 
 def _scaled(name: str, factors: Sequence[float]) -> list[Variation]:
     def rule(factor: float) -> Rule:
-        return lambda prior, rows, words: factor * getattr(prior, name)
+        return lambda prior, counts: factor * getattr(prior, name)
 
     return [Variation(name, f"{factor:g} × rule", {name: rule(factor)}) for factor in factors]
 
@@ -97,12 +97,12 @@ def _fixed(name: str, values: Sequence[Any]) -> list[Variation]:
 
 def _kept(name: str) -> dict[str, Rule]:
     """A setting that stays what it is by default, where its own default hangs on the one that is changed."""
-    return {name: lambda prior, rows, words: getattr(prior, name)}
+    return {name: lambda prior, counts: getattr(prior, name)}
 
 
 def _b1(factor: float | None) -> Variation:
     rule: Rule = (
-        (lambda prior, rows, words: 1.0) if factor is None else (lambda prior, rows, words: factor * rows)
+        (lambda prior, counts: 1.0) if factor is None else (lambda prior, counts: factor * counts.shape[0])
     )
     given = {"b1": rule, **_kept("alpha_omega")}
     return Variation("b1", "1" if factor is None else f"{factor:g} D", given)
@@ -115,17 +115,15 @@ def _lam_kept(one: Variation) -> Variation:
 def _lam(words_on: float, is_even: bool = False) -> Variation:
     """In proportion to the rows that use a word, as by default, or the same for every word."""
 
-    def rule(prior: Prior, rows: int, words: int) -> Any:
-        if is_even:
-            return min(0.5, words_on / words)
-        return np.minimum(0.5, words_on / WORDS_AT_LARGE_B2 * prior.lam)
+    def rule(prior: Prior, counts: sparse.csr_array) -> Any:
+        return min(0.5, words_on / counts.shape[1]) if is_even else lam_by_use(counts, words_on)
 
     return Variation("Σλ", f"{words_on:g}" + (", λ even" if is_even else ""), {"lam": rule})
 
 
 def _start(words_per_cluster: int) -> Variation:
-    def rule(prior: Prior, rows: int, words: int) -> str:
-        return f"kmeans:{max(2, round(words / words_per_cluster))}"
+    def rule(prior: Prior, counts: sparse.csr_array) -> str:
+        return f"kmeans:{max(2, round(counts.shape[1] / words_per_cluster))}"
 
     return Variation("start", f"V/{words_per_cluster} clusters", {"init": rule})
 
@@ -223,11 +221,10 @@ def load_bench(
 def fit_variation(bench: Bench, variation: Variation, seed: int, n_sweeps: int) -> tuple[ConceptModel, float]:
     """One chain with one setting changed, and its seconds."""
     rows = bench.split.windows if variation.rows == WINDOWS else bench.split.documents
-    n_rows, n_words = rows.counts.shape
     given: dict[str, Any] = {"b1": "auto", "b2": "auto"}
     prior = make_prior(ConceptModel(**given).get_params(), rows.counts)
     for name, value in variation.given.items():
-        given[name] = value(prior, n_rows, n_words) if callable(value) else value
+        given[name] = value(prior, rows.counts) if callable(value) else value
     features, given["standardize_features"] = word_features(rows, variation.features)
     return timed({**given, "n_sweeps": n_sweeps, "random_state": seed}, rows, features)
 
