@@ -46,7 +46,7 @@ def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
 
 
 def mutant_regroup(old: str, new: str, folder: Path, where: str = "regroup"):
-    """regroup with a bug in regroup.py or allocation.py."""
+    """regroup with a bug in regroup.py, allocation.py or idle.py."""
     if where == "regroup":
         return mutant(f"{MOVES}.regroup", old, new, folder).regroup
     part = mutant(f"{MOVES}.{where}", old, new, folder)

@@ -117,16 +117,22 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
-        ("regroup", "math.log(partners[b] / n_rows)", "math.log(1.0 / n_rows)"),
-        ("regroup", "    change = log_text_change(", "    change = 0.5 * log_text_change("),
-        ("allocation", "    return group.tokens[e] * math.log(2.0)\n", "    return 0.0\n"),
+        ("regroup", "math.log(partners[b] * (n_rows - 1) / n_rows)", "math.log((n_rows - 1) / n_rows)"),
+        ("regroup", "    change = log_weights(", "    change = 0.5 * log_weights("),
+        ("regroup", "_accepts(-log_ratio - first,", "_accepts(-log_ratio - 4.0 * first,"),
+        ("allocation", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
         ("allocation", "        log_q += math.log(p / total)\n", ""),
+        ("idle", "            log_q += math.log(product * odds * p_off)\n", ""),
+        ("idle", "        log_p -= side.count[n] * math.log(mass)\n", ""),
     ],
     ids=[
         "who merges with whom",
-        "text of a division",
+        "weights of a division",
+        "the first look counted more than once",
         "tokens of a word on both sides",
         "words of a division",
+        "idle words",
+        "text of idle words",
     ],
 )
 def test_a_bug_in_split_and_merge_is_caught(monkeypatch, tmp_path, where, old, new):

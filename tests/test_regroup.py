@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from superwords.generate import plant_corpus
 from superwords.sampler.affinity import make_affinity
@@ -14,7 +15,9 @@ from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import regroup as moves
 from superwords.sampler.moves.allocation import divide, divide_blindly, make_rules
-from superwords.sampler.moves.group import BOTH, Sides, count_sides, gather, undivided
+from superwords.sampler.moves.group import BOTH, Side, Sides, count_sides, gather, undivided
+from superwords.sampler.moves.idle import Idle, Urn, bare, dress, idle_of, keep, propose
+from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of
@@ -40,17 +43,23 @@ def place_of(chain):
     return moves.Place(chain.state, chain.tokens, sizes_of(chain.state), chain.model)
 
 
-def divided(place, model, stream):
-    """Splits that leave both halves with documents, whatever their ratio: (concept, group, division)."""
-    found = []
+def divided(place, stream):
+    """Splits that leave both halves with documents, whatever their ratio: (concept, group, division, merged, split)."""
+    model, theta, found = place.model, place.state.theta, []
     for j in range(len(place.sizes.holders)):
         group, now = gather(place.state, place.tokens, model, j, -1)
+        rest = moves._without(place.sizes, [j])
         for attempt in range(20):
             open_stream(stream, 99, attempt, j)
             seeds = moves._draw_seeds(group, now.m[0], now.m[0], model, stream)
-            sides, _ = moves._launch(group, None, seeds, place.sizes.total, model, stream)
+            sides, _ = moves._launch(group, None, seeds, rest.total, model, stream)
             if sides.holders.all():
-                found.append((j, group, sides))
+                present = [idle_of(place.state, place.tokens, group, j)]
+                changing = (sides.doc == BOTH) | (j % 2 == 0)
+                kept = keep(present, ~changing)
+                merged = dress(bare(group, now, theta), rest, theta, model, kept, changing, present, stream)
+                split = dress(bare(group, sides, theta), rest, theta, model, kept, changing, None, stream)
+                found.append((j, group, sides, merged, split))
                 break
     assert len(found) >= 3
     return found
@@ -59,46 +68,130 @@ def divided(place, model, stream):
 def test_the_density_of_a_split_is_that_of_the_two_states(chain):
     model, stream = chain.model, new_stream(5, 0)
     place = place_of(chain)
-    for j, group, sides in divided(place, model, stream):
-        sizes = moves._split_sizes(place.sizes, j, group, sides)
-        change = moves.log_density_change(group, sides, j, place.sizes, sizes, model)
+    for j, group, sides, merged, split in divided(place, stream):
+        sizes = moves.split_sizes(place.sizes, j, split)
+        change = moves.log_density_change(group, sides, merged, split, model)
         change += log_features(sizes, model.data, model.prior)
         change -= log_features(place.sizes, model.data, model.prior)
-        new = moves._settle(place, sizes, group, sides, (j, len(sizes.holders) - 1), stream)
-        slow = log_score(new.state, new.tokens, model) - log_score(place.state, place.tokens, model)
+        numbers = (j, len(sizes.holders) - 1)
+        new = settle(place.state, place.tokens, group, split, numbers, model, stream)
+        slow = log_score(*new, model) - log_score(place.state, place.tokens, model)
         assert change == pytest.approx(slow, abs=1e-7)
 
 
 def test_counts_after_a_split_equal_a_rebuild_and_a_merge_takes_it_back(chain):
     model, stream = chain.model, new_stream(6, 0)
     place = place_of(chain)
-    for j, group, sides in divided(place, model, stream):
-        sizes = moves._split_sizes(place.sizes, j, group, sides)
+    for j, group, sides, merged, split in divided(place, stream):
+        sizes = moves.split_sizes(place.sizes, j, split)
         last = len(sizes.holders) - 1
-        split = moves._settle(place, sizes, group, sides, (j, last), stream)
-        rebuilt = sizes_of(split.state)
-        np.testing.assert_array_equal(sizes.m, rebuilt.m)
-        np.testing.assert_array_equal(sizes.holders, rebuilt.holders)
-        np.testing.assert_array_equal(sizes.total, rebuilt.total)
-        assert split.tokens.pair.sum() == place.tokens.pair.sum()
-        again, found = gather(split.state, split.tokens, model, j, last)
+        state, tokens = settle(place.state, place.tokens, group, split, (j, last), model, stream)
+        assert_same_sizes(sizes, sizes_of(state))
+        assert tokens.pair.sum() == place.tokens.pair.sum()
+        again, found = gather(state, tokens, model, j, last)
         for mine, theirs in zip(found, sides):
             np.testing.assert_array_equal(mine, theirs)
-        back = moves._merged_sizes(sizes, j, again)
-        np.testing.assert_array_equal(back.m, place.sizes.m)
-        np.testing.assert_array_equal(back.total, place.sizes.total)
-        merged = moves._settle(split, back, again, moves.whole(again), (j, last), stream)
-        assert log_score(merged.state, merged.tokens, model) == pytest.approx(
+        back = moves.merged_sizes(sizes, (j, last), merged)
+        assert_same_sizes(back, place.sizes)
+        united = settle(state, tokens, again, merged, (j, last), model, stream)
+        assert log_score(*united, model) == pytest.approx(
             log_score(place.state, place.tokens, model), abs=1e-7
         )
 
 
-def test_the_way_back_has_the_probability_of_the_way_there(chain):
+def assert_same_sizes(mine, theirs):
+    np.testing.assert_array_equal(mine.m, theirs.m)
+    np.testing.assert_array_equal(mine.holders, theirs.holders)
+    np.testing.assert_array_equal(mine.total, theirs.total)
+
+
+def test_idle_words_have_the_same_probability_drawn_and_found_again(chain):
+    """In the state they were put into, by the other way of the move."""
+    model, stream = chain.model, new_stream(9, 0)
+    place = place_of(chain)
+    for j, group, _, _, split in divided(place, stream):
+        sizes = moves.split_sizes(place.sizes, j, split)
+        last = len(sizes.holders) - 1
+        state, tokens = settle(place.state, place.tokens, group, split, (j, last), model, stream)
+        again, sides = gather(state, tokens, model, j, last)
+        present = [idle_of(state, tokens, again, row) for row in (j, last)]
+        rest, theta = moves._without(sizes, [j, last]), state.theta
+        changing = (sides.doc == BOTH) | (j % 2 == 0)
+        kept = keep(present, ~changing)
+        found = dress(bare(again, sides, theta), rest, theta, model, kept, changing, present, stream)
+        assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
+        for mine, theirs in zip(found.idle, split.idle):
+            np.testing.assert_array_equal(mine.word, theirs.word)
+            np.testing.assert_array_equal(mine.ptr, theirs.ptr)
+        assert split.log_q < (-1.0 if changing.all() else 1e-9)
+
+
+def small_side():
+    """Three documents of four words: one uses two of them, one none, and one has a null token."""
+    return Side(
+        np.array([True, False, True, True]),
+        np.array([0, 2, 2, 2, 2]),
+        np.array([0, 2]),
+        np.array([3, 1]),
+        np.array([4, 0, 0, 0]),
+        np.array([0, 0, 0, 1]),
+    )
+
+
+def test_the_idle_words_probabilities_sum_to_one():
+    """Over everything that could be drawn: words 1 and 3 in the first document, all four in the third."""
+    side, stream = small_side(), new_stream(3, 0)
+    urn = Urn(
+        np.array([0.5, 0.2, 0.9, 0.4]),
+        np.array([1.5, 2.0, 0.6, 1.0]),
+        np.array([0.7, 1.3, 1.0, 1.0]),
+        np.array([3.0, 0.0, 2.0, 1.0]),
+        np.array([0.4, -0.8, 0.0, 2.0]),
+        np.array([1.0, 0.5, 0.0, 3.0]),
+        np.array([1.0, 0.3, 0.5, 0.7]),
+    )
+    total = 0.0
+    for first in powerset([1, 3]):
+        for third in powerset([0, 1, 2, 3]):
+            n, m = len(first), len(third)
+            idle = Idle(np.array([0, n, n, n + m, n + m]), np.array([*first, *third], np.int32))
+            found, log_q = propose(side, urn, idle, stream)
+            np.testing.assert_array_equal(found.word, idle.word)
+            total += math.exp(log_q)
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def powerset(items):
+    return itertools.chain.from_iterable(itertools.combinations(items, n) for n in range(len(items) + 1))
+
+
+def test_the_idle_words_are_drawn_with_their_probability():
+    """Frequencies of all 64 outcomes over 20,000 draws, by a chi-squared test at one in a thousand."""
+    side, stream = small_side(), new_stream(4, 0)
+    rising = np.linspace(0.3, 1.0, 4)
+    urn = Urn(rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising)
+    seen, log_q = {}, {}
+    for draw in range(20_000):
+        open_stream(stream, 99, draw, 0)
+        idle, log_p = propose(side, urn, None, stream)
+        key = (tuple(idle.ptr), tuple(idle.word))
+        seen[key], log_q[key] = seen.get(key, 0) + 1, log_p
+    expected = {key: 20_000 * math.exp(log_p) for key, log_p in log_q.items()}
+    large = [key for key in seen if expected[key] >= 5]
+    few = 20_000 - sum(expected[key] for key in large), 20_000 - sum(seen[key] for key in large)
+    chi = sum((seen[key] - expected[key]) ** 2 / expected[key] for key in large)
+    chi += (few[1] - few[0]) ** 2 / max(few[0], 1.0)
+    assert stats.chi2.sf(chi, len(large)) > 1e-3
+    assert len(large) > 20
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_way_back_has_the_probability_of_the_way_there(chain, share):
     """The last pass, made again by force from the same launch, gives the same log probability."""
     model = chain.model
     place = place_of(chain)
     group, _ = gather(place.state, place.tokens, model, 0, -1)
-    rules, leaning = make_rules(model, group), np.linspace(-2.0, 2.0, len(group.support))
+    rules, leaning = make_rules(model, group, share), np.linspace(-2.0, 2.0, len(group.support))
     stream = new_stream(7, 0)
     open_stream(stream, 99, 0, 0)
     launch = undivided(group)
@@ -124,7 +217,7 @@ def all_divisions(group):
         options = []
         for e in entries:
             tokens = int(group.tokens[e])
-            shared = [(BOTH, k, math.comb(tokens, k)) for k in range(tokens + 1)]
+            shared = [(BOTH, k, math.comb(tokens, k)) for k in range(1, tokens)]
             options.append([(1, tokens, 1), (2, 0, 1), *shared])
         for chosen in itertools.product(*options):
             ways.append((BOTH, [c[:2] for c in chosen], math.prod(c[2] for c in chosen)))
@@ -132,8 +225,8 @@ def all_divisions(group):
     return itertools.product(*per_doc)
 
 
-@pytest.mark.parametrize("is_blind", [False, True])
-def test_the_divisions_probabilities_sum_to_one(chain, is_blind):
+@pytest.mark.parametrize("share", [0.0, 0.5, None], ids=["by holders", "evenly", "blindly"])
+def test_the_divisions_probabilities_sum_to_one(chain, share):
     """Over all divisions of a small group: two documents of two words."""
     model = chain.model
     place = place_of(chain)
@@ -142,12 +235,12 @@ def test_the_divisions_probabilities_sum_to_one(chain, is_blind):
         doc=np.array([3, 5]),
         ptr=np.array([0, 2, 4]),
         word=np.array([0, 1, 0, 2], np.int32),
-        tokens=np.array([2, 0, 1, 1]),
+        tokens=np.array([3, 1, 1, 2]),
         null=np.zeros(2, np.int64),
         others=np.array([0, 2]),
         length=np.array([4, 9]),
     )
-    rules, leaning = make_rules(model, group), np.linspace(1.0, -1.0, len(group.support))
+    leaning = np.linspace(1.0, -1.0, len(group.support))
     stream = new_stream(8, 0)
     total = 0.0
     for ways in all_divisions(group):
@@ -156,9 +249,10 @@ def test_the_divisions_probabilities_sum_to_one(chain, is_blind):
         sides.word[:] = [side for way in ways for side, _ in way[1]]
         sides.tokens[:] = [tokens for way in ways for _, tokens in way[1]]
         count_sides(group, sides)
-        if is_blind:
+        if share is None:
             log_q = divide_blindly(group, undivided(group), sides, stream, True)
         else:
+            rules = make_rules(model, group, share)
             log_q = divide(group, undivided(group), sides, leaning, rules, stream, True)
         total += math.exp(log_q) * math.prod(way[2] for way in ways)
     assert total == pytest.approx(1.0, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Dividing one concept's documents and words between two: the proposal of a split, and the way back of a merge.
+"""Dividing one concept's documents and the words they use between two: a split's proposal, and a merge's way back.
 
 Documents are gone through in order; each goes to the first concept, the second or both, and then its words do, by the
 nested beta process's predictive probabilities given the documents divided so far, leaning by the words' features.
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 from typing import NamedTuple
-
-import numpy as np
 
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
@@ -31,15 +29,22 @@ class Rules(NamedTuple):
     b2: float
     alpha_pi: float
     lam_elsewhere: float  # mean λ of the words that are not in the support
+    share: float  # of the documents expected in the second concept; 0: those that are there already
 
 
-def make_rules(model: Model, group: Group) -> Rules:
+def make_rules(model: Model, group: Group, share: float) -> Rules:
     prior = model.prior
     n_words = len(prior.lam)
     elsewhere = max(n_words - len(group.support), 1)
     lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
     return Rules(
-        len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam
+        len(model.data.length),
+        n_words,
+        float(prior.b1),
+        float(prior.b2),
+        float(prior.alpha_pi),
+        lam,
+        share,
     )
 
 
@@ -93,8 +98,9 @@ def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
         return 0.0
     log_q = 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
-        chosen = wanted.word[e] if is_forced else 1 + below(stream, 3)
-        log_q -= math.log(3.0) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+        n_ways = 3 if group.tokens[e] > 1 else 2
+        chosen = wanted.word[e] if is_forced else 1 + below(stream, n_ways)
+        log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
     sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
     return log_q - group.null[n] * math.log(2.0)
 
@@ -110,13 +116,19 @@ def _take_whole(n, side, group, sides):
 
 @inlined
 def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
-    """A word goes to a side, its tokens with it, or one by one by coin where it goes to both; −log probability."""
+    """A word goes to a side with its tokens, or to both, which get one or more by coins; −log probability."""
     sides.word[e] = chosen
     if chosen != BOTH:
         sides.tokens[e] = group.tokens[e] if chosen == FIRST_ONLY else 0
         return 0.0
-    sides.tokens[e] = wanted.tokens[e] if is_forced else _heads(group.tokens[e], stream)
-    return group.tokens[e] * math.log(2.0)
+    n = group.tokens[e]
+    if is_forced:
+        sides.tokens[e] = wanted.tokens[e]
+    else:
+        sides.tokens[e] = 0
+        while sides.tokens[e] == 0 or sides.tokens[e] == n:
+            sides.tokens[e] = _heads(n, stream)
+    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))
 
 
 @lean
@@ -152,7 +164,7 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
         a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
         log_a += math.log(a)
         log_b += math.log(b)
-        log_both += math.log(a + b + a * b)
+        log_both += math.log(a + b + a * b * (group.tokens[e] > 1))
         if a > b:
             tokens_a += group.tokens[e]
             mass_a += group.theta[i]
@@ -163,8 +175,8 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
     log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, rules.alpha_pi)
     log_both += log_mass(tokens_a + tokens_b, mass_a + mass_b)
     log_both -= log_mass(tokens_a, mass_a) + log_mass(tokens_b, mass_b)
-    off_a = _log_all_off(0, sides, group, rules) + _log_held(0, sides, rules)
-    off_b = _log_all_off(1, sides, group, rules) + _log_held(1, sides, rules)
+    off_a = _log_all_off(0, sides, group, rules) + _log_held(0, group, sides, rules)
+    off_b = _log_all_off(1, sides, group, rules) + _log_held(1, group, sides, rules)
     log_a, log_b, log_both = log_a + off_a, log_b + off_b, log_both + off_a + off_b
     high = max(log_a, log_b, log_both)
     p_a, p_b, p_both = math.exp(log_a - high), math.exp(log_b - high), math.exp(log_both - high)
@@ -181,8 +193,10 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
 
 
 @inlined
-def _log_held(s, sides, rules):
-    holders = max(sides.holders[s], _LEAST_HOLDERS)
+def _log_held(s, group, sides, rules):
+    holders = len(group.doc) * (rules.share if s else 1.0 - rules.share)
+    if rules.share == 0.0:
+        holders = max(sides.holders[s], _LEAST_HOLDERS)
     return math.log(holders / (rules.n_documents - holders + rules.b1))
 
 
@@ -195,7 +209,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
     for e in range(group.ptr[n], group.ptr[n + 1]):
         i = group.word[e]
         a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
-        total = a + b + a * b
+        total = a + b + a * b * (group.tokens[e] > 1)
         if is_forced:
             chosen = wanted.word[e]
         else:
@@ -232,32 +246,15 @@ def log_mass(tokens, mass):
 
 
 @lean
-def log_text_change(group, sides, alpha):
-    """log P(z, w), π integrated out, of the group divided, less undivided; −inf where null tokens meet words."""
+def log_weights(group, sides, alpha):
+    """log P(z), π integrated out, of the group divided, less undivided."""
     log_change = 0.0
     for n in range(len(group.doc)):
         if sides.doc[n] != BOTH:
             continue
-        tokens_a, tokens_b, mass_a, mass_b, mass, empty_a, empty_b = 0, 0, 0.0, 0.0, 0.0, True, True
+        tokens_a, tokens_b = sides.null[n], group.null[n] - sides.null[n]
         for e in range(group.ptr[n], group.ptr[n + 1]):
-            theta = group.theta[group.word[e]]
-            mass += theta
-            if sides.word[e] & FIRST_ONLY:
-                mass_a += theta
-                empty_a = False
-                tokens_a += sides.tokens[e]
-            if sides.word[e] & SECOND_ONLY:
-                mass_b += theta
-                empty_b = False
-                tokens_b += group.tokens[e] - sides.tokens[e]
-        null_a = sides.null[n]
-        null_b = group.null[n] - null_a
-        if group.null[n] > 0 and not (empty_a and empty_b):
-            return -np.inf
-        log_change += (
-            log_mass(tokens_a + tokens_b, mass) - log_mass(tokens_a, mass_a) - log_mass(tokens_b, mass_b)
-        )
-        log_change += log_weights_change(
-            group.others[n] + 1, group.length[n], tokens_a + null_a, tokens_b + null_b, alpha
-        )
+            tokens_a += sides.tokens[e]
+            tokens_b += group.tokens[e] - sides.tokens[e]
+        log_change += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, alpha)
     return log_change

@@ -1,4 +1,7 @@
-"""The documents that hold a concept (or either of two) taken out of the state, and a division of them between two."""
+"""The documents that hold a concept (or either of two) taken out of the state, and a division of them between two.
+
+Only words with tokens are here; for those that are on without a token see idle.py.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: n
 
 
 class Group(NamedTuple):
-    """The documents that hold a concept, or either of two: words, tokens, and what else a document holds."""
+    """The documents that hold a concept, or either of two: words used, tokens, and what else a document holds."""
 
     doc: np.ndarray  # (n)
     ptr: np.ndarray  # (n+1) into word, tokens
-    word: np.ndarray  # (E) place in `support` of a word that is on
-    tokens: np.ndarray  # (E) n_dji
+    word: np.ndarray  # (E) place in `support` of a word that is used
+    tokens: np.ndarray  # (E) n_dji > 0
     null: np.ndarray  # (n)
     others: np.ndarray  # (n) further concepts of the document
     length: np.ndarray  # (n) N_d
-    support: np.ndarray  # (s) words on anywhere in the group
+    support: np.ndarray  # (s) words used anywhere in the group
     theta: np.ndarray  # (s)
     lam: np.ndarray  # (s)
 
@@ -35,8 +38,19 @@ class Sides(NamedTuple):
     word: np.ndarray  # (E) uint8
     tokens: np.ndarray  # (E) of the first concept
     null: np.ndarray  # (n) of the first concept
-    m: np.ndarray  # (2, s) documents that have the word on
+    m: np.ndarray  # (2, s) documents that use the word
     holders: np.ndarray  # (2)
+
+
+class Side(NamedTuple):
+    """One of the two concepts of a division, or the concept undivided: who holds it and which words they use."""
+
+    held: np.ndarray  # (n) bool
+    ptr: np.ndarray  # (n+1) into word, tokens
+    word: np.ndarray  # (E') words used, ascending in a document
+    tokens: np.ndarray  # (E') > 0
+    count: np.ndarray  # (n) n_dj
+    null: np.ndarray  # (n)
 
 
 def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
@@ -98,9 +112,33 @@ def whole(group: Group) -> Sides:
     return sides
 
 
+def take_side(group: Group, sides: Sides, s: int) -> Side:
+    """The first (s = 0) or the second concept of a division."""
+    mine = (sides.word & (1 << s)) > 0
+    tokens = (group.tokens - sides.tokens if s else sides.tokens)[mine]
+    ptr = np.concatenate([[0], np.cumsum(mine)])[group.ptr]
+    total = np.concatenate([[0], np.cumsum(tokens)])[ptr]
+    return Side(
+        (sides.doc & (1 << s)) > 0,
+        ptr,
+        group.support[group.word[mine]],
+        tokens,
+        np.diff(total),
+        group.null - sides.null if s else sides.null,
+    )
+
+
+def limit(side: Side, docs: np.ndarray) -> Side:
+    """The same in these documents (a mask) only."""
+    size = np.diff(side.ptr)
+    mine = np.repeat(docs, size)
+    ptr = np.concatenate([[0], np.cumsum(size * docs)])
+    return side._replace(held=side.held & docs, ptr=ptr, word=side.word[mine], tokens=side.tokens[mine])
+
+
 @lean
 def _collect(state, tokens, group, first, second, side, count, null, which):
-    """Merge the two sorted word sets of every document of the group."""
+    """Merge the two sorted lists of words used of every document of the group."""
     at = 0
     for n in range(len(group.doc)):
         d = group.doc[n]
@@ -128,15 +166,17 @@ def _collect(state, tokens, group, first, second, side, count, null, which):
             group.word[at] = word
             side[at], count[at], group.tokens[at] = 0, 0, 0
             if ea < last_a and state.word[ea] == word:
-                side[at] += FIRST_ONLY
-                count[at] = tokens.entry[ea]
-                group.tokens[at] += tokens.entry[ea]
+                if tokens.entry[ea] > 0:
+                    side[at] += FIRST_ONLY
+                    count[at] = tokens.entry[ea]
+                    group.tokens[at] += tokens.entry[ea]
                 ea += 1
             if eb < last_b and state.word[eb] == word:
-                side[at] += SECOND_ONLY
-                group.tokens[at] += tokens.entry[eb]
+                if tokens.entry[eb] > 0:
+                    side[at] += SECOND_ONLY
+                    group.tokens[at] += tokens.entry[eb]
                 eb += 1
-            at += 1
+            at += side[at] > 0
         group.ptr[n + 1] = at
 
 

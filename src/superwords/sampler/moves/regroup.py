@@ -1,9 +1,10 @@
 """Split and merge of whole concepts, across all their documents (asked for in MODEL.md section 5).
 
-Given z and with π integrated out, only the documents that hold the concept change. A split divides them and their words
-between two concepts (allocation.py); a merge unites word sets and tokens, which is the split's way back. The division
-is launched from two seed words, leans by what the features say after each pass, and is accepted or rejected
-by Metropolis–Hastings, on prior and text first, then on the features; π is then drawn anew for the group's documents.
+Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
+they use between two concepts (allocation.py); a merge unites both, which is the split's way back; words that are on
+without a token are kept or drawn anew (idle.py). The division is launched from two seed words and leans by what the
+features say after each pass. It is accepted or rejected by Metropolis–Hastings, after a first, cheap look that leaves
+idle words and features out; π is then drawn anew for the group's documents.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from superwords.sampler.density import log_concepts, log_word_sets
-from superwords.sampler.jit import lean
 from superwords.sampler.model import Model
-from superwords.sampler.moves.allocation import divide, divide_blindly, log_text_change, make_rules
-from superwords.sampler.moves.group import Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.tokens import draw_weights
+from superwords.sampler.moves.allocation import divide, divide_blindly, log_weights, make_rules
+from superwords.sampler.moves.group import BOTH, Group, Sides, gather, undivided, whole
+from superwords.sampler.moves.idle import Made, bare, dress, idle_of, keep
+from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
@@ -27,11 +29,20 @@ from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 _PASSES = 2  # before the one that counts
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
 _ANY_SEED = 0.01
-_BLIND = 0.3  # share of the divisions that do not look at words
+_BLIND = 0.25  # share of the divisions that do not look at words
+_SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
+_REDRAWN = 0.7  # share of the moves that draw all idle words anew
+_SCREEN = 0.3  # of the ratio without idle words, by which a first look decides
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
 
-Seeds = tuple[int, int] | None  # places in a group's support
+
+class Seeds(NamedTuple):
+    """What a division is launched from."""
+
+    first: int  # place in a group's support
+    second: int
+    share: float
 
 
 @dataclass
@@ -77,73 +88,98 @@ def regroup(
 
 def _split(place: Place, stream: np.ndarray) -> Place | None:
     """Concept j becomes j and a new, last one."""
-    model = place.model
-    j = below(stream, len(place.sizes.holders))
+    model, theta, n_rows = place.model, place.state.theta, len(place.sizes.holders)
+    j = below(stream, n_rows)
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    sides, log_q = _launch(group, None, seeds, place.sizes.total, model, stream)
+    rest = _without(place.sizes, [j])
+    sides, log_q = _launch(group, None, seeds, rest.total, model, stream)
     if not sides.holders.all():
         return None
-    split = _split_sizes(place.sizes, j, group, sides)
-    log_ratio = _log_ratio(group, sides, j, seeds, place.sizes, split, model) - log_q
-    log_ratio += math.log(_partners_after_split(place, split, j)[-1] / len(split.holders))
-    if not _accepts(log_ratio, place, split, stream):
+    merged, split = bare(group, now, theta), bare(group, sides, theta)
+    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
+    first = _SCREEN * (log_density_change(group, sides, merged, split, model) + log_ways)
+    if math.log(uniform(stream)) >= first:
         return None
-    return _settle(place, split, group, sides, (j, len(split.holders) - 1), stream)
+    present = [idle_of(place.state, place.tokens, group, j)]
+    changing = _draw_changing(sides, stream)
+    kept = keep(present, ~changing)
+    merged = dress(merged, rest, theta, model, kept, changing, present, stream)
+    split = dress(split, rest, theta, model, kept, changing, None, stream)
+    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
+    log_ratio += math.log(_partners_after_split(place, split, j)[-1] * n_rows / (n_rows + 1))
+    sizes = split_sizes(place.sizes, j, split)
+    if not _accepts(log_ratio - first, place, sizes, stream):
+        return None
+    return Place(*settle(place.state, place.tokens, group, split, (j, n_rows), model, stream), sizes, model)
 
 
 def _merge(place: Place, stream: np.ndarray) -> Place | None:
     """Concept b joins concept a."""
-    model = place.model
-    n_rows = len(place.sizes.holders)
+    model, theta, n_rows = place.model, place.state.theta, len(place.sizes.holders)
     a = below(stream, n_rows)
     partners = _partner_weights(place.m, place.pull, a)
     b = _draw(partners, stream)
-    swapped, a = _with_last(place, a, b)
-    group, sides = gather(swapped.state, swapped.tokens, model, a, n_rows - 1)
-    merged = _merged_sizes(swapped.sizes, a, group)
-    seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    _, log_q = _launch(group, sides, seeds, merged.total, model, stream)
-    log_ratio = _log_ratio(group, sides, a, seeds, merged, swapped.sizes, model) - log_q
-    log_ratio += math.log(partners[b] / n_rows)
-    if log_ratio == -math.inf:
+    group, sides = gather(place.state, place.tokens, model, a, b)
+    if (group.null[np.diff(group.ptr) > 0] > 0).any():
         return None  # null tokens would meet words
-    if not _accepts(-log_ratio, place, merged, stream):
+    seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
+    rest = _without(place.sizes, [a, b])
+    _, log_q = _launch(group, sides, seeds, rest.total, model, stream)
+    merged, split = bare(group, whole(group), theta), bare(group, sides, theta)
+    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
+    first = -_SCREEN * (log_density_change(group, sides, merged, split, model) + log_ways)
+    if math.log(uniform(stream)) >= first:
         return None
-    return _settle(swapped, merged, group, whole(group), (a, n_rows - 1), stream)
+    present = [idle_of(place.state, place.tokens, group, row) for row in (a, b)]
+    changing = _draw_changing(sides, stream)
+    kept = keep(present, ~changing)
+    split = dress(split, rest, theta, model, kept, changing, present, stream)
+    merged = dress(merged, rest, theta, model, kept, changing, None, stream)
+    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
+    log_ratio += math.log(partners[b] * (n_rows - 1) / n_rows)
+    sizes = merged_sizes(place.sizes, (a, b), merged)
+    if not _accepts(-log_ratio - first, place, sizes, stream):
+        return None
+    state, tokens = settle(place.state, place.tokens, group, merged, (a, b), model, stream)
+    state.concept[state.concept == n_rows - 1] = b  # the last concept takes the free number
+    return Place(state, tokens, sizes, model)
+
+
+def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
+    """The documents that get new idle words: all, or only those that hold both concepts when divided."""
+    return (sides.doc == BOTH) | (uniform(stream) < _REDRAWN)
+
+
+def _without(sizes: Sizes, rows: list[int]) -> Sizes:
+    """The same, these concepts left out."""
+    return Sizes(
+        np.delete(sizes.m, rows, axis=0),
+        np.delete(sizes.holders, rows),
+        sizes.total - sizes.m[rows].sum(axis=0),
+    )
 
 
 def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
-    """In two stages, the features last since they cost most."""
-    if math.log(uniform(stream)) >= log_ratio:
-        return False
     gain = log_features(sizes, place.model.data, place.model.prior) - place.log_p
-    return math.log(uniform(stream)) < gain
+    return math.log(uniform(stream)) < log_ratio + gain
 
 
-def _log_ratio(
-    group: Group, sides: Sides, j: int, seeds: Seeds, merged: Sizes, split: Sizes, model: Model
-) -> float:
-    """log of the split state's density times its way to merge, over the merged one's times the way to split.
-
-    Left out are the features' density, the choice of who merges, and the probability of the division itself.
-    """
-    log_ratio = log_density_change(group, sides, j, merged, split, model)
-    log_ratio += _log_seeds(group, seeds, *_seed_weights(sides), model)
-    together = merged.m[j, group.support].astype(float)
-    return log_ratio + math.log(len(merged.holders)) - _log_seeds(group, seeds, together, together, model)
+def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
+    """log probability of the seeds when the two concepts are merged, less when the whole is split."""
+    together = np.bincount(group.word, minlength=len(group.support)).astype(float)
+    apart = _log_seeds(group, seeds, *_seed_weights(sides), model)
+    return apart - _log_seeds(group, seeds, together, together, model)
 
 
-def log_density_change(
-    group: Group, sides: Sides, j: int, merged: Sizes, split: Sizes, model: Model
-) -> float:
-    """log P(c, f, z, w), π integrated out, with concept j split in j and the last one, less before."""
+def log_density_change(group: Group, sides: Sides, merged: Made, split: Made, model: Model) -> float:
+    """log P(c, f, z, w), π integrated out, with the group as two concepts, less as one."""
     prior, n_documents = model.prior, len(model.data.length)
-    rows = [j, len(merged.holders)]
-    change = log_text_change(group, sides, prior.alpha_pi)
-    for sizes, own, sign in ((split, rows, 1), (merged, rows[:1], -1)):
-        part = Sizes(sizes.m[own], sizes.holders[own], sizes.total)
-        change += sign * (log_word_sets(part, prior) + log_concepts(part.holders, n_documents, prior))
+    change = log_weights(group, sides, prior.alpha_pi)
+    for made, sign in ((split, 1), (merged, -1)):
+        part = Sizes(made.m, made.holders, made.m.sum(axis=0))
+        change += sign * (log_word_sets(part, prior) + log_concepts(made.holders, n_documents, prior))
+        change += sign * made.log_text
     return float(change)
 
 
@@ -156,9 +192,9 @@ def _partner_weights(m: np.ndarray, pull: np.ndarray, a: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-def _partners_after_split(place: Place, split: Sizes, j: int) -> np.ndarray:
+def _partners_after_split(place: Place, split: Made, j: int) -> np.ndarray:
     """The same for j in the split state, of which two rows are new."""
-    own = split.m[[j, -1]].astype(float)
+    own = split.m.astype(float)
     m, pull = np.vstack([place.m, own[1:]]), np.vstack([place.pull, own[1:] @ place.model.data.Y])
     m[j], pull[j] = own[0], own[0] @ place.model.data.Y
     return _partner_weights(m, pull, j)
@@ -208,43 +244,49 @@ def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndar
 
 def _draw_seeds(
     group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
-) -> Seeds:
+) -> Seeds | None:
     """Two words of the support, far from each other; none, now and then, for a blind division."""
     if len(group.support) < 2 or uniform(stream) < _BLIND:
         return None
+    share = _SHARES[below(stream, len(_SHARES))]
     s = _draw(first, stream)
-    return s, _draw(_far(group, s, second, model), stream)
+    return Seeds(s, _draw(_far(group, s, second, model), stream), share)
 
 
-def _log_seeds(group: Group, seeds: Seeds, first: np.ndarray, second: np.ndarray, model: Model) -> float:
+def _log_seeds(
+    group: Group, seeds: Seeds | None, first: np.ndarray, second: np.ndarray, model: Model
+) -> float:
     if seeds is None:
         return 0.0
-    s, t = seeds
-    far = _far(group, s, second, model)
-    return math.log(first[s] / first.sum()) + math.log(far[t] / far.sum())
+    far = _far(group, seeds.first, second, model)
+    return math.log(first[seeds.first] / first.sum()) + math.log(far[seeds.second] / far.sum())
 
 
 def _launch(
-    group: Group, wanted: Sides | None, seeds: Seeds, total: np.ndarray, model: Model, stream: np.ndarray
+    group: Group,
+    wanted: Sides | None,
+    seeds: Seeds | None,
+    elsewhere: np.ndarray,
+    model: Model,
+    stream: np.ndarray,
 ) -> tuple[Sides, float]:
     """Divide the group from nothing; the last pass (the only one, without seeds) makes the `wanted` division, if any.
 
-    `total` is n_i with the group undivided. Returns the division and the last pass's log probability.
+    `elsewhere` is n_i without the group. Returns the division and the last pass's log probability.
     """
     sides = undivided(group)
     is_forced = wanted is not None
     if seeds is None:
         return sides, divide_blindly(group, sides, wanted or sides, stream, is_forced)
-    rules = make_rules(model, group)
-    s, t = seeds
-    leaning = _SEED_LEAN * (_nearness(group, s, model) - _nearness(group, t, model))
+    rules = make_rules(model, group, seeds.share)
+    leaning = _SEED_LEAN * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
     for _ in range(_PASSES):
         divide(group, sides, sides, leaning, rules, stream, False)
-        leaning = _feature_lean(group, sides, total[group.support], model)
+        leaning = _feature_lean(group, sides, elsewhere[group.support], model)
     return sides, divide(group, sides, wanted or sides, leaning, rules, stream, is_forced)
 
 
-def _feature_lean(group: Group, sides: Sides, total: np.ndarray, model: Model) -> np.ndarray:
+def _feature_lean(group: Group, sides: Sides, elsewhere: np.ndarray, model: Model) -> np.ndarray:
     """How much better, per document, the first concept would explain a word's features than the second.
 
     By the two concepts' mean features under the present division, at unit noise: a proposal may be rough.
@@ -254,102 +296,22 @@ def _feature_lean(group: Group, sides: Sides, total: np.ndarray, model: Model) -
     weight = np.where(known, sides.m, 0.0)
     first, second = (weight @ Y) / (weight.sum(axis=1) + model.prior.K)[:, None]
     m = np.bincount(group.word, minlength=len(known))
-    share = (m / total)[:, None]
+    share = (m / (elsewhere + m))[:, None]
     gain = 0.5 * ((Y - share * second) ** 2 - (Y - share * first) ** 2).sum(axis=1)
     return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
 
 
-def _split_sizes(sizes: Sizes, j: int, group: Group, sides: Sides) -> Sizes:
-    n_rows, n_words = sizes.m.shape
-    m = np.zeros((n_rows + 1, n_words), np.int32)
-    m[:n_rows] = sizes.m
-    m[j] = 0
-    m[j, group.support], m[n_rows, group.support] = sides.m
-    holders = np.append(sizes.holders, 0)
-    holders[[j, n_rows]] = sides.holders
-    return Sizes(m, holders, sizes.total - sizes.m[j] + m[j] + m[n_rows])
+def split_sizes(sizes: Sizes, j: int, split: Made) -> Sizes:
+    """With concept j and a new, last one as they were made."""
+    m, holders = np.vstack([sizes.m, split.m[1:]]), np.append(sizes.holders, split.holders[1])
+    m[j], holders[j] = split.m[0], split.holders[0]
+    return Sizes(m, holders, sizes.total - sizes.m[j] + split.m.sum(axis=0))
 
 
-def _merged_sizes(sizes: Sizes, a: int, group: Group) -> Sizes:
-    m = sizes.m[:-1].copy()
-    m[a] = 0
-    m[a, group.support] = np.bincount(group.word, minlength=len(group.support))
-    holders = sizes.holders[:-1].copy()
-    holders[a] = len(group.doc)
-    return Sizes(m, holders, sizes.total - sizes.m[a] - sizes.m[-1] + m[a])
-
-
-def _with_last(place: Place, a: int, b: int) -> tuple[Place, int]:
-    """The same with b numbered last (numbers mean nothing); and a's number then."""
-    last = len(place.sizes.holders) - 1
-    number = np.arange(last + 1)
-    number[[b, last]] = last, b
-    m, holders = place.sizes.m[number], place.sizes.holders[number]
-    state = place.state._replace(concept=number[place.state.concept].astype(np.int32))
-    return Place(state, place.tokens, Sizes(m, holders, place.sizes.total), place.model), int(number[a])
-
-
-def _settle(
-    place: Place, sizes: Sizes, group: Group, sides: Sides, numbers: tuple[int, int], stream: np.ndarray
-) -> Place:
-    """The state with the group divided between the two concepts, and π drawn for its documents."""
-    old = place.state
-    mine = np.isin(old.concept, numbers)
-    n_pairs = int((~mine).sum() + sides.holders.sum())
-    n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + sides.m.sum())
-    state = State(
-        np.zeros_like(old.doc_ptr),
-        np.zeros(n_pairs, np.int32),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-        old.theta,
-    )
-    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
-    _rebuild(old, place.tokens, state, tokens, group, sides, *numbers)
-    _draw_weights(state, tokens, group.doc, place.model.prior.alpha_pi, stream)
-    return Place(state, tokens, sizes, place.model)
-
-
-@lean
-def _rebuild(old, old_tokens, state, tokens, group, sides, j, second):
-    """Copy every pair but the group's, which come from its division."""
-    n, at, to = 0, 0, 0
-    for d in range(len(old.doc_ptr) - 1):
-        for p in range(old.doc_ptr[d], old.doc_ptr[d + 1]):
-            if old.concept[p] == j or old.concept[p] == second:
-                continue
-            state.concept[at], state.weight[at] = old.concept[p], old.weight[p]
-            tokens.pair[at], tokens.null[at] = old_tokens.pair[p], old_tokens.null[p]
-            for e in range(old.pair_ptr[p], old.pair_ptr[p + 1]):
-                state.word[to], tokens.entry[to] = old.word[e], old_tokens.entry[e]
-                to += 1
-            at += 1
-            state.pair_ptr[at] = to
-        if n < len(group.doc) and group.doc[n] == d:
-            for s in range(2):
-                if sides.doc[n] & (1 << s):
-                    to = _copy_side(s, n, at, to, state, tokens, group, sides)
-                    state.concept[at] = second if s else j
-                    at += 1
-                    state.pair_ptr[at] = to
-            n += 1
-        state.doc_ptr[d + 1] = at
-
-
-@lean
-def _copy_side(s, n, at, to, state, tokens, group, sides):
-    tokens.null[at] = group.null[n] - sides.null[n] if s else sides.null[n]
-    for e in range(group.ptr[n], group.ptr[n + 1]):
-        if sides.word[e] & (1 << s):
-            count = group.tokens[e] - sides.tokens[e] if s else sides.tokens[e]
-            state.word[to], tokens.entry[to] = group.support[group.word[e]], count
-            tokens.pair[at] += count
-            to += 1
-    return to
-
-
-@lean
-def _draw_weights(state, tokens, docs, alpha_pi, stream):
-    for d in docs:
-        draw_weights(state, tokens, alpha_pi, d, stream, False)
+def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Made) -> Sizes:
+    """With the two concepts as one under the first's number, and the last concept under the second's."""
+    a, b = rows
+    m, holders = sizes.m.copy(), sizes.holders.copy()
+    m[a], holders[a] = merged.m[0], merged.holders[0]
+    m[b], holders[b] = m[-1], holders[-1]
+    return Sizes(m[:-1], holders[:-1], sizes.total - sizes.m[a] - sizes.m[b] + merged.m[0])
