@@ -119,7 +119,7 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
     [
         ("regroup", "math.log(partners[b] * (n_rows - 1) / n_rows)", "math.log((n_rows - 1) / n_rows)"),
         ("regroup", "    change = log_weights(", "    change = 0.5 * log_weights("),
-        ("regroup", "_accepts(-log_ratio - first,", "_accepts(-log_ratio - 4.0 * first,"),
+        ("regroup", "sign * log_ratio - first", "sign * log_ratio - (1.0 + 3.0 * is_merge) * first"),
         ("allocation", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
         ("allocation", "        log_q += math.log(p / total)\n", ""),
         ("idle", "            log_q += math.log(product * odds * p_off)\n", ""),

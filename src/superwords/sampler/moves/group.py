@@ -49,7 +49,7 @@ class Side(NamedTuple):
     ptr: np.ndarray  # (n+1) into word, tokens
     word: np.ndarray  # (E') words used, ascending in a document
     tokens: np.ndarray  # (E') > 0
-    count: np.ndarray  # (n) n_dj
+    per_doc: np.ndarray  # (n) n_dj
     null: np.ndarray  # (n)
 
 

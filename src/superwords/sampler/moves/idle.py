@@ -215,7 +215,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
     on, off, lean, theta = progress.on, progress.off, progress.lean, urn.theta
     mass = _mark(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
-    tokens, found, log_q = side.count[n], 0, 0.0
+    tokens, found, log_q = side.per_doc[n], 0, 0.0
     # The next idle word is the first at which the probability of none so far falls below the threshold.
     product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
     price, priced = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
@@ -270,7 +270,7 @@ def _foresee(n, step, mass, progress, side, urn):
     has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
     """
     on, off, theta = progress.on, progress.off, urn.theta
-    tokens, is_empty = side.count[n], side.null[n] > 0
+    tokens, is_empty = side.per_doc[n], side.null[n] > 0
     price, priced, total = 1.0, -1.0, 0.0
     for i in range(len(theta)):
         if progress.used[i]:
@@ -307,12 +307,12 @@ def log_masses(side, idle, theta):
     """log Π_d T_dj^{−n_dj}."""
     log_p = 0.0
     for n in range(len(side.held)):
-        if side.count[n] == 0:
+        if side.per_doc[n] == 0:
             continue
         mass = 0.0
         for e in range(side.ptr[n], side.ptr[n + 1]):
             mass += theta[side.word[e]]
         for e in range(idle.ptr[n], idle.ptr[n + 1]):
             mass += theta[idle.word[e]]
-        log_p -= side.count[n] * math.log(mass)
+        log_p -= side.per_doc[n] * math.log(mass)
     return log_p

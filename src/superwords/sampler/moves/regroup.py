@@ -31,8 +31,12 @@ _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in commo
 _ANY_SEED = 0.01
 _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
-_REDRAWN = 0.7  # share of the moves that draw all idle words anew
-_SCREEN = 0.3  # of the ratio without idle words, by which a first look decides
+_REDRAWN = 0.8  # share of the moves that draw all idle words anew
+_HOPEFUL = (
+    -40.0,
+    5.0,
+)  # log ratios of split to merged, without idle words and features, between which all may be
+_SCREEN = 0.3  # of what lies beyond, by which a first look decides
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
 
@@ -88,7 +92,7 @@ def regroup(
 
 def _split(place: Place, stream: np.ndarray) -> Place | None:
     """Concept j becomes j and a new, last one."""
-    model, theta, n_rows = place.model, place.state.theta, len(place.sizes.holders)
+    model, n_rows = place.model, len(place.sizes.holders)
     j = below(stream, n_rows)
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
@@ -96,27 +100,20 @@ def _split(place: Place, stream: np.ndarray) -> Place | None:
     sides, log_q = _launch(group, None, seeds, rest.total, model, stream)
     if not sides.holders.all():
         return None
-    merged, split = bare(group, now, theta), bare(group, sides, theta)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    first = _SCREEN * (log_density_change(group, sides, merged, split, model) + log_ways)
-    if math.log(uniform(stream)) >= first:
+    split, log_ratio = _outcome(place, group, sides, [j], rest, log_ways, stream)
+    if split is None:
         return None
-    present = [idle_of(place.state, place.tokens, group, j)]
-    changing = _draw_changing(sides, stream)
-    kept = keep(present, ~changing)
-    merged = dress(merged, rest, theta, model, kept, changing, present, stream)
-    split = dress(split, rest, theta, model, kept, changing, None, stream)
-    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
     log_ratio += math.log(_partners_after_split(place, split, j)[-1] * n_rows / (n_rows + 1))
     sizes = split_sizes(place.sizes, j, split)
-    if not _accepts(log_ratio - first, place, sizes, stream):
+    if not _accepts(log_ratio, place, sizes, stream):
         return None
     return Place(*settle(place.state, place.tokens, group, split, (j, n_rows), model, stream), sizes, model)
 
 
 def _merge(place: Place, stream: np.ndarray) -> Place | None:
     """Concept b joins concept a."""
-    model, theta, n_rows = place.model, place.state.theta, len(place.sizes.holders)
+    model, n_rows = place.model, len(place.sizes.holders)
     a = below(stream, n_rows)
     partners = _partner_weights(place.m, place.pull, a)
     b = _draw(partners, stream)
@@ -126,24 +123,53 @@ def _merge(place: Place, stream: np.ndarray) -> Place | None:
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
     rest = _without(place.sizes, [a, b])
     _, log_q = _launch(group, sides, seeds, rest.total, model, stream)
-    merged, split = bare(group, whole(group), theta), bare(group, sides, theta)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    first = -_SCREEN * (log_density_change(group, sides, merged, split, model) + log_ways)
-    if math.log(uniform(stream)) >= first:
+    merged, log_ratio = _outcome(place, group, sides, [a, b], rest, log_ways, stream)
+    if merged is None:
         return None
-    present = [idle_of(place.state, place.tokens, group, row) for row in (a, b)]
-    changing = _draw_changing(sides, stream)
-    kept = keep(present, ~changing)
-    split = dress(split, rest, theta, model, kept, changing, present, stream)
-    merged = dress(merged, rest, theta, model, kept, changing, None, stream)
-    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
-    log_ratio += math.log(partners[b] * (n_rows - 1) / n_rows)
+    log_ratio -= math.log(partners[b] * (n_rows - 1) / n_rows)
     sizes = merged_sizes(place.sizes, (a, b), merged)
-    if not _accepts(-log_ratio - first, place, sizes, stream):
+    if not _accepts(log_ratio, place, sizes, stream):
         return None
     state, tokens = settle(place.state, place.tokens, group, merged, (a, b), model, stream)
     state.concept[state.concept == n_rows - 1] = b  # the last concept takes the free number
     return Place(state, tokens, sizes, model)
+
+
+def _outcome(
+    place: Place,
+    group: Group,
+    sides: Sides,
+    rows: list[int],
+    rest: Sizes,
+    log_ways: float,
+    stream: np.ndarray,
+) -> tuple[Made | None, float]:
+    """What one concept is split into, or two are merged to, and the log ratio that is left; None after a first look.
+
+    The first look is by a part of the ratio without idle words and features, which is later taken off again.
+    `log_ways` is the log probability of the way from split to merged, less back.
+    """
+    model, theta = place.model, place.state.theta
+    is_merge = len(rows) == 2
+    sign = -1.0 if is_merge else 1.0
+    merged, split = bare(group, whole(group), theta), bare(group, sides, theta)
+    first = sign * _first_look(log_density_change(group, sides, merged, split, model) + log_ways)
+    if math.log(uniform(stream)) >= first:
+        return None, 0.0
+    present = [idle_of(place.state, place.tokens, group, row) for row in rows]
+    changing = _draw_changing(sides, stream)
+    kept = keep(present, ~changing)
+    merged = dress(merged, rest, theta, model, kept, changing, None if is_merge else present, stream)
+    split = dress(split, rest, theta, model, kept, changing, present if is_merge else None, stream)
+    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
+    return (merged if is_merge else split), sign * log_ratio - first
+
+
+def _first_look(log_ratio: float) -> float:
+    """By which a split is rejected at once where it is hopeless, and a merge by the opposite."""
+    low, high = _HOPEFUL
+    return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
 
 def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
@@ -161,6 +187,7 @@ def _without(sizes: Sizes, rows: list[int]) -> Sizes:
 
 
 def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
+    """Metropolis–Hastings, the features' ratio added."""
     gain = log_features(sizes, place.model.data, place.model.prior) - place.log_p
     return math.log(uniform(stream)) < log_ratio + gain
 

@@ -76,7 +76,7 @@ def _rebuild(old, old_tokens, state, tokens, docs, side_a, idle_a, side_b, idle_
 @lean
 def _copy_side(n, at, to, state, tokens, side, idle):
     """A document's words used and idle, in ascending order."""
-    tokens.pair[at], tokens.null[at] = side.count[n], side.null[n]
+    tokens.pair[at], tokens.null[at] = side.per_doc[n], side.null[n]
     e, last = side.ptr[n], side.ptr[n + 1]
     for k in range(idle.ptr[n], idle.ptr[n + 1] + 1):
         while e < last and (k == idle.ptr[n + 1] or side.word[e] < idle.word[k]):
