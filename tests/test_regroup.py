@@ -48,11 +48,11 @@ def divided(place, stream):
     model, theta, found = place.model, place.state.theta, []
     for j in range(len(place.sizes.holders)):
         group, now = gather(place.state, place.tokens, model, j, -1)
-        rest = moves._without(place.sizes, [j])
+        rest = moves._without(place, [j])
         for attempt in range(20):
             open_stream(stream, 99, attempt, j)
             seeds = moves._draw_seeds(group, now.m[0], now.m[0], model, stream)
-            sides, _ = moves._launch(group, None, seeds, rest.total, model, stream)
+            sides, _ = moves._launch(group, None, seeds, rest.sizes.total, model, stream)
             if sides.holders.all():
                 present = [idle_of(place.state, place.tokens, group, j)]
                 changing = (sides.doc == BOTH) | (j % 2 == 0)
@@ -115,7 +115,8 @@ def test_idle_words_have_the_same_probability_drawn_and_found_again(chain):
         state, tokens = settle(place.state, place.tokens, group, split, (j, last), model, stream)
         again, sides = gather(state, tokens, model, j, last)
         present = [idle_of(state, tokens, again, row) for row in (j, last)]
-        rest, theta = moves._without(sizes, [j, last]), state.theta
+        rest = moves._without(moves.Place(state, tokens, sizes, model), [j, last])
+        theta = state.theta
         changing = (sides.doc == BOTH) | (j % 2 == 0)
         kept = keep(present, ~changing)
         found = dress(bare(again, sides, theta), rest, theta, model, kept, changing, present, stream)
@@ -149,6 +150,7 @@ def test_the_idle_words_probabilities_sum_to_one():
         np.array([0.4, -0.8, 0.0, 2.0]),
         np.array([1.0, 0.5, 0.0, 3.0]),
         np.array([1.0, 0.3, 0.5, 0.7]),
+        1.8,
     )
     total = 0.0
     for first in powerset([1, 3]):
@@ -169,7 +171,7 @@ def test_the_idle_words_are_drawn_with_their_probability():
     """Frequencies of all 64 outcomes over 20,000 draws, by a chi-squared test at one in a thousand."""
     side, stream = small_side(), new_stream(4, 0)
     rising = np.linspace(0.3, 1.0, 4)
-    urn = Urn(rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising)
+    urn = Urn(rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising, 1.5)
     seen, log_q = {}, {}
     for draw in range(20_000):
         open_stream(stream, 99, draw, 0)

@@ -59,7 +59,7 @@ class Steps(NamedTuple):
     data_driven: bool = True
     weights: bool = True
     handovers: float = 0.25
-    regroups: int = 5  # splits and merges of whole concepts tried in a sweep
+    regroups: int = 7  # splits and merges of whole concepts tried in a sweep
     words: bool = True
     sample_theta: bool = False
     sample_alpha_omega: bool = False

@@ -21,7 +21,7 @@ from superwords.sampler.semantics import degrees_of_freedom, posterior
 from superwords.sampler.state import Sizes, State, Tokens
 
 _MOST_LEAN = 4.0
-_FULLER = 1.8  # T with idle words, over T without: a guess
+_MUTED = 0.65  # of what the features say: the rest is lost by foreseeing it roughly (measured)
 _LOOKS = 16  # at the features, on the way through the documents
 _EVERY = 32  # words between two looks at T
 
@@ -47,6 +47,7 @@ class Urn(NamedTuple):
     beta: np.ndarray  # (V)
     gamma: np.ndarray  # (V)
     expected: np.ndarray  # (V) about how many documents will have it idle
+    fuller: float  # about T with idle words, over T without
 
 
 class Progress(NamedTuple):
@@ -58,6 +59,13 @@ class Progress(NamedTuple):
     foreseen: np.ndarray  # (V) the same at the outset
     idle: np.ndarray  # (V) documents that have the word idle
     used: np.ndarray  # (V) whether the document at hand uses it
+
+
+class Rest(NamedTuple):
+    """All further concepts."""
+
+    sizes: Sizes
+    fuller: float  # words on, over words used
 
 
 class Made(NamedTuple):
@@ -113,7 +121,7 @@ def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
 
 def dress(
     made: Made,
-    rest: Sizes,
+    rest: Rest,
     theta: np.ndarray,
     model: Model,
     kept: Idle,
@@ -130,10 +138,12 @@ def dress(
     log_q = 0.0
     if changing.any():
         sizes = Sizes(
-            np.vstack([m, rest.m]), np.append(made.holders, rest.holders), rest.total + m.sum(axis=0)
+            np.vstack([m, rest.sizes.m]),
+            np.append(made.holders, rest.sizes.holders),
+            rest.sizes.total + m.sum(axis=0),
         )
         parts = [limit(side, changing) for side in made.sides]
-        for s, urn in enumerate(make_urns(sizes, parts, theta, model)):
+        for s, urn in enumerate(make_urns(sizes, parts, theta, model, rest.fuller)):
             wanted = None if present is None else _pick(present[s], changing)
             found, log_p = propose(parts[s], urn, wanted, stream)
             log_q += log_p
@@ -147,7 +157,7 @@ def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.bincount(words, minlength=len(theta)).astype(np.int32)
 
 
-def make_urns(sizes: Sizes, parts: list[Side], theta: np.ndarray, model: Model) -> list[Urn]:
+def make_urns(sizes: Sizes, parts: list[Side], theta: np.ndarray, model: Model, fuller: float) -> list[Urn]:
     """The urns of the first concepts of `sizes`, which leave out the idle words of `parts`, the changing documents."""
     data, prior, total = model.data, model.prior, sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
@@ -164,7 +174,8 @@ def make_urns(sizes: Sizes, parts: list[Side], theta: np.ndarray, model: Model) 
         on = prior.b2 * prior.lam + sizes.m[s] - used
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
-        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], (n - used) * odds / (1.0 + odds)))
+        expected = (n - used) * odds / (1.0 + odds)
+        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, fuller))
     return urns
 
 
@@ -277,7 +288,7 @@ def _foresee(n, step, mass, progress, side, urn):
             on[i] += step
             continue
         if tokens > 0 and priced != theta[i]:
-            price, priced = (1.0 + theta[i] / (_FULLER * mass)) ** tokens, theta[i]
+            price, priced = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
         off[i] += step if is_empty else step * max(1.0 - progress.foreseen[i] / price, 0.0)
         if step > 0.0:
             continue
@@ -298,7 +309,7 @@ def _lean(i, e, urn):
     if urn.gamma[i] == 0.0:
         return 1.0
     before, after = e / max(urn.total[i] + e, 1e-300), (e + 1.0) / (urn.total[i] + e + 1.0)
-    gain = (after - before) * (urn.beta[i] - 0.5 * (after + before) * urn.gamma[i])
+    gain = _MUTED * (after - before) * (urn.beta[i] - 0.5 * (after + before) * urn.gamma[i])
     return math.exp(min(max(gain, -_MOST_LEAN), _MOST_LEAN))
 
 

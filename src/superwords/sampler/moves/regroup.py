@@ -20,7 +20,7 @@ from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.model import Model
 from superwords.sampler.moves.allocation import divide, divide_blindly, log_weights, make_rules
 from superwords.sampler.moves.group import BOTH, Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.idle import Made, bare, dress, idle_of, keep
+from superwords.sampler.moves.idle import Made, Rest, bare, dress, idle_of, keep
 from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
@@ -68,6 +68,12 @@ class Place:
         return self.m @ self.model.data.Y
 
     @cached_property
+    def n_used(self) -> np.ndarray:
+        """(J) words used, over all documents."""
+        concept = np.repeat(self.state.concept, np.diff(self.state.pair_ptr))
+        return np.bincount(concept[self.tokens.entry > 0], minlength=len(self.m))
+
+    @cached_property
     def log_p(self) -> float:
         return log_features(self.sizes, self.model.data, self.model.prior)
 
@@ -96,8 +102,8 @@ def _split(place: Place, stream: np.ndarray) -> Place | None:
     j = below(stream, n_rows)
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    rest = _without(place.sizes, [j])
-    sides, log_q = _launch(group, None, seeds, rest.total, model, stream)
+    rest = _without(place, [j])
+    sides, log_q = _launch(group, None, seeds, rest.sizes.total, model, stream)
     if not sides.holders.all():
         return None
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
@@ -121,8 +127,8 @@ def _merge(place: Place, stream: np.ndarray) -> Place | None:
     if (group.null[np.diff(group.ptr) > 0] > 0).any():
         return None  # null tokens would meet words
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    rest = _without(place.sizes, [a, b])
-    _, log_q = _launch(group, sides, seeds, rest.total, model, stream)
+    rest = _without(place, [a, b])
+    _, log_q = _launch(group, sides, seeds, rest.sizes.total, model, stream)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
     merged, log_ratio = _outcome(place, group, sides, [a, b], rest, log_ways, stream)
     if merged is None:
@@ -141,7 +147,7 @@ def _outcome(
     group: Group,
     sides: Sides,
     rows: list[int],
-    rest: Sizes,
+    rest: Rest,
     log_ways: float,
     stream: np.ndarray,
 ) -> tuple[Made | None, float]:
@@ -177,13 +183,16 @@ def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
     return (sides.doc == BOTH) | (uniform(stream) < _REDRAWN)
 
 
-def _without(sizes: Sizes, rows: list[int]) -> Sizes:
-    """The same, these concepts left out."""
-    return Sizes(
-        np.delete(sizes.m, rows, axis=0),
-        np.delete(sizes.holders, rows),
-        sizes.total - sizes.m[rows].sum(axis=0),
+def _without(place: Place, rows: list[int]) -> Rest:
+    """All concepts but these."""
+    sizes = Sizes(
+        np.delete(place.sizes.m, rows, axis=0),
+        np.delete(place.sizes.holders, rows),
+        place.sizes.total - place.sizes.m[rows].sum(axis=0),
     )
+    n_used = place.n_used.sum() - place.n_used[rows].sum()
+    fuller = sizes.total.sum() / n_used if n_used else 2.0
+    return Rest(sizes, min(float(fuller), 4.0))
 
 
 def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
