@@ -16,7 +16,7 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import regroup as moves
 from superwords.sampler.moves.allocation import divide, divide_blindly, make_rules
 from superwords.sampler.moves.group import BOTH, Side, Sides, count_sides, gather, undivided
-from superwords.sampler.moves.idle import Idle, Urn, bare, dress, idle_of, keep, propose
+from superwords.sampler.moves.idle import Frame, Idle, Urn, bare, dress, idle_of, keep, propose
 from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
@@ -56,9 +56,9 @@ def divided(place, stream):
             if sides.holders.all():
                 present = [idle_of(place.state, place.tokens, group, j)]
                 changing = (sides.doc == BOTH) | (j % 2 == 0)
-                kept = keep(present, ~changing)
-                merged = dress(bare(group, now, theta), rest, theta, model, kept, changing, present, stream)
-                split = dress(bare(group, sides, theta), rest, theta, model, kept, changing, None, stream)
+                frame = Frame(rest, changing, keep(present, ~changing), theta, model)
+                merged = dress(bare(group, now, theta), frame, present, stream)
+                split = dress(bare(group, sides, theta), frame, None, stream)
                 found.append((j, group, sides, merged, split))
                 break
     assert len(found) >= 3
@@ -116,10 +116,9 @@ def test_idle_words_have_the_same_probability_drawn_and_found_again(chain):
         again, sides = gather(state, tokens, model, j, last)
         present = [idle_of(state, tokens, again, row) for row in (j, last)]
         rest = moves._without(moves.Place(state, tokens, sizes, model), [j, last])
-        theta = state.theta
         changing = (sides.doc == BOTH) | (j % 2 == 0)
-        kept = keep(present, ~changing)
-        found = dress(bare(again, sides, theta), rest, theta, model, kept, changing, present, stream)
+        frame = Frame(rest, changing, keep(present, ~changing), state.theta, model)
+        found = dress(bare(again, sides, state.theta), frame, present, stream)
         assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
         for mine, theirs in zip(found.idle, split.idle):
             np.testing.assert_array_equal(mine.word, theirs.word)

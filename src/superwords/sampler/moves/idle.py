@@ -68,6 +68,16 @@ class Rest(NamedTuple):
     fuller: float  # words on, over words used
 
 
+class Frame(NamedTuple):
+    """What a split or merge leaves as it is."""
+
+    rest: Rest
+    changing: np.ndarray  # (n) bool: documents that get new idle words
+    kept: Idle  # of the others
+    theta: np.ndarray
+    model: Model
+
+
 class Made(NamedTuple):
     """The group as one concept or as two, with idle words or bare of them."""
 
@@ -119,31 +129,17 @@ def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
     )
 
 
-def dress(
-    made: Made,
-    rest: Rest,
-    theta: np.ndarray,
-    model: Model,
-    kept: Idle,
-    changing: np.ndarray,
-    present: list[Idle] | None,
-    stream: np.ndarray,
-) -> Made:
-    """The same with idle words: in the changing documents drawn or the present ones, in the others those that are kept.
-
-    `rest` are all other concepts.
-    """
-    idle = [_pick(kept, side.held & ~changing) for side in made.sides]
+def dress(made: Made, frame: Frame, present: list[Idle] | None, stream: np.ndarray) -> Made:
+    """The same with idle words: drawn or present in the documents that change, kept in the others."""
+    rest, changing, theta = frame.rest.sizes, frame.changing, frame.theta
+    idle = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
     m = made.m + np.array([_count(one.word, theta) for one in idle])
     log_q = 0.0
     if changing.any():
-        sizes = Sizes(
-            np.vstack([m, rest.sizes.m]),
-            np.append(made.holders, rest.sizes.holders),
-            rest.sizes.total + m.sum(axis=0),
-        )
+        total = rest.total + m.sum(axis=0)
+        sizes = Sizes(np.vstack([m, rest.m]), np.append(made.holders, rest.holders), total)
         parts = [limit(side, changing) for side in made.sides]
-        for s, urn in enumerate(make_urns(sizes, parts, theta, model, rest.fuller)):
+        for s, urn in enumerate(make_urns(sizes, parts, frame)):
             wanted = None if present is None else _pick(present[s], changing)
             found, log_p = propose(parts[s], urn, wanted, stream)
             log_q += log_p
@@ -157,9 +153,10 @@ def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.bincount(words, minlength=len(theta)).astype(np.int32)
 
 
-def make_urns(sizes: Sizes, parts: list[Side], theta: np.ndarray, model: Model, fuller: float) -> list[Urn]:
+def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
     """The urns of the first concepts of `sizes`, which leave out the idle words of `parts`, the changing documents."""
-    data, prior, total = model.data, model.prior, sizes.total.astype(float)
+    data, prior, theta = frame.model.data, frame.model.prior, frame.theta
+    total = sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
     if data.Y.shape[1]:
         _, x, b, _ = posterior(sizes, data, prior)
@@ -175,7 +172,7 @@ def make_urns(sizes: Sizes, parts: list[Side], theta: np.ndarray, model: Model, 
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
         expected = (n - used) * odds / (1.0 + odds)
-        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, fuller))
+        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, frame.rest.fuller))
     return urns
 
 

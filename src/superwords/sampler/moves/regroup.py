@@ -20,7 +20,7 @@ from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.model import Model
 from superwords.sampler.moves.allocation import divide, divide_blindly, log_weights, make_rules
 from superwords.sampler.moves.group import BOTH, Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.idle import Made, Rest, bare, dress, idle_of, keep
+from superwords.sampler.moves.idle import Frame, Made, Rest, bare, dress, idle_of, keep
 from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
@@ -165,9 +165,9 @@ def _outcome(
         return None, 0.0
     present = [idle_of(place.state, place.tokens, group, row) for row in rows]
     changing = _draw_changing(sides, stream)
-    kept = keep(present, ~changing)
-    merged = dress(merged, rest, theta, model, kept, changing, None if is_merge else present, stream)
-    split = dress(split, rest, theta, model, kept, changing, present if is_merge else None, stream)
+    frame = Frame(rest, changing, keep(present, ~changing), theta, model)
+    merged = dress(merged, frame, None if is_merge else present, stream)
+    split = dress(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
     return (merged if is_merge else split), sign * log_ratio - first
 
