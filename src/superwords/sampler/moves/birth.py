@@ -34,7 +34,7 @@ _FROM_PRIOR = 0.1  # share of births proposed from the prior
 _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
 
 
-@inlined
+@lean
 def birth_or_death(d, desk, tally, model, theta, instance, stream):
     unique = 0
     for k in range(desk.number[PAIRS]):
