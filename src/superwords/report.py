@@ -59,7 +59,7 @@ def report_page(model: ConceptModel, column: str | None = None, title: str = "Co
         have = f"give one of {', '.join(map(repr, known))}" if known else "no column does"
         raise InputError(f"The column {column!r} does not divide the documents into a few groups; {have}.")
     column = column or (known[0] if known else None)
-    style, script = _static("report.css"), _static("report.js")
+    style, script = _static("base.css") + _static("report.css"), _static("report.js")
     policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}"
     body = [
         f"<h1>{escape(title)}</h1>",

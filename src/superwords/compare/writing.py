@@ -81,7 +81,8 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
     """One self-contained page: who wins, each model's figures, the grid, and clouds side by side."""
-    style = resources.files("superwords.web").joinpath("static", "report.css").read_text(encoding="utf-8")
+    static = resources.files("superwords.web").joinpath("static")
+    style = "".join(static.joinpath(name).read_text(encoding="utf-8") for name in ("base.css", "report.css"))
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
     body = [
