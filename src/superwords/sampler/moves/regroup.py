@@ -164,7 +164,7 @@ def _outcome(
     if math.log(uniform(stream)) >= first:
         return None, 0.0
     present = [idle_of(place.state, place.tokens, group, row) for row in rows]
-    changing = _draw_changing(sides, stream)
+    changing = _draw_changing(sides, len(theta), stream)
     frame = Frame(rest, changing, keep(present, ~changing), theta, model)
     merged = dress(merged, frame, None if is_merge else present, stream)
     split = dress(split, frame, present if is_merge else None, stream)
@@ -178,9 +178,13 @@ def _first_look(log_ratio: float) -> float:
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
 
-def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
-    """The documents that get new idle words: all, or only those that hold both concepts when divided."""
-    return (sides.doc == BOTH) | (uniform(stream) < _REDRAWN)
+def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray:
+    """The documents that get new idle words: all, or only those that hold both concepts when divided.
+
+    Not all where that would take long: a split and the merge that takes it back agree on that.
+    """
+    is_all = uniform(stream) < _REDRAWN and len(sides.doc) * n_words <= _MOST_REDRAWN
+    return (sides.doc == BOTH) | is_all
 
 
 def _without(place: Place, rows: list[int]) -> Rest:
