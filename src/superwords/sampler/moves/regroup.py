@@ -32,6 +32,7 @@ _ANY_SEED = 0.01
 _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
 _REDRAWN = 0.8  # share of the moves that draw all idle words anew
+_MOST_REDRAWN = 10_000_000  # documents × words for which it is worth the time
 _HOPEFUL = (
     -40.0,
     5.0,
