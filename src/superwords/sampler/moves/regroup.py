@@ -33,10 +33,7 @@ _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
 _REDRAWN = 0.8  # share of the moves that draw all idle words anew
 _MOST_REDRAWN = 10_000_000  # documents × words for which it is worth the time
-_HOPEFUL = (
-    -40.0,
-    5.0,
-)  # log ratios of split to merged, without idle words and features, between which all may be
+_HOPEFUL = (-40.0, 5.0)  # no first look at log ratios of split to merged between these
 _SCREEN = 0.3  # of what lies beyond, by which a first look decides
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
