@@ -46,8 +46,11 @@ def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
 
 
 def mutant_regroup(old: str, new: str, folder: Path, where: str = "regroup"):
-    """regroup with a bug in regroup.py, allocation.py or idle.py."""
+    """regroup with a bug in regroup.py, allocation.py or idle.py; the first look is at everything."""
     if where == "regroup":
-        return mutant(f"{MOVES}.regroup", old, new, folder).regroup
-    part = mutant(f"{MOVES}.{where}", old, new, folder)
-    return mutant(f"{MOVES}.regroup", "", "", folder, {f"{MOVES}.{where}": part.__name__}).regroup
+        made = mutant(f"{MOVES}.regroup", old, new, folder)
+    else:
+        part = mutant(f"{MOVES}.{where}", old, new, folder)
+        made = mutant(f"{MOVES}.regroup", "", "", folder, {f"{MOVES}.{where}": part.__name__})
+    made._HOPEFUL = (0.0, 0.0)
+    return made.regroup

@@ -123,7 +123,7 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
         ("allocation", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
         ("allocation", "        log_q += math.log(p / total)\n", ""),
         ("idle", "            log_q += math.log(product * odds * p_off)\n", ""),
-        ("idle", "        log_p -= side.count[n] * math.log(mass)\n", ""),
+        ("idle", "        log_p -= side.per_doc[n] * math.log(mass)\n", ""),
     ],
     ids=[
         "who merges with whom",
