@@ -16,7 +16,7 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import regroup as moves
 from superwords.sampler.moves.allocation import divide, divide_blindly, make_rules
 from superwords.sampler.moves.group import BOTH, Side, Sides, count_sides, gather, undivided
-from superwords.sampler.moves.idle import Frame, Idle, Urn, bare, dress, idle_of, keep, propose
+from superwords.sampler.moves.idle import Idle, Urn, bare, dress, idle_of, propose
 from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
@@ -48,15 +48,14 @@ def divided(place, stream):
     model, theta, found = place.model, place.state.theta, []
     for j in range(len(place.sizes.holders)):
         group, now = gather(place.state, place.tokens, model, j, -1)
-        rest = moves._without(place, [j])
+        elsewhere = place.sizes.total - place.sizes.m[j]
         for attempt in range(20):
             open_stream(stream, 99, attempt, j)
             seeds = moves._draw_seeds(group, now.m[0], now.m[0], model, stream)
-            sides, _ = moves._launch(group, None, seeds, rest.sizes.total, model, stream)
+            sides, _ = moves._launch(group, None, seeds, elsewhere, model, stream)
             if sides.holders.all():
                 present = [idle_of(place.state, place.tokens, group, j)]
-                changing = (sides.doc == BOTH) | (j % 2 == 0)
-                frame = Frame(rest, changing, keep(present, ~changing), theta, model)
+                frame = moves.make_frame(place, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
                 merged = dress(bare(group, now, theta), frame, present, stream)
                 split = dress(bare(group, sides, theta), frame, None, stream)
                 found.append((j, group, sides, merged, split))
@@ -65,17 +64,22 @@ def divided(place, stream):
     return found
 
 
+def after(place, j, group, split, stream):
+    """The state once a split was accepted, its sizes, and the new concept's number."""
+    sizes = moves.split_sizes(place.sizes, j, split)
+    last = len(sizes.holders) - 1
+    return *settle(place.state, place.tokens, group, split, (j, last), place.model, stream), sizes, last
+
+
 def test_the_density_of_a_split_is_that_of_the_two_states(chain):
     model, stream = chain.model, new_stream(5, 0)
     place = place_of(chain)
     for j, group, sides, merged, split in divided(place, stream):
-        sizes = moves.split_sizes(place.sizes, j, split)
+        state, tokens, sizes, _ = after(place, j, group, split, stream)
         change = moves.log_density_change(group, sides, merged, split, model)
         change += log_features(sizes, model.data, model.prior)
         change -= log_features(place.sizes, model.data, model.prior)
-        numbers = (j, len(sizes.holders) - 1)
-        new = settle(place.state, place.tokens, group, split, numbers, model, stream)
-        slow = log_score(*new, model) - log_score(place.state, place.tokens, model)
+        slow = log_score(state, tokens, model) - log_score(place.state, place.tokens, model)
         assert change == pytest.approx(slow, abs=1e-7)
 
 
@@ -83,9 +87,7 @@ def test_counts_after_a_split_equal_a_rebuild_and_a_merge_takes_it_back(chain):
     model, stream = chain.model, new_stream(6, 0)
     place = place_of(chain)
     for j, group, sides, merged, split in divided(place, stream):
-        sizes = moves.split_sizes(place.sizes, j, split)
-        last = len(sizes.holders) - 1
-        state, tokens = settle(place.state, place.tokens, group, split, (j, last), model, stream)
+        state, tokens, sizes, last = after(place, j, group, split, stream)
         assert_same_sizes(sizes, sizes_of(state))
         assert tokens.pair.sum() == place.tokens.pair.sum()
         again, found = gather(state, tokens, model, j, last)
@@ -110,14 +112,11 @@ def test_idle_words_have_the_same_probability_drawn_and_found_again(chain):
     model, stream = chain.model, new_stream(9, 0)
     place = place_of(chain)
     for j, group, _, _, split in divided(place, stream):
-        sizes = moves.split_sizes(place.sizes, j, split)
-        last = len(sizes.holders) - 1
-        state, tokens = settle(place.state, place.tokens, group, split, (j, last), model, stream)
+        state, tokens, sizes, last = after(place, j, group, split, stream)
         again, sides = gather(state, tokens, model, j, last)
         present = [idle_of(state, tokens, again, row) for row in (j, last)]
-        rest = moves._without(moves.Place(state, tokens, sizes, model), [j, last])
         changing = (sides.doc == BOTH) | (j % 2 == 0)
-        frame = Frame(rest, changing, keep(present, ~changing), state.theta, model)
+        frame = moves.make_frame(moves.Place(state, tokens, sizes, model), [j, last], changing, present)
         found = dress(bare(again, sides, state.theta), frame, present, stream)
         assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
         for mine, theirs in zip(found.idle, split.idle):

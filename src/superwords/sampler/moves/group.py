@@ -130,10 +130,14 @@ def take_side(group: Group, sides: Sides, s: int) -> Side:
 
 def limit(side: Side, docs: np.ndarray) -> Side:
     """The same in these documents (a mask) only."""
-    size = np.diff(side.ptr)
-    mine = np.repeat(docs, size)
-    ptr = np.concatenate([[0], np.cumsum(size * docs)])
+    ptr, mine = entries_of(side.ptr, docs)
     return side._replace(held=side.held & docs, ptr=ptr, word=side.word[mine], tokens=side.tokens[mine])
+
+
+def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the entries of these documents (a mask) begin once the others' are left out, and which they are."""
+    size = np.diff(ptr)
+    return np.concatenate([[0], np.cumsum(size * docs)]), np.repeat(docs, size)
 
 
 @lean

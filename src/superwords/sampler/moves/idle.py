@@ -15,7 +15,7 @@ import numpy as np
 
 from superwords.sampler.jit import kernel, lean
 from superwords.sampler.model import Model
-from superwords.sampler.moves.group import Group, Side, Sides, limit, take_side
+from superwords.sampler.moves.group import Group, Side, Sides, entries_of, limit, take_side
 from superwords.sampler.random import uniform
 from superwords.sampler.semantics import degrees_of_freedom, posterior
 from superwords.sampler.state import Sizes, State, Tokens
@@ -55,23 +55,17 @@ class Progress(NamedTuple):
 
     on: np.ndarray  # (V) of the urn, documents to come foreseen
     off: np.ndarray  # (V)
-    lean: np.ndarray  # (V) factor of the odds by the features now
+    factor: np.ndarray  # (V) of the odds, by the features now
     foreseen: np.ndarray  # (V) the same at the outset
     idle: np.ndarray  # (V) documents that have the word idle
     used: np.ndarray  # (V) whether the document at hand uses it
 
 
-class Rest(NamedTuple):
-    """All further concepts."""
-
-    sizes: Sizes
-    fuller: float  # words on, over words used
-
-
 class Frame(NamedTuple):
     """What a split or merge leaves as it is."""
 
-    rest: Rest
+    rest: Sizes  # all further concepts
+    fuller: float  # their words on, over their words used
     changing: np.ndarray  # (n) bool: documents that get new idle words
     kept: Idle  # of the others
     theta: np.ndarray
@@ -104,8 +98,8 @@ def keep(idle: list[Idle], docs: np.ndarray) -> Idle:
 
 
 def _pick(idle: Idle, docs: np.ndarray) -> Idle:
-    size = np.diff(idle.ptr)
-    return Idle(np.concatenate([[0], np.cumsum(size * docs)]), idle.word[np.repeat(docs, size)])
+    ptr, mine = entries_of(idle.ptr, docs)
+    return Idle(ptr, idle.word[mine])
 
 
 def _join(one: Idle, other: Idle) -> Idle:
@@ -131,7 +125,7 @@ def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
 
 def dress(made: Made, frame: Frame, present: list[Idle] | None, stream: np.ndarray) -> Made:
     """The same with idle words: drawn or present in the documents that change, kept in the others."""
-    rest, changing, theta = frame.rest.sizes, frame.changing, frame.theta
+    rest, changing, theta = frame.rest, frame.changing, frame.theta
     idle = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
     m = made.m + np.array([_count(one.word, theta) for one in idle])
     log_q = 0.0
@@ -172,7 +166,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
         expected = (n - used) * odds / (1.0 + odds)
-        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, frame.rest.fuller))
+        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, frame.fuller))
     return urns
 
 
@@ -187,11 +181,16 @@ def propose(side: Side, urn: Urn, present: Idle | None, stream: np.ndarray) -> t
 def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
     """Draw the idle words document by document, or take the wanted ones; with their log probability."""
     n_words, n_held, n_seen = len(urn.theta), side.held.sum(), 0
-    lean = np.ones(n_words)
-    used = np.zeros(n_words, np.bool_)
-    progress = Progress(urn.on.copy(), urn.off.copy(), lean, lean.copy(), np.zeros(n_words), used)
+    progress = Progress(
+        urn.on.copy(),
+        urn.off.copy(),
+        np.ones(n_words),
+        np.ones(n_words),
+        np.zeros(n_words),
+        np.zeros(n_words, np.bool_),
+    )
     _look(1.0, progress, urn)
-    progress.foreseen[:] = progress.lean
+    progress.foreseen[:] = progress.factor
     for n in range(len(side.held)):
         if side.held[n]:
             mass = _mark(n, True, progress, side, urn)
@@ -220,7 +219,7 @@ def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
 @lean
 def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, stream):
     """One document's idle words, each with its probability given those before; log probability and how many."""
-    on, off, lean, theta = progress.on, progress.off, progress.lean, urn.theta
+    on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
     mass = _mark(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
     tokens, found, log_q = side.per_doc[n], 0, 0.0
@@ -233,7 +232,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
             continue
         if tokens > 0 and (priced != theta[i] or i % _EVERY == 0):
             price, priced = (1.0 + theta[i] / (mass + rest)) ** tokens, theta[i]
-        odds = on[i] / off[i] * lean[i] / price
+        odds = on[i] / off[i] * factor[i] / price
         p_off = 1.0 / (1.0 + odds)
         rest = max(rest - theta[i] * odds * p_off, 0.0)
         is_on = product * p_off <= threshold
@@ -244,7 +243,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
             product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
             on[i] += 1.0
             progress.idle[i] += 1.0
-            lean[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+            factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
             mass += theta[i]
             priced = -1.0
             word[found] = i
@@ -289,7 +288,7 @@ def _foresee(n, step, mass, progress, side, urn):
         off[i] += step if is_empty else step * max(1.0 - progress.foreseen[i] / price, 0.0)
         if step > 0.0:
             continue
-        odds = on[i] / off[i] * progress.lean[i] / price
+        odds = on[i] / off[i] * progress.factor[i] / price
         total += theta[i] * odds / (1.0 + odds)
     return total
 
@@ -297,7 +296,7 @@ def _foresee(n, step, mass, progress, side, urn):
 @lean
 def _look(to_come, progress, urn):
     for i in range(len(urn.theta)):
-        progress.lean[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+        progress.factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
 
 
 @lean

@@ -20,7 +20,7 @@ from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.model import Model
 from superwords.sampler.moves.allocation import divide, divide_blindly, log_weights, make_rules
 from superwords.sampler.moves.group import BOTH, Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.idle import Frame, Made, Rest, bare, dress, idle_of, keep
+from superwords.sampler.moves.idle import Frame, Idle, Made, bare, dress, idle_of, keep
 from superwords.sampler.moves.settle import settle
 from superwords.sampler.random import REGROUP, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
@@ -100,12 +100,12 @@ def _split(place: Place, stream: np.ndarray) -> Place | None:
     j = below(stream, n_rows)
     group, now = gather(place.state, place.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    rest = _without(place, [j])
-    sides, log_q = _launch(group, None, seeds, rest.sizes.total, model, stream)
+    elsewhere = place.sizes.total - place.sizes.m[j]
+    sides, log_q = _launch(group, None, seeds, elsewhere, model, stream)
     if not sides.holders.all():
         return None
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    split, log_ratio = _outcome(place, group, sides, [j], rest, log_ways, stream)
+    split, log_ratio = _outcome(place, group, sides, [j], log_ways, stream)
     if split is None:
         return None
     log_ratio += math.log(_partners_after_split(place, split, j)[-1] * n_rows / (n_rows + 1))
@@ -125,10 +125,10 @@ def _merge(place: Place, stream: np.ndarray) -> Place | None:
     if (group.null[np.diff(group.ptr) > 0] > 0).any():
         return None  # null tokens would meet words
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    rest = _without(place, [a, b])
-    _, log_q = _launch(group, sides, seeds, rest.sizes.total, model, stream)
+    elsewhere = place.sizes.total - place.sizes.m[a] - place.sizes.m[b]
+    _, log_q = _launch(group, sides, seeds, elsewhere, model, stream)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    merged, log_ratio = _outcome(place, group, sides, [a, b], rest, log_ways, stream)
+    merged, log_ratio = _outcome(place, group, sides, [a, b], log_ways, stream)
     if merged is None:
         return None
     log_ratio -= math.log(partners[b] * (n_rows - 1) / n_rows)
@@ -145,7 +145,6 @@ def _outcome(
     group: Group,
     sides: Sides,
     rows: list[int],
-    rest: Rest,
     log_ways: float,
     stream: np.ndarray,
 ) -> tuple[Made | None, float]:
@@ -162,8 +161,7 @@ def _outcome(
     if math.log(uniform(stream)) >= first:
         return None, 0.0
     present = [idle_of(place.state, place.tokens, group, row) for row in rows]
-    changing = _draw_changing(sides, len(theta), stream)
-    frame = Frame(rest, changing, keep(present, ~changing), theta, model)
+    frame = make_frame(place, rows, _draw_changing(sides, len(theta), stream), present)
     merged = dress(merged, frame, None if is_merge else present, stream)
     split = dress(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
@@ -185,16 +183,16 @@ def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray
     return (sides.doc == BOTH) | is_all
 
 
-def _without(place: Place, rows: list[int]) -> Rest:
-    """All concepts but these."""
-    sizes = Sizes(
+def make_frame(place: Place, rows: list[int], changing: np.ndarray, present: list[Idle]) -> Frame:
+    """What stays when these concepts, with their present idle words, are split or merged."""
+    rest = Sizes(
         np.delete(place.sizes.m, rows, axis=0),
         np.delete(place.sizes.holders, rows),
         place.sizes.total - place.sizes.m[rows].sum(axis=0),
     )
     n_used = place.n_used.sum() - place.n_used[rows].sum()
-    fuller = sizes.total.sum() / n_used if n_used else 2.0
-    return Rest(sizes, min(float(fuller), 4.0))
+    fuller = min(float(rest.total.sum() / n_used), 4.0) if n_used else 2.0
+    return Frame(rest, fuller, changing, keep(present, ~changing), place.state.theta, place.model)
 
 
 def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
