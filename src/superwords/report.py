@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import warnings
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from superwords.plots.figures import figure_bytes
 from superwords.plots.model import chain_traces, group_prevalence
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import cloud_svg
+from superwords.web.page import whole_page
 
 WORDS = 12
 CLOUD_WORDS = 25
@@ -59,8 +58,6 @@ def report_page(model: ConceptModel, column: str | None = None, title: str = "Co
         have = f"give one of {', '.join(map(repr, known))}" if known else "no column does"
         raise InputError(f"The column {column!r} does not divide the documents into a few groups; {have}.")
     column = column or (known[0] if known else None)
-    style, script = _static("base.css") + _static("report.css"), _static("report.js")
-    policy = f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}"
     body = [
         f"<h1>{escape(title)}</h1>",
         _corpus_facts(catalog),
@@ -71,24 +68,9 @@ def report_page(model: ConceptModel, column: str | None = None, title: str = "Co
         "<h2>Every concept</h2>",
         *(_concept(catalog, concept, column) for concept in range(1, model.n_concepts_ + 1)),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        '<a class="skip" href="#concepts">Skip to the concepts</a>\n<main>\n'
-        + "\n".join(part for part in body if part)
-        + f"\n</main>\n<script>{script}</script>\n</body>\n</html>\n"
-    )
-
-
-def _static(name: str) -> str:
-    return resources.files("superwords.web").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    """What lets a browser run this very text and no other."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+    text = "\n".join(part for part in body if part)
+    skip = '<a class="skip" href="#concepts">Skip to the concepts</a>'
+    return whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
 
 
 def _facts(rows: list[tuple[str, str]]) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from superwords.compare.running import Comparison, clouds_of, described
 from superwords.errors import InputError
 from superwords.files import write_whole
 from superwords.web.clouds import cloud_svg
+from superwords.web.page import whole_page
 
 CLOUD_PAIRS = 8
 TABLES = ("models", "contests", "grid", "runs", "words")
@@ -81,10 +79,6 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
     """One self-contained page: who wins, each model's figures, the grid, and clouds side by side."""
-    static = resources.files("superwords.web").joinpath("static")
-    style = "".join(static.joinpath(name).read_text(encoding="utf-8") for name in ("base.css", "report.css"))
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
     body = [
         f"<h1>{escape(title)}</h1>",
         _facts(comparison),
@@ -100,14 +94,7 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
         _table(grid_rows(comparison.grid)),
         *(_clouds(comparison, peer) for peer in comparison.lineup.peers),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(body)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    return whole_page(title, "<main>\n" + "\n".join(body) + "\n</main>")
 
 
 def contest_rows(contests: pd.DataFrame) -> list[dict[str, str]]:
