@@ -96,8 +96,8 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
     [
         (
             "words",
-            "(holders - 1 - m_others + b2 * (1.0 - lam))",
-            "(holders - m_others + b2 * (1.0 - lam))",
+            "(work.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))",
+            "(work.sizes.holders[j] - m_others + b2 * (1.0 - lam))",
             ALONE._replace(words=True),
         ),
         (

@@ -12,14 +12,15 @@ from superwords.sampler.semantics import change_case, log_student
 
 
 @lean
-def hand_over(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
+def hand_over(i, informed, work):
     """The word move: for documents that use word i, hand all its tokens in one concept over to another.
 
     f_ji → 0 and f_ki → 1; k is drawn among the document's concepts without the word in proportion to prior and text,
     and accepted on the semantic ratio (MODEL.md section 7).
     """
-    if not _hand_over_all(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
+    if not _hand_over_all(i, informed, work):
         return
+    entries = work.entries
     for at in range(1, entries.number[0]):
         q, n, hole = entries.q[at], entries.tokens[at], at
         while hole > 0 and entries.q[hole - 1] > q:
@@ -29,25 +30,26 @@ def hand_over(i, informed, entries, chain, page, sizes, theta, model, regression
 
 
 @inlined
-def _hand_over_all(i, informed, entries, chain, page, sizes, theta, model, regression, stream):
+def _hand_over_all(i, informed, work):
     """Try the documents that use the word, each with probability `handovers`; says whether any entry moved."""
-    data, head, after = model.data, chain.head, chain.after
+    data, entries, page, stream = work.model.data, work.entries, work.page, work.stream
+    head, after, handovers = work.links.head, work.links.after, work.model.steps.handovers
     n = entries.number[0]
     for at in range(n - 1, -1, -1):
         d = page.doc[entries.q[at]]
         after[at] = head[d]
         head[d] = at
     moved = False
-    b = data.word_ptr[i] + skip(stream, model.steps.handovers)
+    b = data.word_ptr[i] + skip(stream, handovers)
     while b < data.word_ptr[i + 1]:
         d = data.holder[b]
         at = _pick_entry(head[d], after, entries, stream)
         if at >= 0:
-            q = _pick_target(i, d, at, head[d], after, entries, page, sizes, theta[i], model, stream)
-            if q != entries.q[at] and _accept(i, informed, q, entries.q[at], page, model, regression, stream):
-                _move(i, informed, at, q, entries, page, sizes, theta[i], model.data.Y[i], regression)
+            q = _pick_target(i, d, at, work)
+            if q != entries.q[at] and _accept(i, informed, q, entries.q[at], work):
+                _move(i, informed, at, q, work)
                 moved = True
-        b += 1 + skip(stream, model.steps.handovers)
+        b += 1 + skip(stream, handovers)
     for at in range(n):
         head[page.doc[entries.q[at]]] = -1
     return moved
@@ -67,16 +69,17 @@ def _pick_entry(at, after, entries, stream):
 
 
 @inlined
-def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, stream):
+def _pick_target(i, d, at, work):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
-    lam, b2 = model.prior.lam[i], model.prior.b2
+    entries, page, sizes, theta = work.entries, work.page, work.sizes, work.theta[i]
+    lam, b2 = work.model.prior.lam[i], work.model.prior.b2
     n = entries.tokens[at]
     home = entries.q[at]
     total, highest, chosen = 0.0, -np.inf, home
     for p in range(page.doc_ptr[d], page.doc_ptr[d + 1]):
         q = page.of_doc[p]
         own = q == home
-        if page.null[q] > 0 or (not own and _has_word(q, first_at, after, entries)):
+        if page.null[q] > 0 or (not own and _has_word(q, work.links.head[d], work.links.after, entries)):
             continue
         size = page.size[q] - own
         mass = page.mass[q] - theta if own else page.mass[q]
@@ -99,7 +102,7 @@ def _pick_target(i, d, at, first_at, after, entries, page, sizes, theta, model, 
         else:
             share = math.exp(log_weight - highest)
             total += share
-        if uniform(stream) * total < share:
+        if uniform(work.stream) * total < share:
             chosen = q
     return chosen
 
@@ -114,18 +117,17 @@ def _has_word(q, at, after, entries):
 
 
 @inlined
-def _accept(i, informed, q_new, q_old, page, model, regression, stream):
+def _accept(i, informed, q_new, q_old, work):
     if not informed:
         return True
-    j_new, j_old = page.concept[q_new], page.concept[q_old]
-    y = model.data.Y[i]
-    return (
-        math.log(uniform(stream)) < log_student(regression, y, j_new, 1.0, j_old, 1.0) - regression.number[2]
-    )
+    j_new, j_old = work.page.concept[q_new], work.page.concept[q_old]
+    log_ratio = log_student(work.regression, work.model.data.Y[i], j_new, 1.0, j_old, 1.0)
+    return math.log(uniform(work.stream)) < log_ratio - work.regression.number[2]
 
 
 @inlined
-def _move(i, informed, at, q_new, entries, page, sizes, theta, y, regression):
+def _move(i, informed, at, q_new, work):
+    entries, page, sizes, theta = work.entries, work.page, work.sizes, work.theta[i]
     q_old, n = entries.q[at], entries.tokens[at]
     j_new, j_old = page.concept[q_new], page.concept[q_old]
     entries.q[at] = q_new
@@ -138,5 +140,6 @@ def _move(i, informed, at, q_new, entries, page, sizes, theta, y, regression):
     sizes.m[j_old, i] -= 1
     sizes.m[j_new, i] += 1
     if informed:
-        change_case(regression, y, j_new, 1.0)
-        change_case(regression, y, j_old, -1.0)
+        y = work.model.data.Y[i]
+        change_case(work.regression, y, j_new, 1.0)
+        change_case(work.regression, y, j_old, -1.0)

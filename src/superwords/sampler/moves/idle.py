@@ -190,7 +190,8 @@ def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
         np.zeros(n_words, np.bool_),
     )
     _look(1.0, progress, urn)
-    progress.foreseen[:] = progress.factor
+    for i in range(n_words):
+        progress.foreseen[i] = progress.factor[i]
     for n in range(len(side.held)):
         if side.held[n]:
             mass = _mark(n, True, progress, side, urn)

@@ -73,6 +73,20 @@ class Memo(NamedTuple):
     number: np.ndarray  # [current stamp]
 
 
+class Work(NamedTuple):
+    """All that the f step works on, handed from kernel to kernel."""
+
+    entries: Entries  # of the word at hand
+    links: Links
+    memo: Memo
+    page: Page
+    sizes: Sizes
+    theta: np.ndarray
+    model: Model
+    regression: Regression  # the word at hand out of it
+    stream: np.ndarray
+
+
 def lay_out(state: State, tokens: Tokens, n_concepts: int) -> Page:
     """The pairs in concept order."""
     n_pairs = len(state.concept)
@@ -173,12 +187,11 @@ def sweep_words(
         np.zeros(most, np.int64),
         np.zeros(1, np.int64),
     )
-    chain = Links(np.full(n_documents, -1), np.zeros(room, np.int64))
+    links = Links(np.full(n_documents, -1), np.zeros(room, np.int64))
+    work = Work(entries, links, memo, page, sizes, state.theta, model, regression, stream)
     i = 0
     while True:
-        i = _sweep_vocabulary(
-            i, before, after, entries, memo, chain, page, sizes, state.theta, model, regression, stream, sweep
-        )
+        i = _sweep_vocabulary(i, before, after, work, sweep)
         if i == n_words:
             break
         n_entries = 2 * len(after.q) + n_pairs
@@ -193,13 +206,11 @@ def sweep_words(
 
 
 @lean
-def _sweep_vocabulary(
-    i, before, after, entries, memo, chain, page, sizes, theta, model, regression, stream, sweep
-):
+def _sweep_vocabulary(i, before, after, work, sweep):
     """Words i and on; stops, and says at which word, when the new list might not hold the next one."""
-    data, steps = model.data, model.steps
-    while i < len(theta) and after.ptr[i] + len(page.doc) <= len(after.q):
-        open_stream(stream, WORDS, sweep, i)
+    data, steps, entries = work.model.data, work.model.steps, work.entries
+    while i < len(work.theta) and after.ptr[i] + len(work.page.doc) <= len(after.q):
+        open_stream(work.stream, WORDS, sweep, i)
         n = before.ptr[i + 1] - before.ptr[i]
         for at in range(n):
             entries.q[at] = before.q[before.ptr[i] + at]
@@ -207,16 +218,16 @@ def _sweep_vocabulary(
         entries.number[0], entries.number[1] = n, 0
         informed = data.known[i] and data.Y.shape[1] > 0
         if informed:
-            take_out(regression, data.Y[i], sizes.m[:, i])
+            take_out(work.regression, data.Y[i], work.sizes.m[:, i])
         if steps.handovers > 0.0:
-            hand_over(i, informed, entries, chain, page, sizes, theta, model, regression, stream)
+            hand_over(i, informed, work)
         if steps.words:
-            _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regression, stream)
+            _gibbs_word(i, informed, work)
         else:
             for at in range(n):
                 _append(entries, entries.q[at], entries.tokens[at])
         if informed:
-            put_back(regression, data.Y[i])
+            put_back(work.regression, data.Y[i])
         start = after.ptr[i]
         for at in range(entries.number[1]):
             after.q[start + at] = entries.new_q[at]
@@ -227,59 +238,60 @@ def _sweep_vocabulary(
 
 
 @inlined
-def _log_case(m, m_now, i, j, memo, model, regression):
-    """log Student-t of word i at m_ji = m, remembered."""
+def _log_case_change(m_others, m_now, i, j, work):
+    """log Student-t of word i at m_ji = m_others + 1, less at m_others; both remembered."""
+    memo, regression = work.memo, work.regression
     stamp = memo.number[0]
-    if memo.case_stamp[m] != stamp:
-        memo.case_stamp[m] = stamp
-        if m == m_now:
-            memo.log_case[m] = regression.number[2]
-        else:
-            memo.log_case[m] = log_student(regression, model.data.Y[i], j, float(m - m_now), j, 0.0)
-    return memo.log_case[m]
+    for m in range(m_others, m_others + 2):
+        if memo.case_stamp[m] != stamp:
+            memo.case_stamp[m] = stamp
+            if m == m_now:
+                memo.log_case[m] = regression.number[2]
+            else:
+                memo.log_case[m] = log_student(regression, work.model.data.Y[i], j, float(m - m_now), j, 0.0)
+    return memo.log_case[m_others + 1] - memo.log_case[m_others]
 
 
 @inlined
-def _odds(m_others, m_now, i, j, informed, memo, holders, model, regression):
+def _odds(m_others, m_now, i, j, informed, work):
     """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
+    memo = work.memo
     stamp = memo.number[0]
     if memo.odds_stamp[m_others] != stamp:
         memo.odds_stamp[m_others] = stamp
-        lam, b2 = model.prior.lam[i], model.prior.b2
-        odds = (m_others + b2 * lam) / (holders - 1 - m_others + b2 * (1.0 - lam))
+        lam, b2 = work.model.prior.lam[i], work.model.prior.b2
+        odds = (m_others + b2 * lam) / (work.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
         if informed:
-            change = _log_case(m_others + 1, m_now, i, j, memo, model, regression)
-            change -= _log_case(m_others, m_now, i, j, memo, model, regression)
-            odds *= math.exp(min(change, 600.0))
+            odds *= math.exp(min(_log_case_change(m_others, m_now, i, j, work), 600.0))
         memo.odds[m_others] = odds
         memo.log_miss[m_others] = -math.log1p(odds)
     return memo.odds[m_others]
 
 
 @lean
-def _gibbs_word(i, informed, entries, memo, page, sizes, theta, model, regression, stream):
+def _gibbs_word(i, informed, work):
+    entries, page, sizes = work.entries, work.page, work.sizes
     at = 0
     for j in range(len(sizes.holders)):
         start = at
         while at < entries.number[0] and entries.q[at] < page.first[j + 1]:
             at += 1
-        memo.number[0] += 1
+        work.memo.number[0] += 1
         before = sizes.m[j, i]
-        _gibbs_concept(
-            i, j, start, at, informed, entries, memo, page, sizes, theta[i], model, regression, stream
-        )
+        _gibbs_concept(i, j, start, at, informed, work)
         if informed and sizes.m[j, i] != before:
-            change_case(regression, model.data.Y[i], j, float(sizes.m[j, i] - before))
+            change_case(work.regression, work.model.data.Y[i], j, float(sizes.m[j, i] - before))
 
 
 @inlined
-def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta, model, regression, stream):
+def _gibbs_concept(i, j, start, end, informed, work):
     """f_ji^(d) for every document that holds j, in order.
 
     A document with the word off turns it on with at most p_max, its text factor being at most 1: a geometric number of
     them is skipped, and the next accepted with p_d / p_max; redrawn whenever m_ji changes.
     """
-    holders = sizes.holders[j]
+    entries, memo, page, sizes, stream = work.entries, work.memo, work.page, work.sizes, work.stream
+    theta = work.theta[i]
     m = sizes.m[j, i]
     base = m  # the regression's case stands at this count until the concept is done
     q, next_on, last = page.first[j], start, page.first[j + 1]
@@ -288,8 +300,8 @@ def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta
     while q < last:
         if fresh:
             gap = last
-            if m < holders:
-                odds = _odds(m, base, i, j, informed, memo, holders, model, regression)
+            if m < sizes.holders[j]:
+                odds = _odds(m, base, i, j, informed, work)
                 gap = skip_by_log(stream, memo.log_miss[m])
             fresh = False
         stop = entries.q[next_on] if next_on < end else last
@@ -314,7 +326,7 @@ def _gibbs_concept(i, j, start, end, informed, entries, memo, page, sizes, theta
         stays = n > 0
         if not stays:
             without = page.mass[q] - theta if page.size[q] > 1 else 0.0
-            on_odds = _odds(m - 1, base, i, j, informed, memo, holders, model, regression)
+            on_odds = _odds(m - 1, base, i, j, informed, work)
             stays = uniform(stream) < _probability_on(on_odds, theta, without, q, page)
         if stays:
             _append(entries, q, n)
