@@ -14,9 +14,12 @@ from scipy import sparse
 
 from cli_for_tests import run, write_documents
 from superwords.compare import contenders, judging, measures
+from superwords.compare.completion import make_halves
 from superwords.compare.contenders import Found
+from superwords.compare.keeping import Keeper
 from superwords.compare.lineup import make_lineup
 from superwords.compare.peers import tomotopy_models
+from superwords.compare.running import Runner
 from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
 from superwords.text.sentences import sentence_spans
@@ -228,6 +231,7 @@ def test_the_whole_comparison_writes_its_tables_and_page(tmp_path, capsys) -> No
     assert (sizes == words["size"]).all()
     assert not any(row.word in str(row.first_words).split(" | ") for row in words.itertuples())
     page = (out / "compare.html").read_text(encoding="utf-8")
+    assert page.count("<svg") > 0
     assert page.count("<svg") % 2 == 0
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "LDA on windows" in page
@@ -260,6 +264,26 @@ def test_an_interrupted_comparison_goes_on_with_the_same_runs(tmp_path, capsys) 
     pd.testing.assert_frame_equal(*(pd.read_csv(folder / "runs.csv")[columns] for folder in (out, other)))
 
 
+def test_one_salient_word_is_enough(tmp_path, capsys) -> None:
+    source, out = write_documents(tmp_path, 60), tmp_path / "out"
+    compare(capsys, source, out, "--models", "without", "--salient", 1, "--seeds", 1)
+    assert len(pd.read_csv(out / "words.csv")["word"].unique()) == 1
+
+
+def test_where_co_occurrence_tells_nothing_ours_goes_on_without_features(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    def refuse(corpus):
+        raise InputError("the words never meet.")
+
+    monkeypatch.setattr(contenders, "cooccurrence", refuse)
+    source, out = write_documents(tmp_path, 60), tmp_path / "out"
+    found = compare(capsys, source, out, "--models", "without", "--seeds", 1)
+    assert "No word features are used: the words never meet." in found.err
+    models = pd.read_csv(out / "models.csv").set_index("model")
+    assert models.loc["superwords", "perplexity"] == models.loc["without features", "perplexity"]
+
+
 def test_a_model_nobody_knows_is_said(tmp_path, capsys) -> None:
     source = write_documents(tmp_path)
     found = run(capsys, "compare", source, "--text", "speech", "-o", tmp_path / "out", "--models", "hdp,lsi")
@@ -286,3 +310,15 @@ def test_tokens_and_a_file_in_the_folder_s_place_are_refused(tmp_path, capsys) -
     found = run(capsys, "compare", tokens, "-o", tmp_path / "out")
     assert found.code == 1
     assert "raw text" in found.err
+
+
+def test_with_nothing_to_predict_the_peers_still_compare() -> None:
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    texts = [" ".join(f"Apple{d} pear plum." for _ in range(25)) for d in range(3)]
+    split = make_split(texts, ["a", "b", "c"], "en", WORDS_ONLY)
+    nothing = make_halves(sparse.csr_array((2, split.windows.n_words), dtype=np.int32))
+    lineup, effort = make_lineup(["lda"]), contenders.Effort(1, 4, 4)
+    runner = Runner(split, split.windows, lineup, effort, nothing, Keeper(None, split), lambda line: None)
+    found = runner.fit_peer("LDA on windows", {"k": 2}, 1, nothing)
+    assert found.weights.any()
+    assert found.predicted is None

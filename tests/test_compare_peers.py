@@ -11,7 +11,8 @@ from scipy import sparse
 from superwords.compare import lineup
 from superwords.compare.completion import log_likelihood, make_halves, word_frequencies
 from superwords.compare.peers import PEERS, left_out, peer_of
-from superwords.compare.peers.bertopic_model import document_vectors
+from superwords.compare.peers.bertopic_model import GRID, document_vectors
+from superwords.compare.peers.tomotopy_models import mean_of
 from superwords.corpus import Corpus
 from superwords.errors import InputError
 
@@ -70,6 +71,19 @@ def test_a_grid_runs_on_few_words_and_rows(name: str) -> None:
     pytest.importorskip(peer.library.module, reason=f"needs: {peer.library.install}")
     for setting in peer.grid:
         assert peer.fit(corpus(), setting, 1, 5).weights.shape[1] == N_WORDS
+
+
+def test_topics_are_means_over_the_states_that_have_them() -> None:
+    one, two, three = np.eye(3)
+    found = mean_of([{0: one, 1: two}, {0: two, 2: three}, {0: two, 2: one}])
+    assert found == pytest.approx(np.array([[1 / 3, 2 / 3, 0], [0.5, 0, 0.5]]))
+
+
+def test_one_document_has_no_topics_by_clusters() -> None:
+    pytest.importorskip("bertopic", reason="needs BERTopic")
+    counts = sparse.csr_array(np.ones((1, N_WORDS), np.int32))
+    one = Corpus.from_counts(counts, [f"word{i}" for i in range(N_WORDS)])
+    assert all(len(PEERS["bertopic"].fit(one, setting, 1, 5).weights) == 0 for setting in GRID)
 
 
 def test_document_vectors_have_length_one_and_keep_the_themes_apart() -> None:

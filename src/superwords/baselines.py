@@ -59,16 +59,27 @@ def fit_topics(model: Any, counts: Any, vocabulary: Sequence[str], iterations: i
         raise InputError("No document has a word, so there are no topics to find.")
     # One worker: with more, the same seed would not give the same topics.
     model.train(iterations, workers=1)
-    live = [t for t in range(model.k) if getattr(model, "is_live_topic", lambda _: True)(t)]
-    columns = [int(name) for name in model.used_vocabs]
-    topic_word = np.zeros((len(live), len(vocabulary)))
-    for row, topic in enumerate(live):
-        topic_word[row, columns] = model.get_topic_word_dist(topic)
+    live = live_topics(model)
     doc_topic = np.zeros((matrix.shape[0], len(live)))
     for document, d in zip(model.docs, filled):
         share = np.asarray(document.get_topic_dist())[live]
         doc_topic[d] = share / share.sum()
-    return Topics(topic_word, doc_topic, float(model.ll_per_word))
+    return Topics(topic_words(model, len(vocabulary)), doc_topic, float(model.ll_per_word))
+
+
+def live_topics(model: Any) -> list[int]:
+    """The numbers of the topics in use: HDP's come and go."""
+    return [t for t in range(model.k) if getattr(model, "is_live_topic", lambda _: True)(t)]
+
+
+def topic_words(model: Any, n_words: int) -> np.ndarray:
+    """(T, V) The words' probabilities in each live topic."""
+    live = live_topics(model)
+    columns = [int(name) for name in model.used_vocabs]
+    topic_word = np.zeros((len(live), n_words))
+    for row, topic in enumerate(live):
+        topic_word[row, columns] = model.get_topic_word_dist(topic)
+    return topic_word
 
 
 def add_documents(model: Any, matrix: sparse.csr_array) -> list[int]:

@@ -14,6 +14,7 @@ from superwords.compare import unseen_words
 from superwords.compare.completion import Halves, word_frequencies
 from superwords.concepts.ranking import scores
 from superwords.corpus import Corpus, documents_using
+from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
 from superwords.sampler.state import sizes_of
@@ -82,14 +83,26 @@ def concept_model(seed: int, effort: Effort) -> ConceptModel:
 def warm_up(corpus: Corpus) -> None:
     """Let the kernels be compiled before anything is timed: all that a few sweeps need."""
     model = ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=_SWEEPS_TO_WARM_UP, random_state=0)
-    model.fit(corpus, features=cooccurrence(corpus))
+    model.fit(corpus, features=word_features(corpus, OURS, 0))
+
+
+def why_no_features(corpus: Corpus) -> str:
+    """Why co-occurrence tells nothing of these words; "" if it does tell."""
+    try:
+        cooccurrence(corpus)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
     """Co-occurrence in the training part; none; or its rows handed to the wrong words."""
     if kind == WITHOUT:
         return None
-    values = cooccurrence(corpus)
+    try:
+        values = cooccurrence(corpus)
+    except InputError:
+        return None  # as `superwords fit` does
     if kind == SHUFFLED:
         return values[np.random.default_rng([seed, len(values)]).permutation(len(values))]
     return values
@@ -97,9 +110,12 @@ def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
 
 def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: Halves) -> Found:
     """Our concepts with the words that tell them apart first, as every face of the package shows them."""
-    features = word_features(corpus, kind, seed)
-    model, seconds, peak = measured(lambda: concept_model(seed, effort).fit(corpus, features=features))
-    score = scores(model.summary_.words, corpus.n_words)
+
+    def fit() -> tuple[ConceptModel, np.ndarray]:
+        model = concept_model(seed, effort).fit(corpus, features=word_features(corpus, kind, seed))
+        return model, scores(model.summary_.words, corpus.n_words)
+
+    (model, score), seconds, peak = measured(fit)
     return Found(*word_sets(model, score), seconds, peak, unseen_words.from_draws(model, halves))
 
 
@@ -121,11 +137,9 @@ def ranked(found: Found, ranking: str) -> Found:
 def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> Found:
     """The clusters our first chain starts from; a word weighs the share of its cluster's documents that use it."""
 
-    features = word_features(corpus, OURS, seed)
-
     def start() -> ConceptModel:
         model = concept_model(seed, effort._replace(n_chains=1))
-        model._prepare(corpus, features)
+        model._prepare(corpus, word_features(corpus, OURS, seed))
         return model
 
     model, seconds, peak = measured(start)

@@ -64,13 +64,19 @@ def compare(
     lineup = make_lineup() if lineup is None else lineup
     effort = effort or Effort()
     ours = split.windows if is_long else split.documents
+    lacking = contenders.why_no_features(ours)
+    if lacking:
+        say(f"No word features are used: {lacking}")
     names = salient_words(ours.counts, ours.vocabulary, n_words)
     if not names:
-        raise InputError("No word stands out in these documents, so there is nothing to compare by.")
+        raise InputError(
+            "No word stands out in these documents, so there is nothing to compare by; "
+            "give more documents, or a lower --min-df."
+        )
     column = {word: i for i, word in enumerate(ours.vocabulary)}
     words = [column[name] for name in names]
     judges = judging.make_judges(split.held_out)
-    if not any(np.isfinite(judge(words)) and judge.units.nnz for judge in judges):
+    if not judges[0].units[:, words].nnz:
         raise InputError("The held-out text has none of the words; give more text, or a lower --min-df.")
     runner = Runner(
         split, ours, lineup, effort, make_halves(split.held_out.counts), Keeper(keep_in, split), say
@@ -138,6 +144,8 @@ class Runner:
         Ours predicts by the mean over its chains, so a peer does by that over as many fits, each with its seed.
         """
         peer, rows = peer_of(model), self.rows_of(model)
+        if halves is not None and not len(halves.word):
+            halves = None  # no held-out window has two words, so that there is nothing to predict
         more_seeds = [seed + chain * _BETWEEN_CHAINS for chain in range(1, self.effort.n_chains)]
 
         def make() -> Found:

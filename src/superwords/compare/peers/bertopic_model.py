@@ -20,7 +20,7 @@ from superwords.compare.peers.tomotopy_models import named_tokens
 from superwords.corpus import Corpus
 
 # HDBSCAN, its default, leaves documents out as outliers; k-means, which its guide names instead, does not.
-GRID = (*({"k": k} for k in (10, 20, 50, 100)), *({"min_cluster_size": size} for size in (5, 10)))
+GRID = (*({"k": k} for k in (5, 10, 20, 50, 100)), *({"min_cluster_size": size} for size in (5, 10)))
 _COMPONENTS, _FEW = 50, 5  # of the vectors: for k-means, and for HDBSCAN, as BERTopic reduces them
 
 
@@ -29,11 +29,13 @@ def bertopic(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: 
     library = import_module("bertopic")
     logging.getLogger("BERTopic").setLevel(logging.ERROR)
     filled = np.flatnonzero(np.diff(corpus.counts.indptr))
+    if len(filled) < 2:
+        return Fitted(np.zeros((0, corpus.n_words)), None)  # nothing to cluster
     counts = corpus.counts[filled]
     if "k" in setting:
         clusters: Any = KMeans(min(setting["k"], len(filled)), n_init=10, random_state=seed)
     else:
-        clusters = HDBSCAN(min_cluster_size=min(setting["min_cluster_size"], len(filled)), copy=True)
+        clusters = HDBSCAN(min_cluster_size=max(2, min(setting["min_cluster_size"], len(filled))), copy=True)
     model = library.BERTopic(
         embedding_model=import_module("bertopic.backend").BaseEmbedder(),
         umap_model=import_module("bertopic.dimensionality").BaseDimensionalityReduction(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ HDP_GRID = tuple(
         (1.0, 0.3, 1.0),
     )
 )
-LDA_GRID = tuple({"k": k} for k in (10, 20, 50, 100))
+LDA_GRID = tuple({"k": k} for k in (5, 10, 20, 50, 100))
 _HDP_TOPICS_AT_FIRST = 10
 _HALF_A_TOKEN = 0.5
 _INFERENCE = 100  # iterations
@@ -40,14 +40,37 @@ def lda(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: int) 
 
 
 def _fit(model: Any, corpus: Corpus, iterations: int) -> Fitted:
-    topics = baselines.fit_topics(model, corpus.counts, corpus.vocabulary, iterations)
-    tokens = np.asarray(model.get_count_by_topics(), dtype=float)[_live(model)]
-    weights = assigned(topics.topic_word, tokens, float(model.eta), len(model.used_vocabs))
-    return Fitted(weights, lambda halves: _predict(model, halves, iterations))
+    """A topic's words are those of its mean over states of the second half of the iterations, as ours are."""
+    between = _between(iterations)
+    baselines.fit_topics(model, corpus.counts, corpus.vocabulary, max(1, iterations - (DRAWS - 1) * between))
+    states = [_with_tokens(model, corpus.n_words)]
+    for _ in range(DRAWS - 1):
+        model.train(between, workers=1)
+        states.append(_with_tokens(model, corpus.n_words))
+    return Fitted(mean_of(states), lambda halves: _predict(model, halves, iterations))
 
 
-def _live(model: Any) -> list[int]:
-    return [t for t in range(model.k) if getattr(model, "is_live_topic", lambda _: True)(t)]
+def _between(iterations: int) -> int:
+    """Iterations between two states that are averaged over: as far apart as our draws are.
+
+    States close to each other would be much alike, and predict worse.
+    """
+    return max(1, iterations // (2 * DRAWS))
+
+
+def _with_tokens(model: Any, n_words: int) -> dict[int, np.ndarray]:
+    """Each live topic's words in the present state, by the topic's number."""
+    live = baselines.live_topics(model)
+    tokens = np.asarray(model.get_count_by_topics(), dtype=float)[live]
+    weights = assigned(
+        baselines.topic_words(model, n_words), tokens, float(model.eta), len(model.used_vocabs)
+    )
+    return dict(zip(live, weights))
+
+
+def mean_of(states: Sequence[Mapping[int, np.ndarray]]) -> np.ndarray:
+    """The topics of the last state, each as its mean over the states that have it."""
+    return np.array([np.mean([one[t] for one in states if t in one], axis=0) for t in states[-1]])
 
 
 def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int) -> np.ndarray:
@@ -61,20 +84,12 @@ def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int
 
 
 def _predict(model: Any, halves: Halves, iterations: int) -> np.ndarray:
-    """The mean over states of the sampler, which goes on for half as many iterations as the fit had.
-
-    Our draws are as far apart: those of states close to each other would be much alike, and predict worse.
-    """
-    between = max(1, iterations // (2 * DRAWS))
+    """The mean over states of the sampler, which goes on for half as many iterations as the fit had."""
     total = np.zeros(len(halves.row))
     for draw in range(DRAWS):
         if draw:
-            model.train(between, workers=1)
-        live = _live(model)
-        topic_word = np.zeros((len(live), halves.first.shape[1]))
-        columns = [int(name) for name in model.used_vocabs]
-        for row, topic in enumerate(live):
-            topic_word[row, columns] = model.get_topic_word_dist(topic)
+            model.train(_between(iterations), workers=1)
+        live, topic_word = baselines.live_topics(model), baselines.topic_words(model, halves.first.shape[1])
         documents = [model.make_doc(words) for words in named_tokens(halves.first)]
         model.infer(documents, _INFERENCE, workers=1)
         share = np.array([document.get_topic_dist() for document in documents], dtype=float)[:, live]

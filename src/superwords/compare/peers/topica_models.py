@@ -19,8 +19,8 @@ HDP_GRID = tuple(
     {"alpha": alpha, "beta": beta, "gamma": gamma}
     for alpha, beta, gamma in ((0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.1, 1.0))
 )
-STM_GRID = tuple({"k": k} for k in (10, 20, 50))  # with 100 it takes minutes on a few hundred documents
-COREX_GRID = tuple({"k": k} for k in (10, 20, 50, 100))
+STM_GRID = tuple({"k": k} for k in (5, 10, 20, 50))  # with 100 it takes minutes on a few hundred documents
+COREX_GRID = tuple({"k": k} for k in (5, 10, 20, 50, 100))
 _HALF_A_TOKEN = 0.5
 
 
