@@ -245,12 +245,46 @@ def test_congress_in_small(tmp_path):
     assert (out / "concepts.csv").is_file()
 
 
+def made_up_chains(*shares):
+    """(chains, draws, pairs): a chain has a pair together in this share of each ten of its 40 draws."""
+    turns = np.arange(40)[:, None] % 10 < 10 * np.array(shares)[:, None, :]
+    return turns, [(f"a{i}", f"b{i}") for i in range(len(shares[0]))]
+
+
+def test_chains_with_as_many_but_other_pairs_together_do_not_agree():
+    together, names = made_up_chains((0.9, 0.9, 0.1, 0.1), (0.1, 0.1, 0.9, 0.9))
+    counts = together.sum(axis=2)
+    assert counts[0].mean() == counts[1].mean()
+    pairs = mixing.agree_on_pairs(together, names)
+    assert (pairs["R-hat"] > 1.5).all()
+    np.testing.assert_allclose(pairs["difference"], 0.8)
+    assert "at most 1.1 for 0%" in mixing.told_pairs(pairs)
+
+
+def test_chains_with_the_same_pairs_together_agree():
+    pairs = mixing.agree_on_pairs(*made_up_chains((0.5, 0.2, 0.7), (0.5, 0.2, 0.7)))
+    assert (pairs["R-hat"] <= 1.01).all()
+    assert "at most 1.1 for 100%; mean difference of P(together) between chains 0.00" in mixing.told_pairs(
+        pairs
+    )
+
+
+def test_a_pair_that_no_chain_moves_agrees_nowhere_or_is_left_out():
+    pairs = mixing.agree_on_pairs(*made_up_chains((0, 1, 0, 0.5), (1, 1, 0, 0.5)))
+    assert pairs["R-hat"].tolist()[0] == np.inf
+    assert pairs["R-hat"].isna().tolist() == [False, True, True, False]
+    told = mixing.told_pairs(pairs)
+    assert "4 pairs of frequent words, 2 not the same in all draws" in told
+    assert "inf at the 90% quantile, at most 1.1 for 50%" in told
+    assert "50%" not in mixing.told_pairs(pairs[1:3])
+
+
 @needs(congress.MEMBERS)
 def test_mixing_in_small(tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
     data.mkdir()
     members = [
-        {**record, "text": record["text"][:4000]} for record in read_lines(DATA / congress.MEMBERS)[:12]
+        {**record, "text": record["text"][:20000]} for record in read_lines(DATA / congress.MEMBERS)[:12]
     ]
     write_lines(data / congress.MEMBERS, members)
     printed = run("mixing", "--data", data, "-o", out, "--sweeps", 10, "--jobs", 1)
@@ -258,8 +292,18 @@ def test_mixing_in_small(tmp_path):
     chains = pd.read_csv(out / "mixing.csv")
     assert chains["start"].tolist() == list(mixing.STARTS)
     assert (chains["concepts"] > 0).all()
-    agreement = pd.read_csv(out / "agreement.csv")
-    assert (agreement["R-hat"] > 0.9).all()
+    at_first = chains.set_index("start")["concepts at first"]
+    assert at_first["single"] == 1
+    assert at_first["kmeans:20"] == 20
+    traced = pd.read_csv(out / "traces.csv", index_col="sweep")
+    assert traced.iloc[0].tolist() == chains["concepts at first"].tolist()
+    assert len(traced) == 11
+    assert mixing.N_TOGETHER in pd.read_csv(out / "agreement.csv")["quantity"].tolist()
+    pairs = pd.read_csv(out / "pairs.csv")
+    assert pairs[list(mixing.STARTS)].stack().between(0, 1).all()
+    assert len(pairs) == pairs.groupby(["first", "second"]).ngroups > 100
+    assert "healthcare" in set(pairs["first"]) | set(pairs["second"])
+    assert f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} not the same" in printed
     assert pd.read_csv(out / "partners.csv", index_col=0).shape == (5, 5)
     assert (out / "traces.png").stat().st_size > 5000
 

@@ -120,7 +120,7 @@ def mixing(
     sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of each chain; the second half counts.")] = 1000,
     unit: Annotated[str, typer.Option(help="What a row is: 'passages:5' or 'document'.")] = "passages:5",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chains.")] = 0,
-    part: Annotated[int, typer.Option(min=1, help="Take every so manieth row only.")] = 1,
+    part: Annotated[int, typer.Option(min=1, help="Take every N-th row only.")] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Do chains agree that start far apart? Five starts on the debate of Congress, with the usual settings."""

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import permutations
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from arviz_stats.base import array_stats
 from scipy import sparse
 
 from superwords.concepts.alignment import find_partners, reordered, usage_of
 from superwords.concepts.sets import on_in_concepts
 from superwords.concepts.tables import HANDFUL
+from superwords.corpus import Corpus
 from superwords.draws import Kept, statistic
 from superwords.estimator import ConceptModel
 from superwords.features import cooccurrence
 from superwords.fitting import Progress
 from superwords.plots import save_figure, traces
-from superwords.reproduce.congress import load_debate
+from superwords.reproduce.congress import MEMBERS, load_debate
+from superwords.reproduce.data import data_path
+from superwords.reproduce.folder import make_folder, write_table
 
 STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
 LARGE, USED = "in more than a handful of rows", "on-words used"
+N_TOGETHER = "number of pairs of words together"
 PARTNER = 0.5  # weighted Jaccard
-_WORDS = 200  # most frequent ones, whose sharing of concepts is followed
+AGREED = 1.1  # R-hat
+_WORDS = 200  # most frequent ones, whose pairs in a common concept are counted
+_PAIR_WORDS = 60  # most frequent ones, of which every pair is followed
 
 Tell = Callable[[str], None]
 
@@ -39,20 +46,13 @@ def reproduce(
     n_jobs: int | None = None,
     tell: Tell = print,
 ) -> pd.DataFrame:
-    """Writes mixing.csv (a row per chain), agreement.csv (R-hat), partners.csv and traces.png."""
+    """Writes mixing.csv (a row per chain), agreement.csv, pairs.csv, partners.csv, traces.csv and traces.png."""
+    data_path(data, MEMBERS)
+    make_folder(folder)
     corpus = load_debate(data, unit=unit, n_jobs=n_jobs)
-    counts = sparse.csr_array(corpus.counts[::part])
-    tell(f"{counts.shape[0]} rows, {counts.shape[1]} words; {n_sweeps} sweeps from {', '.join(STARTS)}")
-    seen: list[list[int]] = [[] for _ in STARTS]
-
-    def follow(progress: Progress) -> None:
-        seen[progress.chain].append(progress.n_concepts)
-        if progress.sweep % max(1, n_sweeps // 10) == 0:
-            start = STARTS[progress.chain]
-            tell(
-                f"  {start}: sweep {progress.sweep}, {progress.n_concepts} concepts, {progress.seconds:.0f} s"
-            )
-
+    rows = Corpus.from_counts(sparse.csr_array(corpus.counts[::part]), corpus.vocabulary)
+    tell(f"{rows.n_documents} rows, {rows.n_words} words; {n_sweeps} sweeps from {', '.join(STARTS)}")
+    trace = Trace(folder / "traces.csv", n_sweeps, tell)
     model = ConceptModel(
         b1="auto",
         b2="auto",
@@ -61,30 +61,64 @@ def reproduce(
         n_sweeps=n_sweeps,
         random_state=seed,
         n_jobs=n_jobs,
-        progress=follow,
-    ).fit(counts, features=cooccurrence(corpus))
+        progress=trace,
+    )
+    model._prepare(rows, cooccurrence(corpus))
+    trace.begin([len(np.unique(chain.state.concept)) for chain in model.chains_])
+    model.resume()
+    save_figure(traces({"number of concepts": np.array(trace.seen)}), folder / "traces.png")
+    return _write_agreement(model, trace, folder, tell)
+
+
+class Trace:
+    """The number of concepts of each chain, from its start on; written down as the chains go."""
+
+    def __init__(self, path: Path, n_sweeps: int, tell: Tell):
+        self.path, self.tell = path, tell
+        self.every = max(1, n_sweeps // 10)
+        self.seen: list[list[int]] = []
+
+    def begin(self, n_concepts: Sequence[int]) -> None:
+        """Before any sweep."""
+        self.seen = [[n] for n in n_concepts]
+
+    def __call__(self, progress: Progress) -> None:
+        self.seen[progress.chain].append(progress.n_concepts)
+        if progress.sweep % self.every == 0:
+            table = pd.DataFrame({name: pd.Series(own) for name, own in zip(STARTS, self.seen)})
+            write_table(table.astype("Int64").rename_axis("sweep"), self.path, index=True)
+            self.tell(
+                f"  {STARTS[progress.chain]}: sweep {progress.sweep}, {progress.n_concepts} concepts, "
+                f"{progress.seconds:.0f} s"
+            )
+
+
+def _write_agreement(model: ConceptModel, trace: Trace, folder: Path, tell: Tell) -> pd.DataFrame:
     followed = follow_draws(model)
-    folder.mkdir(parents=True, exist_ok=True)
-    chains = pd.DataFrame([_chain_row(model, c, seen[c][0], followed[c].mean()) for c in range(len(STARTS))])
-    chains.to_csv(folder / "mixing.csv", index=False)
+    chains = pd.DataFrame(
+        [_chain_row(model, c, trace.seen[c][0], followed[c].mean()) for c in range(len(STARTS))]
+    )
+    write_table(chains, folder / "mixing.csv")
     tell(chains.to_string(index=False))
     agreement = agree(followed)
-    agreement.to_csv(folder / "agreement.csv", index=False)
+    write_table(agreement, folder / "agreement.csv")
     tell(agreement.to_string(index=False))
+    pairs = agree_on_pairs(*pairs_together(model))
+    write_table(pairs, folder / "pairs.csv")
+    tell(told_pairs(pairs))
     shares = partners(model)
-    shares.to_csv(folder / "partners.csv")
+    write_table(shares, folder / "partners.csv", index=True)
     off = shares.to_numpy()[~np.eye(len(shares), dtype=bool)]
     tell(
         f"concepts with a partner of Jaccard {PARTNER} in another chain: "
         f"{off.mean():.0%} ({off.min():.0%} to {off.max():.0%})"
     )
-    save_figure(traces({"number of concepts": np.array(seen)}), folder / "traces.png")
     return agreement
 
 
 def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
-    """For each chain a row per kept draw: how many concepts, memberships and words, and what is together."""
-    frequent = np.argsort(-np.asarray(model.corpus_.counts.sum(axis=0)).ravel(), kind="stable")[:_WORDS]
+    """For each chain a row per kept draw: how many concepts, memberships, words, and pairs of words together."""
+    frequent = _frequent(model, _WORDS)
     return [
         pd.DataFrame([_measures(draw, frequent) for draw in chain.kept]).assign(
             **{"log joint": chain.trace["log_joint"]}
@@ -93,20 +127,67 @@ def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
     ]
 
 
+def _frequent(model: ConceptModel, most: int) -> np.ndarray:
+    return np.argsort(-np.asarray(model.corpus_.counts.sum(axis=0)).ravel(), kind="stable")[:most]
+
+
+def _together(draw: Kept, words: np.ndarray) -> np.ndarray:
+    """(pairs): which two of the words are on, in half of the rows that hold it, in a common large concept."""
+    holders = np.bincount(draw.state.concept)
+    share = on_in_concepts(draw.state)[:, words].toarray() / np.maximum(holders, 1)[:, None]
+    on = ((share >= 0.5) & (holders > HANDFUL)[:, None]).astype(int)
+    return (on.T @ on > 0)[np.triu_indices(len(words), 1)]
+
+
 def _measures(draw: Kept, frequent: np.ndarray) -> dict[str, float]:
     holders = np.bincount(draw.state.concept)
-    share = on_in_concepts(draw.state)[:, frequent].toarray() / np.maximum(holders, 1)[:, None]
-    on = ((share >= 0.5) & (holders > HANDFUL)[:, None]).astype(int)
-    together = on.T @ on > 0
     return {
         "concepts": float(len(holders)),
         LARGE: float((holders > HANDFUL).sum()),
         "memberships": float(len(draw.state.concept)),
         "words on": float(len(draw.state.word)),
-        # pairs of frequent words that are on, in half of the rows that hold it, in a common concept
-        "pairs of words together": float(together.sum() - np.diag(together).sum()) / 2,
+        N_TOGETHER: float(_together(draw, frequent).sum()),
         USED: float((draw.tokens.entry > 0).mean()),
     }
+
+
+def pairs_together(model: ConceptModel) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """(chains, draws, pairs): whether two frequent words share a concept; and the pairs, chosen by the counts alone."""
+    frequent = _frequent(model, _PAIR_WORDS)
+    names = [model.corpus_.vocabulary[i] for i in frequent]
+    together = [[_together(draw, frequent) for draw in chain.kept] for chain in model.draws_.chains]
+    return np.array(together), [(names[a], names[b]) for a, b in zip(*np.triu_indices(len(names), 1))]
+
+
+def agree_on_pairs(together: np.ndarray, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """A row per pair: P(together) in each chain, the mean difference between chains, and R-hat.
+
+    R-hat is NaN where all draws of all chains say the same, and infinite where no chain moves but they differ.
+    """
+    share = together.mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = array_stats.rhat(together.astype(float), chain_axis=0, draw_axis=1, method="split")
+    differences = [np.abs(share[a] - share[b]) for a, b in combinations(range(len(share)), 2)]
+    table = pd.DataFrame(pairs, columns=pd.Index(["first", "second"]))
+    for name, own in zip(STARTS, share):
+        table[name] = own
+    return table.assign(difference=np.mean(differences, axis=0), **{"R-hat": rhat})
+
+
+def told_pairs(pairs: pd.DataFrame) -> str:
+    """Of the pairs that any draw has together and any other apart: how far the chains agree."""
+    open_ones = pairs[pairs["R-hat"].notna()]
+    told = f"{len(pairs)} pairs of frequent words, {len(open_ones)} not the same in all draws"
+    if open_ones.empty:
+        return told
+    rhat = open_ones["R-hat"].to_numpy()
+    return (
+        f"{told}; of these: R-hat of sharing a concept {np.median(rhat):.2f} in the median, "
+        # No interpolation: some may be infinite.
+        f"{np.quantile(rhat, 0.9, method='higher'):.2f} at the 90% quantile, "
+        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; "
+        f"mean difference of P(together) between chains {open_ones['difference'].mean():.2f}"
+    )
 
 
 def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:
@@ -126,7 +207,7 @@ def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) ->
 def agree(followed: list[pd.DataFrame]) -> pd.DataFrame:
     """R-hat of what is followed, and the chains' lowest and highest mean."""
     rows = []
-    for name in ("concepts", LARGE, "memberships", "words on", "log joint", "pairs of words together"):
+    for name in ("concepts", LARGE, "memberships", "words on", "log joint", N_TOGETHER):
         values = np.array([chain[name] for chain in followed])
         means = values.mean(axis=1)
         rows.append((name, means.min(), means.max(), statistic("rhat", values)))
