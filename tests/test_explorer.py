@@ -19,7 +19,7 @@ from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, p
 from superwords import Corpus, load
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
-from superwords.web.clouds import cloud_words
+from superwords.web.clouds import MOST_WORDS, cloud_words
 from superwords.web.documents import DocumentPages
 from superwords.web.landscape import positions, similarity
 from superwords.web.places import spelled_places, text_parts
@@ -205,6 +205,16 @@ def test_two_clouds_share_places_and_each_keeps_its_heaviest_words() -> None:
     sizes = {one["word"]: (one["size"], one["share"]) for one in second}
     assert sizes["heavy0"][1] == 0.01
     assert sizes["heavy1"] == (pytest.approx(min(size for size, _ in sizes.values())), 0.0)
+
+
+def test_a_cloud_is_sized_by_scores_and_tells_shares_of_documents(client) -> None:
+    words = planted_model().words_of(1)
+    used = words[words["share_used"] > 0].head(MOST_WORDS).set_index("word")
+    (drawn,) = client.get("/api/cloud.json", params={"concept": 1}).json()["clouds"]
+    assert [one["word"] for one in drawn] == used.index.tolist()
+    assert [one["share"] for one in drawn] == pytest.approx(used["share_used"].tolist())
+    sizes = [one["size"] for one in drawn]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_likeness_and_map_are_of_all_concepts() -> None:

@@ -13,6 +13,8 @@ from models_for_tests import EDGES, PLANTED, edge_model, fit, planted_corpus, pl
 from superwords.errors import InputError
 from superwords.plots import figure_bytes
 from superwords.plots import model as draw
+from superwords.sampler.initial import initial_state
+from superwords.settings import make_theta
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
 
@@ -22,15 +24,17 @@ def words_in(figure) -> dict[str, float]:
     return {t.get_text(): t.get_fontsize() for t in figure.axes[-1].texts if t.get_gid() != "absent"}
 
 
-def test_a_word_is_as_large_as_its_share_of_documents() -> None:
-    shares = draw.concept_weights(planted_model(), 1)
-    table = planted_model().words_of(1).set_index("word")["share_used"]
-    assert shares == {word: table[word] for word in shares}
-    sizes = words_in(draw.concept_cloud(planted_model(), 1))
-    heaviest = max(shares, key=shares.get)
-    for word, share in shares.items():
-        if word in sizes and share > 0.1:
-            assert sizes[word] / sizes[heaviest] == pytest.approx(np.sqrt(share / shares[heaviest]), rel=1e-6)
+@pytest.mark.parametrize("concept", [1, 2])
+def test_a_cloud_shows_the_words_of_the_table_each_as_large_as_its_score(concept) -> None:
+    scores = draw.concept_weights(planted_model(), concept)
+    table = planted_model().words_of(concept)
+    used = table[table["share_used"] > 0].head(draw.MOST_WORDS)
+    assert list(scores.items()) == list(zip(used["word"], used["score"]))
+    sizes = words_in(draw.concept_cloud(planted_model(), concept))
+    heaviest = next(iter(scores))
+    for word, score in scores.items():
+        if word in sizes and score > 0.1 * scores[heaviest]:
+            assert sizes[word] / sizes[heaviest] == pytest.approx(np.sqrt(score / scores[heaviest]), rel=1e-6)
 
 
 def test_two_groups_share_one_layout_and_differ_in_size() -> None:
@@ -56,9 +60,10 @@ def test_the_largest_groups_are_compared_if_none_are_named() -> None:
 
 def test_the_start_is_that_of_the_chain_and_not_of_the_draw() -> None:
     model = fit(planted_corpus(), features=PLANTED.features, init="kmeans:4", n_chains=1)
-    shares = draw.start_shares(model).toarray()
+    shares = draw.start_scores(model).toarray()
     assert shares.shape == (4, 40)
-    # k-means puts each word in one cluster, and a document that holds it by one of its words need not use all.
+    # k-means puts each word in one cluster, so that a word's score there is the share of documents that use it;
+    # a document that holds a cluster by one of its words need not use all.
     assert ((shares > 0).sum(axis=0) == 1).all()
     holding = PLANTED.counts.toarray() > 0
     for row in shares:
@@ -68,6 +73,23 @@ def test_the_start_is_that_of_the_chain_and_not_of_the_draw() -> None:
     titles = [axes.get_title() for axes in draw.before_after(model, 1).axes]
     assert "k-means start" in titles[0]
     assert "most probable draw" in titles[1]
+
+
+def test_a_word_that_a_start_has_in_several_concepts_tells_less() -> None:
+    model = fit(planted_corpus(), features=PLANTED.features, init="prior", n_chains=1)
+    scores = draw.start_scores(model).toarray()
+    data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
+    counts = model.corpus_.counts[model._order]
+    state = initial_state("prior", data, prior, make_theta(None, counts), model.seed_, 0)
+    users, holders = np.zeros(scores.shape), np.zeros(len(scores))
+    for d in range(40):
+        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+            words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
+            holders[state.concept[p]] += 1
+            users[state.concept[p], words] += counts[[d]].toarray().ravel()[words] > 0
+    assert ((users > 0).sum(axis=0) > 1).any()
+    expected = users / holders[:, None] * users / np.maximum(users.sum(axis=0), 1)
+    np.testing.assert_allclose(scores, expected)
 
 
 def test_histograms_count_concepts_and_words() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from models_for_tests import EDGES, ODD_WORDS, edge_model, passage_model, planted_model
 from superwords.errors import InputError
-from superwords.report import report_page, write_report
+from superwords.report import CLOUD_WORDS, report_page, write_report
 from test_study_browser import CHROMIUM, browser  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
@@ -70,6 +70,14 @@ def test_every_concept_has_its_cloud_words_groups_and_passages(page) -> None:
         assert word in "".join(Elements(first).texts)
     for group in ("A", "B"):
         assert f'<th scope="row">{group}</th>' in first
+
+
+def test_a_cloud_shows_the_telling_words_and_none_that_is_not_used(page) -> None:
+    words = planted_model().words_of(1)
+    first = page[page.index('id="concept-1"') :].partition("</svg>")[0]
+    shown = [text for text in Elements(first[first.index("<svg") :]).texts if text.strip()]
+    used = words[words["share_used"] > 0].head(CLOUD_WORDS)["word"]
+    assert shown == [" ".join(word.split()) for word in used]
 
 
 def test_facts_settings_and_convergence_are_said(page) -> None:

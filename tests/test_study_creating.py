@@ -7,7 +7,8 @@ import pytest
 
 from models_for_tests import edge_model, planted_model
 from superwords.errors import InputError
-from superwords.study.creating import create_study
+from superwords.study import creating
+from superwords.study.creating import concept_weights, create_study
 from superwords.study.pairs import check_study
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
@@ -25,10 +26,38 @@ def test_a_word_is_shown_by_the_concept_that_holds_it_in_most_documents() -> Non
     for question in study["questions"]:
         i = model.corpus_.vocabulary.index(question["word"])
         held = model.concept_word_[:, i] * model.concepts()["documents"].to_numpy()
-        concept = int(np.argmax(held))
-        members = {model.corpus_.vocabulary[w] for w in np.flatnonzero(model.concept_word_[concept])}
-        assert set(question["ours"]["words"]) <= members - {question["word"]}
-        assert len(question["ours"]["words"]) == len(question["theirs"]["words"]) > 0
+        told = model.top_words(int(np.argmax(held)) + 1, 40)
+        told.remove(question["word"])
+        n_shown = len(question["ours"]["words"])
+        assert set(question["ours"]["words"]) == set(told[:n_shown])
+        assert n_shown == len(question["theirs"]["words"]) > 0
+
+
+def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> None:
+    model = planted_model()
+    weights = concept_weights(model)
+    draw, order = model.best_draw_, model._concept_order
+    for j in range(model.n_concepts_):
+        pairs = np.flatnonzero(draw.state.concept == order[j])
+        entries = [slice(*draw.state.pair_ptr[p : p + 2]) for p in pairs]
+        used = {int(i) for e in entries for i in draw.state.word[e][draw.tokens.entry[e] > 0]}
+        table = model.words_of(j + 1).head(len(used))
+        table = table[table["share_used"] > 0]
+        shown = {model.corpus_.vocabulary[i]: weights[j, i] for i in np.flatnonzero(weights[j])}
+        assert shown == dict(zip(table["word"], table["score"]))
+    assert (weights > 0).sum() < (model.concept_word_ > 0).sum()
+
+
+def test_a_word_whose_concept_uses_no_other_is_not_asked_about(monkeypatch) -> None:
+    model = planted_model()
+    weights = concept_weights(model)
+    weights[1:] = 0.0
+    monkeypatch.setattr(creating, "concept_weights", lambda model: weights)
+    held = model.concept_word_ * model.concepts()["documents"].to_numpy()[:, None]
+    words = [question["word"] for question in create(40)["questions"]]
+    asked = [model.corpus_.vocabulary.index(word) for word in words]
+    assert asked
+    assert (held[:, asked].argmax(axis=0) == 0).all()
 
 
 def test_the_most_salient_words_are_taken_if_none_are_given() -> None:

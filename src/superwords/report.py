@@ -199,13 +199,12 @@ def _concept_table(catalog: Catalog) -> str:
 def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
     known = catalog.concept(concept)
     words = catalog.words_of(concept)
-    shares = dict(zip(words["word"], words["share_used"].astype(float)))
     name = f"{concept}. {known['name']}"
     label = f"Word cloud of concept {concept}; the table beside it has the words"
     return (
         f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
         f'<h3 id="name-{concept}">{escape(name)}</h3>'
-        f'<div class="beside">{cloud_svg(shares, label, CLOUD_WORDS)}{_words(words)}</div>'
+        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{_words(words)}</div>'
         f"{_groups(catalog, concept, column)}{_passages(catalog, concept)}</section>"
     )
 

@@ -78,7 +78,7 @@ def pictures(
         yield "traces", partial(draw.chain_traces, model)
         if column is not None:
             yield f"prevalence-{file_part(column)}", partial(draw.group_prevalence, model, column)
-    start = draw.start_shares(model)
+    start = draw.start_scores(model)
     for concept in chosen:
         yield f"concept-{concept:03d}", partial(draw.concept_cloud, model, concept)
         yield f"start-{concept:03d}", partial(draw.before_after, model, concept, start)

@@ -26,14 +26,15 @@ LONGEST_LABEL = 42
 
 
 def concept_weights(model: ConceptModel, concept: int) -> dict[str, float]:
-    """The words most used for a concept, with the share of its documents that use them for it."""
+    """The most telling words that are used for a concept, with their scores, as in its table of words."""
     table = model.words_of(concept)
-    return _most_used(table["word"], table["share_used"])
+    return _heaviest(table["word"], table["score"])
 
 
-def _most_used(words: pd.Series, shares: pd.Series) -> dict[str, float]:
-    top = shares[shares > 0].sort_values(ascending=False, kind="stable").index[:MOST_WORDS]
-    return dict(zip(words[top], shares[top].astype(float)))
+def _heaviest(words: pd.Series, weights: pd.Series) -> dict[str, float]:
+    """The first words of those that weigh anything: an unused word weighs nothing."""
+    top = weights[weights > 0].sort_values(ascending=False, kind="stable").index[:MOST_WORDS]
+    return dict(zip(words[top], weights[top].astype(float)))
 
 
 def concept_cloud(model: ConceptModel, concept: int) -> Figure:
@@ -60,7 +61,7 @@ def group_clouds(
         if label not in known:
             raise InputError(f"There is no group {label!r} in the column {column!r}.")
     weights = [
-        _most_used(own["word"], own["share"])
+        _heaviest(own["word"], own["share"])
         for own in (words[words["group"].astype(str) == label] for label in labels)
     ]
     name = concept_label(model, concept)
@@ -83,24 +84,24 @@ def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
 def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
     """Where the chain of the most probable draw started, and where it came: the start's concept most alike.
 
-    `start` is `start_shares(model)`, for those who draw many concepts.
+    `start` is `start_scores(model)`, for those who draw many concepts.
     """
     after = concept_weights(model, concept)
-    before = _closest_start(model, concept, start_shares(model) if start is None else start)
+    before = _closest_start(model, concept, start_scores(model) if start is None else start)
     name = concept_label(model, concept)
     _, start_name = shown_start(model)
     began = {"kmeans": "k-means start"}.get(start_name.partition(":")[0], f"{start_name!r} start")
     return cloud_pair(before, after, [f"{name}: {began}", f"{name}: most probable draw"])
 
 
-def _closest_start(model: ConceptModel, concept: int, share: sparse.csr_array) -> dict[str, float]:
+def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
     wanted = model.concept_word_[concept_index(model, concept)]
-    if share.shape[0] == 0:
+    if score.shape[0] == 0:
         return {}
-    length = np.sqrt(np.asarray(share.multiply(share).sum(axis=1)).ravel())
-    nearest = int(np.argmax((share @ wanted) / np.where(length > 0, length, 1.0)))
-    row = share[[nearest]].toarray().ravel()
-    return _most_used(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
+    length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
+    nearest = int(np.argmax((score @ wanted) / np.where(length > 0, length, 1.0)))
+    row = score[[nearest]].toarray().ravel()
+    return _heaviest(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
 
 
 def shown_start(model: ConceptModel) -> tuple[int, str]:
@@ -110,8 +111,8 @@ def shown_start(model: ConceptModel) -> tuple[int, str]:
     return chain, model._starts(model.n_chains)[chain]
 
 
-def start_shares(model: ConceptModel) -> sparse.csr_array:
-    """(J, V) of the start: the share of a concept's documents that use a word that is on in it."""
+def start_scores(model: ConceptModel) -> sparse.csr_array:
+    """(J, V) of the start: the score of a word, a document using each word that it has and that is on in it."""
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
     counts = sparse.csr_array(model.corpus_.counts[model._order])
     chain, name = shown_start(model)
@@ -126,10 +127,13 @@ def start_shares(model: ConceptModel) -> sparse.csr_array:
     )
     used = on.multiply(sparse.csr_array(counts[document]) > 0)
     gather = sparse.csr_array(
-        (1.0 / holders[state.concept], (state.concept, np.arange(len(state.concept)))),
+        (np.ones(len(state.concept)), (state.concept, np.arange(len(state.concept)))),
         shape=(n_concepts, len(state.concept)),
     )
-    return sparse.csr_array(gather @ used)
+    users = sparse.csr_array(gather @ used)
+    everywhere = np.maximum(np.asarray(users.sum(axis=0)).ravel(), 1.0)
+    score = users.multiply(users).multiply(1.0 / np.maximum(holders, 1)[:, None]).multiply(1.0 / everywhere)
+    return sparse.csr_array(score)
 
 
 def concepts_per_word(model: ConceptModel) -> Figure:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from superwords.baselines import Topics, hdp, lda
+from superwords.concepts.alignment import usage_of
+from superwords.concepts.ranking import ranked_words, scores
 from superwords.errors import InputError
 from superwords.sampler.state import sizes_of
 from superwords.study.pairs import build_study, create_from_concepts, salient_words
@@ -28,9 +32,12 @@ def create_study(
         raise InputError("The model has no concepts, so there is nothing to ask about.")
     corpus = model.corpus_
     m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
+    weights = concept_weights(model)
     if isinstance(words, int):
         # A question needs another word beside the one it is about.
-        askable = (m_ji[(m_ji > 0).sum(axis=1) > 1] > 0).any(axis=0)
+        concept = m_ji.argmax(axis=0)
+        n_told, is_told = (weights > 0).sum(axis=1), weights[concept, np.arange(corpus.n_words)] > 0
+        askable = (m_ji > 0).any(axis=0) & (n_told[concept] > is_told)
         chosen = salient_words(corpus.counts, corpus.vocabulary, words, askable.tolist())
         if not chosen:
             raise InputError("No word stands out in these documents; choose the words yourself.")
@@ -40,8 +47,20 @@ def create_study(
         if unknown:
             raise InputError(f"The word {unknown[0]!r} is not in the vocabulary; choose words of the corpus.")
     found = find_topics(model, topics, iterations, seed)
-    questions = create_from_concepts(model.concept_word_, m_ji, corpus.vocabulary, found.topic_word, chosen)
+    questions = create_from_concepts(weights, m_ji, corpus.vocabulary, found.topic_word, chosen)
     return build_study(questions, title, subject)
+
+
+def concept_weights(model: ConceptModel) -> np.ndarray:
+    """(J, V): scores of a concept's most telling words, as many as its documents use in the most probable draw."""
+    words, n_words = model.summary_.words, model.corpus_.n_words
+    score = scores(words, n_words)
+    n_used = np.diff(usage_of(model.best_draw_).used[model._concept_order].indptr)
+    weights = np.zeros((model.n_concepts_, n_words))
+    for j, rows in enumerate(ranked_words(words, model.n_concepts_, n_words)):
+        top = rows[: n_used[j]]
+        weights[j, words.word[top]] = score[top]
+    return weights
 
 
 def find_topics(model: ConceptModel, topics: str, iterations: int, seed: int) -> Topics:

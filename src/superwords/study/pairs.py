@@ -92,8 +92,8 @@ def create_from_concepts(
 ) -> list[Question]:
     """For each word the concept that holds it in most documents against the topic where it is most probable.
 
-    `concept_word` (J, V) are the shares m_ji / m_j, `m_ji` (J, V) the documents of concept j with word i on,
-    `topic_word` (T, V) the topics' words, as probabilities or counts.
+    `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `m_ji` (J, V) how many
+    documents of concept j have word i on, `topic_word` (T, V) the topics' words, as probabilities or counts.
     """
     shares, held, topics = (
         np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, m_ji, topic_word)

@@ -116,6 +116,12 @@ class Catalog:
         ]
         return Table(columns, self.words_of(concept))
 
+    def scores(self, concept: int) -> dict[str, float]:
+        """The words that are used for a concept, with their scores: what its cloud is drawn of."""
+        words = self.words_of(concept)
+        used = words[words["score"] > 0]
+        return dict(zip(used["word"], used["score"].astype(float)))
+
     @cached_property
     def _held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
         """(D, J): mean weights over the aligned draws, and the share of them in which a document holds j."""

@@ -19,10 +19,15 @@ FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
 drawing = threading.Lock()
 
 
-def cloud_words(clouds: Sequence[Mapping[str, float]], most_words: int = MOST_WORDS) -> dict[str, Any]:
+def cloud_words(
+    clouds: Sequence[Mapping[str, float]],
+    most_words: int = MOST_WORDS,
+    shares: Sequence[Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
     """One layout for all clouds: each word at the same place in every one, in that cloud's size and shade.
 
-    Words that a cloud lacks are small and grey in it. Sizes are in points, places from the upper left.
+    Words that a cloud lacks are small and grey in it. Sizes are in points, places from the upper left. `shares` of
+    documents are told beside the words; they are the weights themselves if not given.
     """
     own = [positive(weights) for weights in clouds]
     shared = _shared_words(own, most_words)
@@ -34,7 +39,10 @@ def cloud_words(clouds: Sequence[Mapping[str, float]], most_words: int = MOST_WO
         "width": WIDTH * POINTS_PER_INCH,
         "height": HEIGHT * POINTS_PER_INCH,
         "font": FONT,
-        "clouds": [[] if layout is None else _placed(layout, weights) for weights in own],
+        "clouds": [
+            [] if layout is None else _placed(layout, weights, told)
+            for weights, told in zip(own, own if shares is None else shares)
+        ],
     }
 
 
@@ -56,7 +64,9 @@ def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dic
     }
 
 
-def _placed(layout: Layout, weights: Mapping[str, float]) -> list[dict[str, Any]]:
+def _placed(
+    layout: Layout, weights: Mapping[str, float], shares: Mapping[str, float]
+) -> list[dict[str, Any]]:
     words = []
     for word, placed in layout.words.items():
         weight = weights.get(word, 0.0)
@@ -66,7 +76,7 @@ def _placed(layout: Layout, weights: Mapping[str, float]) -> list[dict[str, Any]
         words.append(
             {
                 "word": word,
-                "share": weight,
+                "share": shares.get(word, 0.0),
                 "x": round(x, 1),
                 "y": round(HEIGHT * POINTS_PER_INCH - y + size * (bottom + tall / 2), 1),
                 "size": round(size, 1),

@@ -157,14 +157,15 @@ class Explorer:
             return self._clouds[key]
         if "column" in given:
             column = text_of(given, "column")
-            clouds = [
+            clouds = shares = [
                 self.catalog.group_shares(concept, column, text_of(given, name))
                 for name in ("first", "second")
             ]
         else:
             words = self.catalog.words_of(concept)
-            clouds = [dict(zip(words["word"], words["share_used"].astype(float)))]
-        self._clouds[key] = cloud_words(clouds)
+            clouds = [self.catalog.scores(concept)]
+            shares = [dict(zip(words["word"], words["share_used"].astype(float)))]
+        self._clouds[key] = cloud_words(clouds, shares=shares)
         if len(self._clouds) > KEPT_CLOUDS:
             self._clouds.popitem(last=False)
         return self._clouds[key]
