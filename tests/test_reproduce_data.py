@@ -4,18 +4,22 @@ import gzip
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from typer.testing import CliRunner
 
 from superwords.cli.reproduce import app
+from superwords.compare import peers
 from superwords.corpus import Corpus
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.reproduce import congress, lee, mixing, recipes, settings
 from superwords.reproduce.data import read_lines, t_interval
+from superwords.storage import load
 from superwords.study.pairs import load_study
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -219,21 +223,24 @@ def test_recipes_in_small(tmp_path):
     assert (out / "recipes_concepts.csv").is_file()
 
 
+def write_some_members(folder, most=16, length=15000):
+    folder.mkdir()
+    members = read_lines(DATA / congress.MEMBERS)[:most]
+    write_lines(folder / congress.MEMBERS, [{**one, "text": one["text"][:length]} for one in members])
+
+
 @needs(congress.MEMBERS)
 def test_congress_in_small(tmp_path):
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     data, out = tmp_path / "data", tmp_path / "out"
-    data.mkdir()
-    members = [
-        {**record, "text": record["text"][:6000]} for record in read_lines(DATA / congress.MEMBERS)[:16]
-    ]
-    write_lines(data / congress.MEMBERS, members)
+    write_some_members(data)
     options = ("--sweeps", 6, "--hdp-iterations", 10, "--min-df", 8, "--jobs", 1)
     printed = run("congress", "--data", data, "-o", out, *options)
     assert "16 members" in printed
     assert "25 concepts or fewer" in printed
-    for name in ("concepts_per_word.png", "focused.png", "start_and_end.png", "parties.png"):
-        assert (out / name).stat().st_size > 5000, name
+    drawn = ("obamacare", "concepts_per_word", "focused", "start_and_end", "parties")
+    for name in drawn:
+        assert (out / f"{name}.png").stat().st_size > 5000, name
     study = load_study(out / "study.json")
     assert {question["word"] for question in study["questions"]} <= {
         congress.find_label(word, [question["word"] for question in study["questions"]])
@@ -241,8 +248,49 @@ def test_congress_in_small(tmp_path):
     }
     wordings = pd.read_csv(out / "wordings.csv")
     assert wordings["overlap"].is_monotonic_increasing
-    assert (out / "congress.sw").is_file()
     assert (out / "concepts.csv").is_file()
+    model = load(out / "congress.sw")
+    tables = [model.words_of(j + 1).set_index("word")["score"].to_dict() for j in range(model.n_concepts_)]
+    for question in study["questions"]:
+        shown = question["ours"]["words"]
+        assert min(shown.values()) > 0
+        assert any(all(table.get(w) == pytest.approx(v) for w, v in shown.items()) for table in tables)
+
+
+@needs(congress.MEMBERS)
+def test_the_concepts_are_kept_where_hdp_is_interrupted(tmp_path, monkeypatch):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    data, out = tmp_path / "data", tmp_path / "out"
+    write_some_members(data)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(congress, "hdp", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        congress.reproduce(data, out, n_sweeps=4, min_df=8, n_jobs=1, tell=lambda line: None)
+    assert load(out / "congress.sw").n_concepts_ > 0
+    assert (out / "concepts.csv").is_file()
+
+
+def test_congress_says_at_once_that_hdp_is_not_installed(tmp_path, monkeypatch):
+    write_lines(tmp_path / congress.MEMBERS, [])
+    monkeypatch.setattr(peers, "is_installed", lambda library: False)
+    with pytest.raises(InputError, match="HDP needs tomotopy, which is not installed"):
+        congress.reproduce(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_coherence_is_that_of_the_comparison_also_for_words_of_every_sentence():
+    sentences = sparse.csr_array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]])
+    words = list("abcde")
+    model = SimpleNamespace(
+        corpus_=SimpleNamespace(sentences=sentences, vocabulary=words),
+        n_concepts_=2,
+        top_words=lambda j, most: words if j == 1 else words[:2],
+    )
+    # a and b are in every sentence: 1; each says nothing of c, d, e; and these are never together: 0
+    np.testing.assert_allclose(congress._coherence(model), [1 / 10, -1.0])
 
 
 def made_up_chains(*shares):
@@ -282,11 +330,7 @@ def test_a_pair_that_no_chain_moves_agrees_nowhere_or_is_left_out():
 @needs(congress.MEMBERS)
 def test_mixing_in_small(tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
-    data.mkdir()
-    members = [
-        {**record, "text": record["text"][:20000]} for record in read_lines(DATA / congress.MEMBERS)[:12]
-    ]
-    write_lines(data / congress.MEMBERS, members)
+    write_some_members(data, 12, 20000)
     printed = run("mixing", "--data", data, "-o", out, "--sweeps", 10, "--jobs", 1)
     assert "with a partner of Jaccard 0.5" in printed
     chains = pd.read_csv(out / "mixing.csv")

@@ -11,6 +11,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from superwords.baselines import Topics, hdp
+from superwords.compare.measures import coherence, presence
+from superwords.compare.peers import check_installed
 from superwords.corpus import Corpus
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
@@ -18,7 +20,9 @@ from superwords.features import cooccurrence
 from superwords.plots import cloud_grid, cloud_pair, histogram, save_figure
 from superwords.plots.model import before_after, concept_label, concept_weights, group_clouds
 from superwords.reproduce.data import data_path, read_lines
+from superwords.reproduce.folder import make_folder, write_table
 from superwords.sampler.state import sizes_of
+from superwords.study.creating import concept_weights as telling_words
 from superwords.study.pairs import Question, build_study, create_from_concepts, matched, save_study
 
 MEMBERS = "congress_health_2017.jsonl.gz"
@@ -80,6 +84,9 @@ def reproduce(
     tell: Tell = print,
 ) -> ConceptModel:
     """Fits both models and writes every figure and table of the experiment, and the fitted concepts."""
+    data_path(data, MEMBERS)
+    check_installed("hdp")
+    make_folder(folder)
     corpus = load_debate(data, min_df, n_jobs=n_jobs)
     tell(f"{corpus.n_documents} members, {corpus.n_words} words, {corpus.n_tokens} uses of them")
     model = ConceptModel(
@@ -88,16 +95,21 @@ def reproduce(
     if model.n_concepts_ == 0:
         raise InputError("The most probable draw has no concepts; give more sweeps.")
     tell(f"{model.n_concepts_} concepts. {model.verdict()}")
+    _write_concepts(model, folder, tell)
     topics = _best_topics(corpus, hdp_iterations, seed)
     tell(f"HDP: {len(topics.topic_word)} topics")
-    folder.mkdir(parents=True, exist_ok=True)
+    _write_study(model, topics, folder, tell)
+    return model
+
+
+def _write_concepts(model: ConceptModel, folder: Path, tell: Tell) -> None:
+    """All that needs no topics, so that none of it is lost if HDP is interrupted."""
     model.save(folder / "congress.sw")
     table = model.concepts()
     joined = table.assign(**{"top_words": table["top_words"].map(", ".join)}).drop(
         columns=["shares", "stability_by_chain"]
     )
-    joined.to_csv(folder / "concepts.csv", index=False)
-    _write_study(model, topics, folder, tell)
+    write_table(joined, folder / "concepts.csv")
     _write_concepts_per_word(model, folder, tell)
     chosen = focused_concepts(model)
     save_figure(_focused_figure(model, chosen), folder / "focused.png")
@@ -105,7 +117,6 @@ def reproduce(
     save_figure(before_after(model, chosen[0]), folder / "start_and_end.png")
     _write_parties(model, folder, tell)
     _write_wordings(model, folder, tell)
-    return model
 
 
 def _best_topics(corpus: Corpus, iterations: int, seed: int) -> Topics:
@@ -126,9 +137,8 @@ def _questions(model: ConceptModel, topics: Topics, words: list[str]) -> list[Qu
     held = (m_ji > 0).any(axis=0)
     column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
     askable = [word for word in words if held[column[word]]]
-    return create_from_concepts(
-        model.concept_word_, m_ji, model.corpus_.vocabulary, topics.topic_word, askable
-    )
+    weights = telling_words(model)
+    return create_from_concepts(weights, m_ji, model.corpus_.vocabulary, topics.topic_word, askable)
 
 
 def _write_study(model: ConceptModel, topics: Topics, folder: Path, tell: Tell) -> None:
@@ -170,37 +180,24 @@ def _write_concepts_per_word(model: ConceptModel, folder: Path, tell: Tell) -> N
     tell(f"{title} (the paper: 99%); median {np.median(per_word):g}")
 
 
-def _npmi(model: ConceptModel) -> np.ndarray:
-    """(J): mean normalised pointwise mutual information of each concept's ten top words over the sentences."""
+def _coherence(model: ConceptModel) -> np.ndarray:
+    """(J): NPMI of each concept's ten top words over the sentences, as `compare` has it; −1 for too few words."""
     sentences = model.corpus_.sentences
     if sentences is None:
         raise InputError("The corpus has no sentences, so the concepts' coherence is unknown.")
-    presence = sentences.astype(float)
+    units = presence(sentences)
     column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
-    single = np.asarray(presence.sum(axis=0)).ravel() / presence.shape[0]
-    coherence = np.full(model.n_concepts_, -1.0)
-    for j in range(model.n_concepts_):
-        words = [column[word] for word in model.top_words(j + 1, _TOP)]
-        if len(words) < _LEAST_WORDS:
-            continue
-        part = presence[:, words]
-        both = (part.T @ part).toarray() / presence.shape[0]
-        pairs = np.triu_indices(len(words), 1)
-        joint, apart = both[pairs], np.outer(single[words], single[words])[pairs]
-        met = joint > 0
-        values = np.full(len(joint), -1.0)
-        values[met] = np.log(joint[met] / apart[met]) / -np.log(joint[met])
-        coherence[j] = values.mean()
-    return coherence
+    tops = [[column[word] for word in model.top_words(j + 1, _TOP)] for j in range(model.n_concepts_)]
+    return np.array([coherence(units, words) if len(words) >= _LEAST_WORDS else -1.0 for words in tops])
 
 
 def focused_concepts(model: ConceptModel) -> list[int]:
     """The three concepts (1, 2, …) whose words share the most sentences, leftovers left out."""
-    coherence = _npmi(model)
+    npmi = _coherence(model)
     usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
     # A draw may consist of leftovers alone; then they are all there is to show.
     allowed = usual if usual.any() else np.ones(len(usual), bool)
-    order = np.argsort(-np.where(allowed, coherence, -2.0), kind="stable")
+    order = np.argsort(-np.where(allowed, npmi, -2.0), kind="stable")
     return [int(j) + 1 for j in order[: min(_FOCUSED, int(allowed.sum()))]]
 
 
@@ -224,7 +221,7 @@ def _write_parties(model: ConceptModel, folder: Path, tell: Tell) -> None:
     }
     chosen = max(distance, key=distance.__getitem__)
     save_figure(group_clouds(model, "party", chosen, *PARTIES), folder / "parties.png")
-    model.group_words("party", chosen).to_csv(folder / "parties.csv", index=False)
+    write_table(model.group_words("party", chosen), folder / "parties.csv")
     tell(
         f"worded most differently by the parties: {concept_label(model, chosen)} "
         f"(total variation {distance[chosen]:.2f})"
@@ -248,14 +245,14 @@ def wordings(model: ConceptModel) -> pd.DataFrame:
     Both use at least four of the words that a tenth of the concept's members use for it. Of equal overlaps,
     the more coherent concept comes first: a bag of words is no idea that could be worded.
     """
-    coherence = _npmi(model)
+    npmi = _coherence(model)
     usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
     rows = []
     for j in np.flatnonzero(usual):
         found = _most_different(model, int(j))
         if found is not None:
             name = concept_label(model, int(j) + 1)
-            rows.append({"concept": int(j) + 1, "name": name, **found, "coherence": coherence[j]})
+            rows.append({"concept": int(j) + 1, "name": name, **found, "coherence": npmi[j]})
     columns = ["concept", "name", "first", "first_words", "second", "second_words", "overlap", "coherence"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
     return table.sort_values(["overlap", "coherence"], ascending=[True, False]).reset_index(drop=True)
@@ -309,7 +306,7 @@ def _write_wordings(model: ConceptModel, folder: Path, tell: Tell) -> None:
             for name in ("first_words", "second_words")
         }
     )
-    plain.to_csv(folder / "wordings.csv", index=False)
+    write_table(plain, folder / "wordings.csv")
     if table.empty:
         tell("no idea is worded by members of both parties with enough words to compare")
         return
