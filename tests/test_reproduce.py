@@ -1,11 +1,18 @@
-"""The paper's synthetic experiment, in small."""
+"""The paper's synthetic experiment, in small; and what every experiment does about its folder."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from superwords.cli.reproduce import app
-from superwords.reproduce import synthetic
+from superwords.corpus import Corpus
+from superwords.errors import InputError
+from superwords.fitting import Progress
+from superwords.reproduce import congress, lee, mixing, recipes, settings, synthetic
+from superwords.reproduce.folder import make_folder
 
 
 def test_the_truth_is_five_concepts_of_five_words_one_bound_to_another():
@@ -42,3 +49,105 @@ def test_the_published_steps_can_be_run(tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert "published steps" in result.output
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def then_interrupted(*results):
+    """A stand-in for a run: these results one after the other, then Ctrl-C."""
+    left = list(results)
+    return lambda *_: left.pop(0) if left else interrupted()
+
+
+@pytest.mark.parametrize(
+    "command", ["synthetic", "recipes", "lee", "lee --halves", "congress", "settings", "mixing"]
+)
+def test_a_file_in_the_folders_place_is_said_before_the_work(tmp_path, monkeypatch, command):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    for name in (congress.MEMBERS, *(file for _, file, _ in settings.CORPORA)):
+        (tmp_path / name).touch()
+    # Where the data are read first, they are stood in for: all that is done with them would fail.
+    monkeypatch.setattr(recipes, "load_recipes", lambda data: None)
+    monkeypatch.setattr(lee, "load_items", lambda data: (None, None, None))
+    monkeypatch.setattr(lee, "load_halves", lambda data: (None, None))
+    monkeypatch.setattr(synthetic, "run", interrupted)
+    out = tmp_path / "out"
+    out.write_text("a note")
+    data = [] if command == "synthetic" else ["--data", str(tmp_path)]
+    result = CliRunner().invoke(app, [*command.split(), *data, "-o", str(out)])
+    assert isinstance(result.exception, InputError)
+    assert "is a file; give the name of a folder" in str(result.exception)
+    assert out.read_text() == "a note"
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+    (tmp_path / "note").touch()
+    with pytest.raises(InputError, match=r"cannot be written to \(.+\); give another with -o"):
+        make_folder(tmp_path / "note" / "out")
+    make_folder(tmp_path / "some" / "out")
+    assert list((tmp_path / "some" / "out").iterdir()) == []
+
+
+def test_finished_fits_of_the_synthetic_experiment_are_kept(tmp_path, monkeypatch):
+    outcome = synthetic.Outcome(
+        0, "kmeans", True, "exact", np.ones(5), np.ones((5, 25)), np.full(5, 40), per_document=2.0
+    )
+    monkeypatch.setattr(synthetic, "run", then_interrupted(outcome, outcome))
+    with pytest.raises(KeyboardInterrupt):
+        synthetic.reproduce(tmp_path, n_seeds=3)
+    assert len(pd.read_csv(tmp_path / "synthetic.csv")) == 2
+
+
+def test_finished_seeds_of_the_news_are_kept(tmp_path, monkeypatch):
+    human = np.array([[1, 0.2, 0.4], [0.2, 1, 0.9], [0.4, 0.9, 1]])
+    corpus = Corpus.from_counts(np.array([[2, 1, 0], [1, 1, 1], [0, 3, 1]]))
+    monkeypatch.setattr(lee, "load_items", lambda data: (corpus, np.arange(3), human))
+    monkeypatch.setattr(lee, "similarities", then_interrupted({lee.CONCEPTS: human}))
+    with pytest.raises(KeyboardInterrupt):
+        lee.reproduce(tmp_path, tmp_path, n_seeds=2, tell=lambda line: None)
+    assert pd.read_csv(tmp_path / "lee_seeds.csv")["method"].tolist() == ["TF-IDF", lee.CONCEPTS]
+
+
+def test_finished_seeds_of_the_recipes_are_kept(tmp_path, monkeypatch):
+    corpus = Corpus.from_counts(np.ones((2, 2), int))
+    found = SimpleNamespace(corpus=corpus, picture_features=np.ones((2, 1)), pairs=[])
+    pair = pd.DataFrame({"pair": ["egg = Ei"], "accuracy": [0.7], "known": [True]})
+    one = recipes.Run(0, dict.fromkeys(recipes.SOURCES, pair), [])
+    monkeypatch.setattr(recipes, "load_recipes", lambda data: found)
+    monkeypatch.setattr(recipes, "run", then_interrupted(one))
+    with pytest.raises(KeyboardInterrupt):
+        recipes.reproduce(tmp_path, tmp_path, n_seeds=2, tell=lambda line: None)
+    assert pd.read_csv(tmp_path / "recipes_pairs.csv")["source"].tolist() == list(recipes.SOURCES)
+
+
+def test_finished_runs_of_the_settings_are_kept(tmp_path, monkeypatch):
+    for name in (congress.MEMBERS, *(file for _, file, _ in settings.CORPORA)):
+        (tmp_path / name).touch()
+    bench = SimpleNamespace(split=SimpleNamespace(windows=None))
+    monkeypatch.setattr(settings, "check_installed", lambda name: None)
+    monkeypatch.setattr(settings, "load_bench", lambda *_: bench)
+    monkeypatch.setattr(settings.contenders, "warm_up", lambda rows: None)
+    monkeypatch.setattr(settings, "fit_variation", then_interrupted((None, 1.0), (None, 2.0)))
+    monkeypatch.setattr(settings, "judged", lambda *_: {"win": 0.5, "npmi": 0.1})
+    monkeypatch.setattr(settings, "saturation", lambda model: {"used": 0.5})
+    with pytest.raises(KeyboardInterrupt):
+        settings.reproduce(tmp_path, tmp_path / "out", tell=lambda line: None)
+    assert pd.read_csv(tmp_path / "out" / "settings_runs.csv")["seconds"].tolist() == [1.0, 2.0]
+
+
+def test_the_trace_of_unfinished_chains_is_kept(tmp_path):
+    trace = mixing.Trace(tmp_path / "traces.csv", 20, lambda line: None)
+    trace.begin([20, 60, 120, 1, 59])
+    for sweep in (1, 2):
+        trace(Progress(1, sweep, 20, 60 + sweep, 0.0, 0.0))
+    kept = pd.read_csv(tmp_path / "traces.csv", index_col="sweep")
+    assert kept["kmeans:60"].tolist() == [60, 61, 62]
+    assert kept["single"].dropna().tolist() == [1]
+
+
+def test_halves_take_no_seeds(tmp_path):
+    result = CliRunner().invoke(app, ["lee", "--halves", "--seeds", "2", "-o", str(tmp_path)])
+    assert isinstance(result.exception, InputError)
+    assert "--seeds" in str(result.exception)

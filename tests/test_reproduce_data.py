@@ -146,10 +146,12 @@ def test_halves_of_items_are_matched_without_judgements(tmp_path):
     records = [record for record in read_lines(DATA / lee.ITEMS) if record["group"] != "eval"]
     write_lines(tmp_path / lee.ITEMS, records[:40])
     options = ("--sweeps", 4, "--iterations", 5, "--chains", 1, "--jobs", 1)
-    printed = run("lee", "--data", tmp_path, "--halves", *options)
-    values = {line.split(": ")[0]: line.split(": ")[1] for line in printed.splitlines()[1:]}
-    assert 0.7 < float(values["TF-IDF"]) <= 1
-    assert {"concepts", "concepts, weights", "LDA 20", "HDP, weights"} <= set(values)
+    printed = run("lee", "--data", tmp_path, "-o", tmp_path / "out", "--halves", *options)
+    accuracy = pd.read_csv(tmp_path / "out" / "halves.csv").set_index("method")["accuracy"]
+    assert 0.7 < accuracy["TF-IDF"] <= 1
+    assert {"concepts", "concepts, weights", "LDA 20", "HDP, weights"} <= set(accuracy.index)
+    assert accuracy.is_monotonic_decreasing
+    assert f"TF-IDF: {accuracy['TF-IDF']:.4f}" in printed
 
 
 @needs(lee.ITEMS)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from superwords.errors import InputError
 from superwords.reproduce import synthetic as synthetic_experiment
 
 app = typer.Typer(no_args_is_help=True)
@@ -56,7 +57,9 @@ def recipes(
 def lee(
     out: Folder = Path("out/lee"),
     data: Data = DATA,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 3,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds the intervals are over.", show_default="3")
+    ] = None,
     sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.")] = 200,
     iterations: Annotated[int, typer.Option(min=1, help="Iterations of each chain of LDA and HDP.")] = 300,
     chains: Annotated[int, typer.Option(min=1, help="Chains of every model.")] = 6,
@@ -67,13 +70,16 @@ def lee(
     ] = False,
 ) -> None:
     """Similarity of 50 news items from their concepts, against people's judgements."""
-    from superwords.reproduce.lee import match_halves
+    from superwords.reproduce.lee import N_SEEDS, match_halves
     from superwords.reproduce.lee import reproduce as run
 
     if halves:
-        match_halves(data, sweeps, iterations, chains, jobs, typer.echo)
+        if seeds is not None:
+            raise InputError("Halves are matched with one seed; leave out --seeds or --halves.")
+        match_halves(data, out, sweeps, iterations, chains, jobs, typer.echo)
+        typer.echo(f"Wrote {out / 'halves.csv'}.")
         return
-    run(data, out, seeds, sweeps, iterations, chains, jobs, typer.echo)
+    run(data, out, seeds or N_SEEDS, sweeps, iterations, chains, jobs, typer.echo)
     typer.echo(f"Wrote tables and figures to {out}.")
 
 

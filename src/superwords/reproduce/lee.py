@@ -21,6 +21,7 @@ from superwords.estimator import ConceptModel
 from superwords.plots import save_figure
 from superwords.plots.figures import INK, PALETTE, bare, new_figure
 from superwords.reproduce.data import data_path, read_lines, t_interval
+from superwords.reproduce.folder import make_folder, write_table
 from superwords.settings import lam_by_use
 from superwords.text.sentences import sentence_spans
 
@@ -30,7 +31,7 @@ LSA_SIZES, LDA_SIZES = (20, 50, 100), (20, 50, 100)
 MIN_DF = 2
 LEAST_HALF = 10  # tokens
 START = "kmeans:50"
-N_SWEEPS, TOPIC_ITERATIONS, N_CHAINS = 200, 300, 6
+N_SEEDS, N_SWEEPS, TOPIC_ITERATIONS, N_CHAINS = 3, 200, 300, 6
 
 
 def load_items(data: Path) -> tuple[Corpus, np.ndarray, np.ndarray]:
@@ -185,28 +186,29 @@ def similarities(
 def reproduce(
     data: Path,
     folder: Path,
-    n_seeds: int = 3,
+    n_seeds: int = N_SEEDS,
     n_sweeps: int = N_SWEEPS,
     iterations: int = TOPIC_ITERATIONS,
     n_chains: int = N_CHAINS,
     n_jobs: int | None = None,
     tell: Callable[[str], None] = print,
 ) -> pd.DataFrame:
-    """Writes lee.csv (a row per method), lee_seeds.csv and lee.png."""
+    """Writes lee_seeds.csv (as it grows), lee.csv (a row per method) and lee.png."""
     corpus, judged, human = load_items(data)
+    make_folder(folder)
     tell(f"{corpus.n_documents} news items, {corpus.n_words} words; {len(judged)} items judged by people")
     plain = agreement(cosine(tf_idf(corpus.counts).toarray()[judged]), human)
     rows: list[dict[str, object]] = [{"method": "TF-IDF", "seed": 0, "pearson": plain}]
+    each = pd.DataFrame(rows)
     for seed in range(n_seeds):
         found = similarities(corpus, judged, seed, n_sweeps, iterations, n_chains, n_jobs)
         values = {name: agreement(similarity, human) for name, similarity in found.items()}
         rows += [{"method": name, "seed": seed, "pearson": value} for name, value in values.items()]
         tell(f"seed {seed}: " + ", ".join(f"{name} {value:.3f}" for name, value in values.items()))
-    folder.mkdir(parents=True, exist_ok=True)
-    each = pd.DataFrame(rows)
-    each.to_csv(folder / "lee_seeds.csv", index=False)
+        each = pd.DataFrame(rows)
+        write_table(each, folder / "lee_seeds.csv")
     table = _table(each)
-    table.to_csv(folder / "lee.csv", index=False)
+    write_table(table, folder / "lee.csv")
     save_figure(_figure(table), folder / "lee.png")
     tell(_conclusion(table))
     return table
@@ -214,14 +216,19 @@ def reproduce(
 
 def match_halves(
     data: Path,
+    folder: Path,
     n_sweeps: int = N_SWEEPS,
     iterations: int = TOPIC_ITERATIONS,
     n_chains: int = N_CHAINS,
     n_jobs: int | None = None,
     tell: Callable[[str], None] = print,
-) -> pd.Series:
-    """What settings are chosen by, without a look at people's judgements: are halves of one item found similar?"""
+) -> pd.DataFrame:
+    """What settings are chosen by, without a look at people's judgements: are halves of one item found similar?
+
+    Writes halves.csv, a row per method, of one seed.
+    """
     corpus, halves = load_halves(data)
+    make_folder(folder)
     tell(f"{corpus.n_documents} halves of items, {corpus.n_words} words; {halves.shape[1]} pairs of halves")
     rows = halves.ravel()
     found = {"TF-IDF": cosine(tf_idf(corpus.counts).toarray()[rows])}
@@ -230,7 +237,9 @@ def match_halves(
     accuracy = accuracy.sort_values(ascending=False, kind="stable")
     for name, value in accuracy.items():
         tell(f"{name}: {value:.4f}")
-    return accuracy
+    table = accuracy.rename_axis("method").reset_index(name="accuracy")
+    write_table(table, folder / "halves.csv")
+    return table
 
 
 def _table(each: pd.DataFrame) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from superwords.plots import cloud_grid, save_figure
 from superwords.plots.figures import INK, PALETTE, bare, new_figure
 from superwords.plots.model import concept_weights
 from superwords.reproduce.data import data_path, read_lines, t_interval
+from superwords.reproduce.folder import make_folder, write_table
 
 RECIPES, FOODS = "recipes_en_de.jsonl.gz", "food_pictures"
 ARTISTS = {"en": "noto", "de": "openmoji"}
@@ -181,26 +182,24 @@ def reproduce(
     n_jobs: int | None = None,
     tell: Callable[[str], None] = print,
 ) -> pd.DataFrame:
-    """Writes recipes.csv, recipes_pairs.csv, recipes_concepts.csv, recipes.png and recipes_concepts.png."""
+    """Writes recipes_pairs.csv (as it grows), recipes.csv, recipes_concepts.csv and both figures."""
     recipes = load_recipes(data)
+    make_folder(folder)
     pictured = int((~np.isnan(recipes.picture_features).any(axis=1)).sum())
     tell(
         f"{recipes.corpus.n_documents} recipes, {recipes.corpus.n_words} words ({pictured} with pictures), "
         f"{len(recipes.pairs)} pairs of translations"
     )
-    runs = []
+    runs: list[Run] = []
+    pairs = pd.DataFrame()
     for seed in range(n_seeds):
         runs.append(run(recipes, seed, n_sweeps, n_jobs))
+        pairs = _by_pair(runs)
+        write_table(pairs, folder / "recipes_pairs.csv")
         means = (f"{name} {table['accuracy'].mean():.3f}" for name, table in runs[-1].accuracy.items())
         tell(f"seed {seed}: {', '.join(means)}")
-    folder.mkdir(parents=True, exist_ok=True)
-    pairs = pd.concat(
-        [table.assign(seed=one.seed, source=name) for one in runs for name, table in one.accuracy.items()]
-    )
-    pairs["known"] = pairs["pair"].isin(_pictured_pairs(runs[0]))
-    pairs.to_csv(folder / "recipes_pairs.csv", index=False)
     table = _table(pairs)
-    table.to_csv(folder / "recipes.csv", index=False)
+    write_table(table, folder / "recipes.csv")
     save_figure(_figure(table), folder / "recipes.png")
     _write_concepts(recipes, runs[0].models, folder, tell)
     for row in table.to_dict("records"):
@@ -211,6 +210,14 @@ def reproduce(
         )
     tell(margins(pairs))
     return table
+
+
+def _by_pair(runs: list[Run]) -> pd.DataFrame:
+    """A row per seed, source and pair of translations; a pair is known if both of its words are drawn."""
+    pairs = pd.concat(
+        [table.assign(seed=one.seed, source=name) for one in runs for name, table in one.accuracy.items()]
+    )
+    return pairs.assign(known=pairs["pair"].isin(_pictured_pairs(runs[0])))
 
 
 def margins(pairs: pd.DataFrame) -> str:
@@ -283,7 +290,7 @@ def _write_concepts(
     plain = joined.assign(
         **{name: joined[name].map(", ".join) for name in ("english", "german", "translations")}
     )
-    plain.to_csv(folder / "recipes_concepts.csv", index=False)
+    write_table(plain, folder / "recipes_concepts.csv")
     n_concepts = sum(model.n_concepts_ for model in models)
     tell(f"{len(joined)} of {n_concepts} concepts of {len(models)} parts hold words of both languages")
     shown = joined.head(_CLOUDS).to_dict("records")

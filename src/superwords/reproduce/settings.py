@@ -27,6 +27,7 @@ from superwords.estimator import ConceptModel
 from superwords.features import combine, cooccurrence
 from superwords.reproduce.congress import MEMBERS, MIN_DF, load_debate
 from superwords.reproduce.data import data_path, read_lines
+from superwords.reproduce.folder import make_folder, write_table
 from superwords.reproduce.lee import ITEMS
 from superwords.reproduce.recipes import RECIPES
 from superwords.sampler.model import Prior
@@ -283,13 +284,14 @@ def reproduce(
     n_jobs: int | None = None,
     tell: Tell = print,
 ) -> pd.DataFrame:
-    """Writes settings_runs.csv (a row per run), settings.csv (a row per variation) and saturation.csv."""
+    """Writes settings_runs.csv (a row per run, as it grows), settings.csv (a row per variation), saturation.csv."""
     for name in (*(file for _, file, _ in CORPORA), MEMBERS):
         data_path(data, name)
     check_installed("lda")
+    make_folder(folder)
     seeds = range(1, 1 + n_seeds)
     variations = [one for one in VARIATIONS if one.setting in QUICK_SETTINGS] if quick else list(VARIATIONS)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, _, _ in CORPORA:
         bench = load_bench(data, name, seeds, iterations, QUICK_DOCUMENTS if quick else None, n_jobs, tell)
         contenders.warm_up(bench.split.windows)
@@ -301,19 +303,17 @@ def reproduce(
                     {"corpus": name, "setting": variation.setting, "value": variation.value, "seed": seed}
                     | found
                 )
+            write_table(pd.DataFrame(rows), folder / "settings_runs.csv")
             own = pd.DataFrame(rows[-n_seeds:]).mean(numeric_only=True)
             tell(
                 f"  {variation.setting} {variation.value}: win rate {own['win']:.2f}, NPMI {own['npmi']:.3f}"
             )
-    folder.mkdir(parents=True, exist_ok=True)
-    runs = pd.DataFrame(rows)
-    runs.to_csv(folder / "settings_runs.csv", index=False)
-    table = summed_up(runs)
-    table.to_csv(folder / "settings.csv", index=False)
+    table = summed_up(pd.DataFrame(rows))
+    write_table(table, folder / "settings.csv")
     tell(as_markdown(table))
     tell(conclusion(table))
     debate = debate_saturation(data, 2 * n_sweeps, QUICK_MEMBERS if quick else None, n_jobs)
-    debate.to_csv(folder / "saturation.csv", index=False)
+    write_table(debate, folder / "saturation.csv")
     tell(as_markdown(debate))
     return table
 

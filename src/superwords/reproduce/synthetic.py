@@ -15,6 +15,7 @@ from scipy import sparse
 from superwords.estimator import ConceptModel
 from superwords.generate import Planted
 from superwords.plots import concept_panels, save_figure
+from superwords.reproduce.folder import make_folder, write_table
 
 N_DOCUMENTS, N_CONCEPTS, WORDS_EACH, LENGTH, N_FEATURES = 100, 5, 5, 100, 5
 N_WORDS = N_CONCEPTS * WORDS_EACH
@@ -118,14 +119,20 @@ def reproduce(
     steps: str = "exact",
     tell: Callable[[str], None] = print,
 ) -> pd.DataFrame:
-    """Every start with and without features, and the paper's proposals; writes synthetic.csv and synthetic.png."""
+    """Every start with and without features, and the paper's proposals.
+
+    Writes synthetic.csv (a row per fit, as it grows) and synthetic.png.
+    """
     plans = [(start, features, steps) for start in STARTS for features in (True, False)]
     if steps == "exact":
         plans += [("random", features, "prior") for features in (True, False)]
-    outcomes = []
+    make_folder(folder)
+    outcomes: list[Outcome] = []
     for start, features, kind in plans:
-        part = [run(seed, start, features, kind, n_sweeps) for seed in range(n_seeds)]
-        outcomes += part
+        for seed in range(n_seeds):
+            outcomes.append(run(seed, start, features, kind, n_sweeps))
+            write_table(_table(outcomes), folder / "synthetic.csv")
+        part = outcomes[-n_seeds:]
         all_five = sum(o.recovered.all() for o in part)
         hard = sum(o.recovered[HARD] for o in part)
         how_well = ", ".join(f"{value:.2f}" for value in np.mean([o.jaccard for o in part], axis=0))
@@ -133,11 +140,8 @@ def reproduce(
             f"{'with' if features else 'without'} features, {start} start, {kind} steps: "
             f"all five concepts on {all_five} of {n_seeds} seeds, words 11–15 on {hard}; mean Jaccard {how_well}"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    table = _table(outcomes)
-    table.to_csv(folder / "synthetic.csv", index=False)
     save_figure(_figure(outcomes, "prior" if steps == "exact" else steps, steps), folder / "synthetic.png")
-    return table
+    return _table(outcomes)
 
 
 def _table(outcomes: list[Outcome]) -> pd.DataFrame:
