@@ -1,5 +1,6 @@
 """`superwords show`, `export` and `transform`: a saved model for people and for scripts."""
 
+import copy
 import csv
 import io
 import json
@@ -141,6 +142,53 @@ def test_models_at_the_borders(capsys, tmp_path, name):
             if found.code:
                 assert found.err.count("\n") == 1
                 assert "something went wrong" not in found.err
+
+
+@pytest.mark.parametrize("view", ["", "--concept 2", "--document", "--word word14", "--groups party"])
+@pytest.mark.parametrize("is_leftover", [True, False])
+def test_every_concept_with_its_mark_and_the_draws_it_is_found_in(capsys, monkeypatch, view, is_leftover):
+    """The planted model, as if its second concept were found in 37% of the draws, and were a leftover or not."""
+    fitted = copy.copy(planted_model())
+
+    def concepts(n_words=10):
+        table = planted_model().concepts(n_words)
+        second = table["concept"] == 2
+        return table.assign(leftover=second & is_leftover, stability=table["stability"].mask(second, 0.37))
+
+    fitted.concepts = concepts
+    monkeypatch.setattr("superwords.storage.load", lambda path: fitted)
+    holder = f"doc {np.flatnonzero(fitted.doc_concept_[:, 1])[0]}"
+    shown = run(capsys, "show", "planted.sw", *view.split(), *([holder] if view == "--document" else [])).out
+    if view == "--concept 2":
+        assert "found in 37% of the draws." in shown
+        assert ("Held by only a handful of documents, perhaps a leftover." in shown) == is_leftover
+        return
+    rows = [words for line in shown.splitlines() if (words := line.split())]
+    second = next(words for words in rows if words[0] in ("2", "*2"))
+    assert second[0] == ("*2" if is_leftover else "2")
+    assert "37%" in second
+    assert ("* held by only a handful of documents, perhaps a leftover." in shown) == is_leftover
+    assert "*1" not in shown
+
+
+def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
+    path = passage_model().save(tmp_path / "passages.sw")
+    table = passage_model().concepts()
+    shown = run(capsys, "show", path).out
+    assert f"{len(table)} concepts of 40 words in 40 passages of 10 documents." in shown
+    head = next(line for line in shown.splitlines() if "found in" in line)
+    assert head.split()[:3] == ["concept", "passages", "documents"]
+    first = next(line.split() for line in shown.splitlines() if line.split()[:1] == ["1"])
+    numbers = [word for word in first[1:] if word.isdecimal()]
+    assert numbers[:2] == [str(table["documents"][0]), str(table["source_documents"][0])]
+    one = run(capsys, "show", path, "--concept", 1).out
+    assert f"held by {numbers[0]} passages" in one
+    assert f", in {numbers[1]} of the documents;" in one
+    assert "Passages that show what it is:" in one
+    assert "Of the passages that hold the concept" in one
+    assert " passages." in run(capsys, "show", path, "--word", "word20").out
+    told = run(capsys, "show", path, "--json").json
+    assert (told["documents"], told["source_documents"]) == (40, 10)
 
 
 def test_passages_and_their_sources(capsys, tmp_path):

@@ -52,6 +52,15 @@ def test_concepts_are_those_of_the_fitted_attributes():
     assert table["n_words"].tolist() == (model.concept_word_ > 0).sum(axis=1).tolist()
     assert table["name"].is_unique
     assert (table["leftover"] == (table["documents"] <= 4)).all()
+    assert table["source_documents"].tolist() == table["documents"].tolist()
+
+
+def test_source_documents_hold_a_concept_in_any_passage():
+    model = passage_model()
+    held = model.doc_concept_.reshape(10, 4, -1) > 0
+    table = model.concepts()
+    assert table["source_documents"].tolist() == held.any(axis=1).sum(axis=0).tolist()
+    assert table["documents"].tolist() == held.sum(axis=(0, 1)).tolist()
 
 
 def test_prevalence_and_stability_are_over_all_draws():

@@ -217,6 +217,18 @@ def test_a_cloud_is_sized_by_scores_and_tells_shares_of_documents(client) -> Non
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_rows_that_are_passages_are_called_so() -> None:
+    catalog = Catalog(passage_model())
+    labels = [
+        column.label
+        for table in (catalog.concept_words(1), catalog.concept_documents(1), catalog.words())
+        for column in table.columns
+    ]
+    assert {"Passages that use it", "Passage", "Passages"} <= set(labels)
+    assert not any("ocument" in label for label in labels)
+    assert catalog.concept(1)["source_documents"] == passage_model().concepts()["source_documents"][0]
+
+
 def test_likeness_and_map_are_of_all_concepts() -> None:
     catalog = Catalog(planted_model())
     alike = similarity(catalog)

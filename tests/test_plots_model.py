@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from models_for_tests import EDGES, PLANTED, edge_model, fit, planted_corpus, planted_model
+from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
 from superwords.errors import InputError
 from superwords.plots import figure_bytes
 from superwords.plots import model as draw
@@ -105,6 +105,8 @@ def test_histograms_count_concepts_and_words() -> None:
 def test_prevalence_lies_inside_its_interval_and_traces_name_r_hat() -> None:
     figure = draw.group_prevalence(planted_model(), "party")
     assert len(figure.axes[0].get_yticklabels()) == planted_model().n_concepts_
+    assert "the group's documents" in figure.axes[0].get_xlabel()
+    assert "the group's passages" in draw.group_prevalence(passage_model(), "party").axes[0].get_xlabel()
     titles = [axes.get_title(loc="left") for axes in draw.chain_traces(planted_model()).axes]
     assert len(titles) == 4
     assert all("R-hat" in title for title in titles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -106,8 +107,32 @@ def test_models_at_the_borders_can_be_reported(name) -> None:
     assert report_page(model).count('<section class="concept"') == model.n_concepts_
 
 
-def test_passages_are_called_so() -> None:
-    assert "<dt>Passages</dt>" in report_page(passage_model(), "party")
+def test_passages_are_called_so_and_their_documents_counted() -> None:
+    page = report_page(passage_model(), "party")
+    first = passage_model().concepts().iloc[0]
+    assert "<dt>Passages</dt><dd>40</dd>" in page
+    assert "<dt>Documents</dt><dd>10</dd>" in page
+    assert "Prevalence is the share of passages" in page
+    assert '<th scope="col">Documents</th>' in page
+    assert "Passages that use it" in page
+    assert (
+        f"Held by {first['documents']} of 40 passages, in {first['source_documents']} of 10 documents;"
+        in page
+    )
+
+
+@pytest.mark.parametrize("leftovers", [[2], []])
+def test_leftovers_are_marked_and_explained(leftovers) -> None:
+    model = copy.copy(planted_model())
+    table = planted_model().concepts()
+    model.concepts = lambda: table.assign(leftover=table["concept"].isin(leftovers))
+    page = report_page(model, "party")
+    marked = re.findall(r'<a href="#concept-(\d+)">[^<]*</a> \*</th>', page)
+    assert marked == [str(j) for j in leftovers]
+    assert page.count("* Only a handful of documents hold it: perhaps a leftover.") == len(leftovers)
+    second = page[page.index('id="concept-2"') :].partition("</section>")[0]
+    assert ("Only a handful of documents hold it" in second) == bool(leftovers)
+    assert f"found in {100 * table['stability'][1]:.3g}% of the draws." in second
 
 
 @pytest.mark.browser

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from superwords.concepts.tables import n_sources
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.files import write_whole
@@ -22,8 +23,9 @@ from superwords.web.page import whole_page
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
+_LEFTOVER = "Only a handful of {} hold it: perhaps a leftover."
 SETTINGS = {
-    "alpha_omega": "Concepts expected in a document",
+    "alpha_omega": "How readily concepts are born (alpha_omega)",
     "lam": "Documents of a concept that share a word (lambda)",
     "theta": "Words' readiness to be on (theta)",
     "alpha_pi": "Evenness of weights in a document",
@@ -83,14 +85,15 @@ def _corpus_facts(catalog: Catalog) -> str:
 
     corpus, model = catalog.corpus, catalog.model
     rows = [
-        ("Passages" if corpus.parent is not None else "Documents", f"{corpus.n_documents:,}"),
+        (catalog.rows.capitalize(), f"{corpus.n_documents:,}"),
+        *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
         ("Words", f"{corpus.n_words:,}"),
         ("Tokens", f"{corpus.n_tokens:,}"),
         ("Concepts", f"{model.n_concepts_:,}"),
     ]
     empty = corpus.notes.get("empty_documents") or []
     if empty:
-        rows.append(("Documents without a word", f"{len(empty):,}"))
+        rows.append((f"{catalog.rows.capitalize()} without a word", f"{len(empty):,}"))
     if "min_df" in corpus.notes:
         rows.append(("A word is in at least", f"{corpus.notes['min_df']} documents"))
     return f'{_facts(rows)}<p class="quiet">Made by superwords {escape(__version__)}.</p>'
@@ -168,56 +171,78 @@ def _share(value: Any, low: Any = None, high: Any = None) -> str:
 
 
 def _concept_table(catalog: Catalog) -> str:
-    heads = ("Concept", "Prevalence", "Strength", "Words", "Stability", "Most telling words")
-    rows = []
-    for row in catalog.concepts().rows.to_dict("records"):
-        cells = [
-            (row["prevalence"], _share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])),
-            (row["strength"], _share(row["strength"], row["strength_low"], row["strength_high"])),
-            (row["n_words"], f"{row['n_words']:,}"),
-            (row["stability"], _share(row["stability"])),
-        ]
-        numbers = "".join(
-            f'<td class="number" data-value="{0 if pd.isna(value) else float(value):.6g}">{text}</td>'
-            for value, text in cells
-        )
-        link = f'<a href="#concept-{row["concept"]}">{row["concept"]}. {escape(row["name"])}</a>'
-        words = escape(", ".join(row["top_words"]))
-        rows.append(f'<tr><th scope="row">{link}</th>{numbers}<td>{words}</td></tr>')
+    is_cut = catalog.corpus.parent is not None
+    heads = ["Concept", "Prevalence", "Strength", "Words", "Stability", "Most telling words"]
+    told = ""
+    if is_cut:
+        heads.insert(3, "Documents")
+        told = " Documents are those that hold it in any passage."
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    known = catalog.concepts().rows
+    rows = "".join(_concept_row(row, is_cut) for row in known.to_dict("records"))
+    legend = f"<p>* {_LEFTOVER.format(catalog.rows)}</p>" if known["leftover"].any() else ""
     return (
         '<h2 id="concepts">Concepts</h2>'
-        "<p>Prevalence is the share of documents that hold a concept, strength its mean weight where it is "
-        "held, stability the share of draws in which it is found; 95% intervals in brackets.</p>"
+        f"<p>Prevalence is the share of {catalog.rows} that hold a concept, strength its mean weight where it is "
+        f"held, stability the share of draws in which it is found; 95% intervals in brackets.{told}</p>{legend}"
         '<div class="filter" hidden><label for="filter">Filter concepts</label>'
         '<input id="filter" type="search" autocomplete="off"><span id="told" role="status"></span></div>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of concepts">'
-        f'<table id="concept-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<table id="concept-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
+
+
+def _concept_row(row: dict[Any, Any], is_cut: bool) -> str:
+    cells = [
+        (row["prevalence"], _share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])),
+        (row["strength"], _share(row["strength"], row["strength_low"], row["strength_high"])),
+        (row["source_documents"], f"{row['source_documents']:,}"),
+        (row["n_words"], f"{row['n_words']:,}"),
+        (row["stability"], _share(row["stability"])),
+    ]
+    if not is_cut:
+        del cells[2]
+    numbers = "".join(
+        f'<td class="number" data-value="{0 if pd.isna(value) else float(value):.6g}">{text}</td>'
+        for value, text in cells
+    )
+    link = f'<a href="#concept-{row["concept"]}">{row["concept"]}. {escape(row["name"])}</a>'
+    mark = " *" if row["leftover"] else ""
+    words = escape(", ".join(row["top_words"]))
+    return f'<tr><th scope="row">{link}{mark}</th>{numbers}<td>{words}</td></tr>'
 
 
 def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
     known = catalog.concept(concept)
-    words = catalog.words_of(concept)
     name = f"{concept}. {known['name']}"
     label = f"Word cloud of concept {concept}; the table beside it has the words"
     return (
         f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
-        f'<h3 id="name-{concept}">{escape(name)}</h3>'
-        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{_words(words)}</div>'
+        f'<h3 id="name-{concept}">{escape(name)}</h3><p>{_held(catalog, known)}</p>'
+        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{_words(catalog, concept)}</div>'
         f"{_groups(catalog, concept, column)}{_passages(catalog, concept)}</section>"
     )
 
 
-def _words(words: pd.DataFrame) -> str:
+def _held(catalog: Catalog, known: dict[str, Any]) -> str:
+    """Where a concept is held, and how far it can be relied on."""
+    corpus = catalog.corpus
+    said = f"Held by {known['documents']:,} of {corpus.n_documents:,} {catalog.rows}"
+    if corpus.parent is not None:
+        said += f", in {known['source_documents']:,} of {n_sources(corpus):,} documents"
+    said += f"; found in {_share(known['stability'])} of the draws."
+    return f"{said} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else said
+
+
+def _words(catalog: Catalog, concept: int) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(str(row.word))}</th><td class="number">{_share(row.probability)}</td>'
         f'<td class="number">{_share(row.share_used, row.used_low, row.used_high)}</td></tr>'
-        for row in words.head(WORDS).itertuples()
+        for row in catalog.words_of(concept).head(WORDS).itertuples()
     )
     return (
         '<table><thead><tr><th scope="col">Word</th><th scope="col">P(in concept)</th>'
-        f'<th scope="col">Documents that use it</th></tr></thead><tbody>{rows}</tbody></table>'
+        f'<th scope="col">{catalog.rows.capitalize()} that use it</th></tr></thead><tbody>{rows}</tbody></table>'
     )
 
 

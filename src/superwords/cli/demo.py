@@ -22,6 +22,7 @@ from superwords.cli.common import (
     records,
     say,
 )
+from superwords.cli.standing import Standing
 
 if TYPE_CHECKING:
     from superwords.demo.run import DemoResult
@@ -32,7 +33,7 @@ app = typer.Typer(add_completion=False)
 _CONCEPTS_SHOWN = 8
 _WORDS_SHOWN = 5
 _TRANSLATIONS_SHOWN = 4
-_WAITING = "84 recipes, half of them English, half German (about a minute; compiling comes first)"
+_WAITING = "84 recipes, half of them English, half German (about a minute; up to one more on first use, for compiling)"
 
 
 @app.command()
@@ -95,12 +96,12 @@ def print_result(result: DemoResult, seconds: float) -> None:
     print_line(
         "and no dictionary is used: all that joins the languages is what pictures of the words look like."
     )
-    shown = result.bilingual.head(_CONCEPTS_SHOWN)
+    shown, standing = result.bilingual.head(_CONCEPTS_SHOWN), Standing(result.model)
     print_table(
         {"": "right", "English": "words", "German": "words", "translations that met": "words"},
         [
             (
-                row["concept"],
+                standing.number(row["concept"]),
                 ", ".join(row["english"][:_WORDS_SHOWN]),
                 ", ".join(row["german"][:_WORDS_SHOWN]),
                 ", ".join(row["translations"][:_TRANSLATIONS_SHOWN]),
@@ -108,6 +109,7 @@ def print_result(result: DemoResult, seconds: float) -> None:
             for row in shown.to_dict("records")
         ],
     )
+    standing.print_legend(shown["concept"])
     n_concepts, n_joined = result.model.n_concepts_, len(result.bilingual)
     print_line(f"{n_joined} of the {n_concepts} concepts hold words of both languages.")
     n_pairs, n_pictured = len(result.pictured), int(result.pictured.sum())

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superwords.cli.common import percent, print_line, print_table, records
+from superwords.cli.standing import FOUND_IN, Standing
+from superwords.concepts.tables import n_sources, row_name
 
 if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
@@ -22,9 +24,11 @@ def verdict_of(model: ConceptModel) -> str:
 
 def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _TOP_CONCEPTS) -> None:
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
-    table = model.concepts(_WORDS_SHOWN)
+    table, standing = model.concepts(_WORDS_SHOWN), Standing(model)
     shown = table if most is None else table.head(most)
-    columns = {"": "right", "concept": "name", "documents": "right", "share": "right"}
+    counted = {row_name(model.corpus_): "documents", "documents": "source_documents"}
+    columns = {"": "right", "concept": "name", **dict.fromkeys(counted, "right")}
+    columns |= {"share": "right", FOUND_IN: "right"}
     by_group: dict[int, list[str]] = {}
     for column in groups:
         of_column = model.by_group(column)
@@ -36,15 +40,24 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
             by_group.setdefault(int(str(concept)), []).extend(percent(share) for share in rows["prevalence"])
     lines = [
         (
-            *(row["concept"], row["name"], row["documents"], percent(row["prevalence"])),
+            *(standing.number(row["concept"]), row["name"], *(row[name] for name in counted.values())),
+            *(percent(row["prevalence"]), standing.found_in(row["concept"])),
             *by_group.get(row["concept"], []),
             other_words(row["name"], row["top_words"]),
         )
         for row in shown.to_dict("records")
     ]
     print_table({**columns, "other words": "words"}, lines)
+    standing.print_legend(shown["concept"])
     if len(shown) < len(table):
         print_line(f"… and {len(table) - len(shown)} more.")
+
+
+def rows_of(model: ConceptModel) -> str:
+    """How many documents there are, or how many passages of how many documents."""
+    corpus = model.corpus_
+    said = f"{corpus.n_documents:,} {row_name(corpus)}"
+    return said if corpus.parent is None else f"{said} of {n_sources(corpus):,} documents"
 
 
 def other_words(name: str, words: list[str]) -> str:
@@ -55,10 +68,7 @@ def other_words(name: str, words: list[str]) -> str:
 
 def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:
     n_concepts = model.n_concepts_
-    rows = "documents" if model.corpus_.parent is None else "passages"
-    print_line(
-        f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {model.corpus_.n_documents:,} {rows}."
-    )
+    print_line(f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {rows_of(model)}.")
     if n_concepts:
         print_concepts(model, groups)
     print_line(verdict_of(model))
@@ -83,6 +93,7 @@ def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupte
     return {
         "model": str(saved),
         "documents": model.corpus_.n_documents,
+        "source_documents": n_sources(model.corpus_),
         "words": model.corpus_.n_words,
         "tokens": model.corpus_.n_tokens,
         "chains": len(model.chains_),

@@ -21,7 +21,9 @@ from superwords.cli.common import (
     print_table,
     records,
 )
-from superwords.cli.outcome import print_concepts, verdict_of
+from superwords.cli.outcome import print_concepts, rows_of, verdict_of
+from superwords.cli.standing import FOUND_IN, Standing
+from superwords.concepts.tables import concept_names, n_sources, row_name
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ class Concepts(View):
         corpus = self.model.corpus_
         return {
             "documents": corpus.n_documents,
+            "source_documents": n_sources(corpus),
             "words": corpus.n_words,
             "tokens": corpus.n_tokens,
             "n_concepts": self.model.n_concepts_,
@@ -126,7 +129,7 @@ class Concepts(View):
     def print(self) -> None:
         corpus = self.model.corpus_
         n_concepts = self.model.n_concepts_
-        print_line(f"{n_concepts} concepts of {corpus.n_words:,} words in {corpus.n_documents:,} documents.")
+        print_line(f"{n_concepts} concepts of {corpus.n_words:,} words in {rows_of(self.model)}.")
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
         print_concepts(self.model, known, most=None)
         print_line(verdict_of(self.model))
@@ -145,13 +148,18 @@ class Concept(View):
         return {**concept, "word_table": records(self.table), "documents_shown": records(self.documents)}
 
     def print(self) -> None:
-        row = self.row
+        row, corpus = self.row, self.model.corpus_
+        rows = row_name(corpus)
+        cut = "" if corpus.parent is None else f", in {row['source_documents']:,} of the documents"
         print_line(f"Concept {self.asked}: {row['name']}")
         print_line(
-            f"held by {row['documents']} documents ({percent(row['prevalence'])}); "
+            f"held by {row['documents']:,} {rows} ({percent(row['prevalence'])}){cut}; "
             f"where held, {percent(row['strength'])} of the text; {row['n_words']} words; "
             f"found in {percent(row['stability'])} of the draws."
         )
+        note = Standing(self.model).note(self.asked)
+        if note:
+            print_line(f"{note[0].upper()}{note[1:]}")
         shown = self.table.head(_WORDS_OF_CONCEPT)
         print_table(
             {"word": "left", "used by": "right", "interval": "right", "open to": "right", "sure": "right"},
@@ -166,11 +174,11 @@ class Concept(View):
         if len(shown) < len(self.table):
             print_line(f"… and {len(self.table) - len(shown)} more words.")
         print_line(
-            "Of the documents that hold the concept, so many use the word for it, and so many might; "
+            f"Of the {rows} that hold the concept, so many use the word for it, and so many might; "
             "sure: share of the draws in which any might."
         )
         if len(self.documents):
-            print_line("Documents that show what it is:")
+            print_line(f"{rows.capitalize()} that show what it is:")
         for one in self.documents.to_dict("records"):
             quoted = f": {one['passage']}" if "passage" in one else ""
             print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
@@ -190,18 +198,23 @@ class Document(View):
             raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
 
     def print(self) -> None:
-        n_held = len(self.table)
+        n_held, standing = len(self.table), Standing(self.model)
         print_line(f"{self.asked} holds {n_held} concept{'' if n_held == 1 else 's'}.")
         print_table(
-            {"": "right", "concept": "words", "weight": "right", "interval": "right", "sure": "right"},
+            {
+                **{"": "right", "concept": "words", "weight": "right", "interval": "right"},
+                **{"sure": "right", FOUND_IN: "right"},
+            },
             [
                 (
-                    *(one["concept"], one["concept_name"], percent(one["weight"])),
+                    *(standing.number(one["concept"]), one["concept_name"], percent(one["weight"])),
                     *(interval(one["low"], one["high"]), percent(one["probability"])),
+                    standing.found_in(one["concept"]),
                 )
                 for one in self.table.to_dict("records")
             ],
         )
+        standing.print_legend(self.table["concept"])
 
 
 class Word(View):
@@ -216,14 +229,18 @@ class Word(View):
         return {**records(self.row.to_frame().T)[0], "similar_words": records(self.table)}
 
     def print(self) -> None:
-        row = self.row
-        print_line(f"{self.asked}: {row['tokens']:,} times in {row['documents']:,} documents.")
-        concepts = self.model.concepts()
-        held = zip(row["concepts"], row["shares"])
+        row, standing = self.row, Standing(self.model)
+        rows = row_name(self.model.corpus_)
+        print_line(f"{self.asked}: {row['tokens']:,} times in {row['documents']:,} {rows}.")
+        names = concept_names(self.model)
         print_table(
-            {"": "right", "concept": "words", "open to": "right"},
-            [(j, concepts["name"].iloc[j - 1], percent(share)) for j, share in held],
+            {"": "right", "concept": "words", "open to": "right", FOUND_IN: "right"},
+            [
+                (standing.number(j), names[j - 1], percent(share), standing.found_in(j))
+                for j, share in zip(row["concepts"], row["shares"])
+            ],
         )
+        standing.print_legend(row["concepts"])
         print_table(
             {"shares a concept with": "left", "probability": "right", "error": "right"},
             [
@@ -256,15 +273,17 @@ class Groups(View):
         return records(self.model.compare_groups(self.asked)) if two else None
 
     def print(self) -> None:
-        lines = []
+        lines, standing = [], Standing(self.model)
         for number, rows in self.table.groupby("concept"):
             for n, one in enumerate(rows.to_dict("records")):
                 held = interval(one["prevalence_low"], one["prevalence_high"])
                 words = ", ".join(one["top_words"][:_GROUP_WORDS])
-                first = (number, one["name"]) if n == 0 else ("", "")
+                j = int(str(number))
+                first = (standing.number(j), one["name"], standing.found_in(j)) if n == 0 else ("", "", "")
                 lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
-        columns = {"": "right", "concept": "name", self.asked: "left", "held by": "right"}
+        columns = {"": "right", "concept": "name", FOUND_IN: "right", self.asked: "left", "held by": "right"}
         print_table({**columns, "interval": "right", "with the words": "words"}, lines)
+        standing.print_legend(self.table["concept"])
         differences = self._differences()
         if not differences:
             return
@@ -278,7 +297,7 @@ class Groups(View):
             },
             [
                 (
-                    one["concept"],
+                    standing.number(one["concept"]),
                     one["name"],
                     points(one["difference"]),
                     interval(one["low"], one["high"], points),

@@ -38,7 +38,7 @@ def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.
 
 
 def names(words: WordUse, n_concepts: int, vocabulary: list[str]) -> list[str]:
-    """A short name for every concept: its two or three most telling words, made unique where they are not."""
+    """A short name for every concept: its one to three most telling words, made unique where they are not."""
     score = scores(words, len(vocabulary))
     out: list[str] = []
     taken: dict[str, int] = {}

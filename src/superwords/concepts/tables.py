@@ -64,6 +64,9 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "concept": np.arange(1, model.n_concepts_ + 1),
             "name": pd.Series(concept_names(model), dtype=object),
             "documents": holders.astype(int),
+            "source_documents": holders.astype(int)
+            if corpus.parent is None
+            else _in_sources(corpus, weights),
             "prevalence": holders / corpus.n_documents,
             "prevalence_low": low,
             "prevalence_high": high,
@@ -79,6 +82,24 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "leftover": holders <= min(HANDFUL, corpus.n_documents / 10),
         }
     )
+
+
+def row_name(corpus: Corpus) -> str:
+    """What the rows of a corpus are: documents, or passages of them."""
+    return "documents" if corpus.parent is None else "passages"
+
+
+def n_sources(corpus: Corpus) -> int:
+    """How many documents the rows were cut from: as many as there are rows if they were not cut."""
+    return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+
+
+def _in_sources(corpus: Corpus, weights: sparse.csr_array) -> np.ndarray:
+    """(J): how many source documents hold a concept in any of their passages."""
+    assert corpus.parent is not None
+    _, source = np.unique(corpus.parent, return_inverse=True)
+    gather = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
+    return np.diff(sparse.csc_array(gather @ weights).indptr).astype(int)
 
 
 def _objects(values: Any) -> pd.Series:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from superwords.concepts.agreement import PLAIN
-from superwords.concepts.tables import concept_index, concept_names
+from superwords.concepts.tables import concept_index, concept_names, row_name
 from superwords.errors import InputError
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_pair
@@ -167,7 +167,8 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
     shown = f" ({len(chosen)} of {len(spread)}, the largest differences)" if len(chosen) < len(spread) else ""
     figure = prevalence_by_group(drawn, f"Concepts by {column}{shown}")
     axes = figure.axes[0]
-    axes.set_xlabel(axes.get_xlabel(), loc="right")  # centred, it would leave the picture beside long names
+    told = f"share of the group's {row_name(model.corpus_)} that hold the concept"
+    axes.set_xlabel(told, loc="right")  # centred, it would leave the picture beside long names
     return figure
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from superwords.concepts.agreement import PLAIN
 from superwords.concepts.ranking import names as automatic_names
 from superwords.concepts.readings import telling_passage, word_index
-from superwords.concepts.tables import concept_index, reference_weights
+from superwords.concepts.tables import concept_index, reference_weights, row_name
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.web.tables import Column, Table, plain
@@ -33,6 +33,7 @@ class Catalog:
             raise InputError("The model has no draws yet, so there is nothing to show; sample longer.")
         self.model = model
         self.corpus = model.corpus_
+        self.rows = row_name(model.corpus_)
         self.words_of = lru_cache(_KEPT_TABLES)(model.words_of)
         self.group_words = lru_cache(_KEPT_TABLES)(model.group_words)
         self.by_group = lru_cache(_KEPT_TABLES)(lambda column: model.by_group(column, 0))
@@ -111,8 +112,8 @@ class Catalog:
         columns = [
             Column("word", "Word", "word", link="word"),
             Column("probability", "P(word in concept)", "share"),
-            Column("share_used", "Documents that use it", "share", "used_low", "used_high"),
-            Column("share_on", "Documents that have it on", "share", "on_low", "on_high"),
+            Column("share_used", f"{self.rows.capitalize()} that use it", "share", "used_low", "used_high"),
+            Column("share_on", f"{self.rows.capitalize()} that have it on", "share", "on_low", "on_high"),
         ]
         return Table(columns, self.words_of(concept))
 
@@ -181,12 +182,16 @@ class Catalog:
             for name, key in self._label_keys.items()
         }
 
+    def row_column(self) -> Column:
+        label = "Document" if self.corpus.parent is None else "Passage"
+        return Column("document", label, "document", link="row")
+
     def label_columns(self) -> list[Column]:
         return [Column(name, str(key)) for name, key in self._label_keys.items()]
 
     def concept_documents(self, concept: int) -> Table:
         columns = [
-            Column("document", "Document", "document", link="row"),
+            self.row_column(),
             *self.label_columns(),
             Column("weight", "Weight", "share"),
             Column("probability", "P(holds it)", "share"),
@@ -219,7 +224,7 @@ class Catalog:
         top = [words[words["group"] == group]["word"].head(10).tolist() for group in rows["group"]]
         columns = [
             Column("group", column),
-            Column("n_documents", "Documents", "number"),
+            Column("n_documents", self.rows.capitalize(), "number"),
             Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
             Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("top_words", "Words", "words", sortable=False),
@@ -264,10 +269,10 @@ class Catalog:
     def words(self) -> Table:
         columns = [
             Column("word", "Word", "word", link="word"),
-            Column("documents", "Documents", "number"),
+            Column("documents", self.rows.capitalize(), "number"),
             Column("tokens", "Tokens", "number"),
             Column("n_concepts", "Concepts", "number"),
-            Column("name", "Concept that holds it in most of its documents", "concept", link="strongest"),
+            Column("name", f"Concept that holds it in most of its {self.rows}", "concept", link="strongest"),
         ]
         names = self.names
         rows = self._words.assign(
@@ -300,8 +305,8 @@ class Catalog:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
             Column("probability", "P(word in concept)", "share"),
-            Column("used", "Of its documents, use the word for it", "share", "used_low", "used_high"),
-            Column("documents", "Documents that do", "number"),
+            Column("used", f"Of its {self.rows}, use the word for it", "share", "used_low", "used_high"),
+            Column("documents", f"{self.rows.capitalize()} that do", "number"),
         ]
         return Table(columns, table, "used")
 

@@ -64,7 +64,7 @@ class DocumentPages:
 
     def documents(self) -> Table:
         columns = [
-            Column("document", "Document", "document", link="row"),
+            self.catalog.row_column(),
             *self.catalog.label_columns(),
             Column("tokens", "Tokens", "number"),
             Column("n_concepts", "Concepts", "number"),

@@ -3,7 +3,7 @@
 import { h, percent, svg } from "./dom.js";
 import * as route from "./route.js";
 
-function drawn(words, cloud, label) {
+function drawn(words, cloud, label, rows) {
   const used = words.filter((one) => one.share > 0);
   const told = used.slice(0, 15).map((one) => `${one.word} ${percent(one.share)}`);
   const figure = svg("svg", {
@@ -24,7 +24,7 @@ function drawn(words, cloud, label) {
       fill: one.colour,
     });
     text.textContent = one.word;
-    const share = one.share > 0 ? `${percent(one.share)} of the documents use it` : "not used";
+    const share = one.share > 0 ? `${percent(one.share)} of the ${rows} use it` : "not used";
     text.append(svg("title", {}, `${one.word}: ${share}`));
     // A short cut for the mouse; the table of words has the same links for everyone.
     text.addEventListener("click", () => { location.hash = route.word(one.word); });
@@ -34,7 +34,7 @@ function drawn(words, cloud, label) {
 }
 
 // One figure per title, each word at the same place in all of them.
-export function clouds(answer, titles) {
+export function clouds(answer, titles, rows) {
   return h(
     "div",
     { class: "clouds" },
@@ -43,7 +43,7 @@ export function clouds(answer, titles) {
         "figure",
         {},
         titles.length > 1 ? h("figcaption", {}, titles[at]) : null,
-        words.length > 0 ? drawn(words, answer, `Word cloud of ${titles[at]}`) : h("p", {}, "No words are used."),
+        words.length > 0 ? drawn(words, answer, `Word cloud of ${titles[at]}`, rows) : h("p", {}, "No words are used."),
       ),
     ),
   );

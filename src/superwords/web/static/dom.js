@@ -35,6 +35,11 @@ export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }
 
+// What the rows of the corpus are.
+export function rowsOf(model) {
+  return model.passages ? "passages" : "documents";
+}
+
 // A share as a percentage with about two digits that say something.
 export function percent(share) {
   if (share === null) return "–";

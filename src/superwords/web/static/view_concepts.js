@@ -1,6 +1,6 @@
 import { get, rename } from "./api.js";
 import { clouds } from "./cloud.js";
-import { count, h, newId, percent, tell } from "./dom.js";
+import { count, h, newId, percent, rowsOf, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -13,7 +13,7 @@ export async function showConcepts({ model }) {
       "p",
       {},
       `${count(model.concepts, "concept")} in ${count(model.documents, model.passages ? "passage" : "document")} of ` +
-        `${count(model.words, "word")}. Prevalence is the share of documents that hold a concept, strength its mean ` +
+        `${count(model.words, "word")}. Prevalence is the share of ${rowsOf(model)} that hold a concept, strength its mean ` +
         "weight where it is held, stability the share of draws in which it is found; 95% intervals in brackets.",
     ),
     table.element,
@@ -24,15 +24,16 @@ function interval(value, low, high) {
   return `${percent(value)} (${percent(low)} to ${percent(high)})`;
 }
 
-function facts(known) {
+function facts(known, model) {
   const rows = [
-    ["Documents", known.documents.toLocaleString("en")],
+    [model.passages ? "Passages" : "Documents", known.documents.toLocaleString("en")],
+    ...(model.passages ? [["Documents", known.source_documents.toLocaleString("en")]] : []),
     ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
     ["Strength where held", interval(known.strength, known.strength_low, known.strength_high)],
-    ["Words on in any document", known.n_words.toLocaleString("en")],
+    [`Words on in any ${model.passages ? "passage" : "document"}`, known.n_words.toLocaleString("en")],
     ["Found in", `${percent(known.stability)} of all draws`],
   ];
-  if (known.leftover) rows.push(["Note", "Held by so few documents that it may be a leftover."]);
+  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it: perhaps a leftover.`]);
   return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
 }
 
@@ -82,11 +83,12 @@ export async function showConcept({ model, given, key }) {
     given: { concept: key }, prefix: "words.", caption: "Words", rows: 15, one: "word",
   });
   const documents = new Table("concept-documents", {
-    given: { concept: key }, prefix: "documents.", caption: "Documents", rows: 6, one: "document",
+    given: { concept: key }, prefix: "documents.", caption: model.passages ? "Passages" : "Documents", rows: 6,
+    one: model.passages ? "passage" : "document",
   });
   const cloud = h("div", { class: "waiting" });
   get("cloud", { concept: key }).then(
-    (answer) => cloud.replaceChildren(clouds(answer, [`concept ${known.concept}`])),
+    (answer) => cloud.replaceChildren(clouds(answer, [`concept ${known.concept}`], rowsOf(model))),
     (error) => cloud.replaceChildren(h("p", { class: "trouble" }, error.message)),
   );
   documents.load();
@@ -96,11 +98,15 @@ export async function showConcept({ model, given, key }) {
     h("p", {}, h("a", { href: "#/concepts" }, "All concepts")),
     heading,
     model.renames ? renaming(known, heading) : null,
-    h("div", { class: "beside" }, cloud, facts(known)),
+    h("div", { class: "beside" }, cloud, facts(known, model)),
     h("h2", {}, "Words"),
-    h("p", {}, "The most telling first. P(word in concept) is the share of draws in which any of its documents has the word on."),
+    h(
+      "p",
+      {},
+      `The most telling first. P(word in concept) is the share of draws in which any of its ${rowsOf(model)} has the word on.`,
+    ),
     words.element,
-    h("h2", {}, "Documents"),
+    h("h2", {}, model.passages ? "Passages" : "Documents"),
     documents.element,
     ...(model.groups.length > 0 ? groupSection(model, given, key) : []),
   ].filter((part) => part !== null);

@@ -1,6 +1,6 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
-import { h, newId, tell } from "./dom.js";
+import { h, newId, rowsOf, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -35,7 +35,8 @@ export async function showGroups({ model, given }) {
   const compare = async (concept) => {
     const [known, answer] = await Promise.all([get("concept", { concept }), get("cloud", { concept, ...asked })]);
     title.textContent = `Words side by side: ${known.concept}. ${known.name}`;
-    place.replaceChildren(clouds(answer, [first, second].map((label) => `${column.column} ${label}`)));
+    const titles = [first, second].map((label) => `${column.column} ${label}`);
+    place.replaceChildren(clouds(answer, titles, rowsOf(model)));
   };
   const table = new Table("group-differences", {
     given: asked,
@@ -81,7 +82,7 @@ export async function showGroups({ model, given }) {
     h("p", {}, "Each word stands at the same place in both clouds; a word that a group does not use is small and grey."),
     place,
     h("h2", {}, "Difference of prevalence"),
-    h("p", {}, `The share of documents that hold a concept in ${first} less that in ${second}, with 95% credible intervals.`),
+    h("p", {}, `The share of ${rowsOf(model)} that hold a concept in ${first} less that in ${second}, with 95% credible intervals.`),
     table.element,
   ];
 }

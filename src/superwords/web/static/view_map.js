@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { h, percent, svg, tell } from "./dom.js";
+import { h, percent, rowsOf, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -52,11 +52,11 @@ function next(points, from, key) {
   return best;
 }
 
-function drawing(points) {
+function drawing(points, rows) {
   const named = labels(points);
   const said = h("p", { class: "status", "aria-hidden": "true" }, "Point at a concept, or move between them with the arrow keys; Enter opens one.");
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
-  const describe = (one) => `${one.concept}. ${one.name}: held by ${percent(one.prevalence)} of the documents`;
+  const describe = (one) => `${one.concept}. ${one.name}: held by ${percent(one.prevalence)} of the ${rows}`;
   for (const [at, one] of points.entries()) {
     one.link = svg(
       "a",
@@ -85,7 +85,7 @@ function drawing(points) {
   return [h("div", { class: "scroll" }, figure), said];
 }
 
-export async function showMap() {
+export async function showMap({ model }) {
   const table = new Table("nearest", { caption: "Most alike concepts", find: "Search concepts", one: "concept", rows: 10 });
   const [answer] = await Promise.all([get("map"), table.load()]);
   const points = answer.points.map((one) => ({
@@ -97,8 +97,8 @@ export async function showMap() {
   tell("");
   return [
     h("h1", { tabindex: "-1" }, "Map of concepts"),
-    h("p", {}, "Concepts that share words and documents lie near each other; a disc’s area grows with prevalence."),
-    ...(points.length > 0 ? drawing(points) : [h("p", {}, "There are no concepts.")]),
+    h("p", {}, `Concepts that share words and ${rowsOf(model)} lie near each other; a disc’s area grows with prevalence.`),
+    ...(points.length > 0 ? drawing(points, rowsOf(model)) : [h("p", {}, "There are no concepts.")]),
     h("h2", {}, "Most alike concepts"),
     table.element,
   ];

@@ -8,7 +8,7 @@ export async function showWords() {
   return [h("h1", { tabindex: "-1" }, "Words"), table.element];
 }
 
-export async function showWord({ key }) {
+export async function showWord({ model, key }) {
   const known = await get("word", { word: key });
   const concepts = new Table("word-concepts", {
     given: { word: key }, prefix: "concepts.", caption: "Concepts of the word", rows: 10, find: null, one: "concept",
@@ -23,7 +23,7 @@ export async function showWord({ key }) {
     h(
       "p",
       {},
-      `${count(known.tokens, "token")} in ${count(known.documents, "document")}; ` +
+      `${count(known.tokens, "token")} in ${count(known.documents, model.passages ? "passage" : "document")}; ` +
         `on in ${count(known.n_concepts, "concept")} of the most probable draw.`,
     ),
     h("h2", {}, "Concepts that hold it"),

@@ -1,0 +1,43 @@
+"""How far concepts can be relied on, as every command says it beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from superwords.cli.common import percent, print_line
+from superwords.concepts.tables import row_name
+
+if TYPE_CHECKING:
+    from superwords.estimator import ConceptModel
+
+FOUND_IN = "found in"  # a column: percent of the draws
+_MARK = "*"
+
+
+class Standing:
+    """Which concepts are leftovers of a handful of rows, and the share of the draws that each is found in."""
+
+    def __init__(self, model: ConceptModel):
+        table = model.concepts(0).set_index("concept")
+        self._stability, self._leftover = table["stability"], table["leftover"]
+        self._rows = row_name(model.corpus_)
+
+    def number(self, concept: int) -> str:
+        """A concept's number, with a mark if it is a leftover."""
+        return f"{_MARK if self._leftover[concept] else ''}{concept}"
+
+    def found_in(self, concept: int) -> str:
+        return percent(self._stability[concept])
+
+    def note(self, concept: int) -> str:
+        """What is to be said of a leftover."""
+        return (
+            f"held by only a handful of {self._rows}, perhaps a leftover." if self._leftover[concept] else ""
+        )
+
+    def print_legend(self, shown: Iterable[int]) -> None:
+        """What the mark means, if one of these concepts has it."""
+        marked = [self.note(concept) for concept in shown if self._leftover[concept]]
+        if marked:
+            print_line(f"{_MARK} {marked[0]}")
