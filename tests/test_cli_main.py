@@ -7,6 +7,7 @@ import pytest
 
 from cli_for_tests import model_file, run, start
 from superwords import __version__
+from superwords.cli import demo, sampling
 from superwords.cli import main as entry
 from superwords.cli.main import COMMANDS
 
@@ -135,6 +136,33 @@ def test_ctrl_c_elsewhere_than_in_a_fit(capsys, monkeypatch):
     monkeypatch.setattr("superwords.storage.load", load)
     found = run(capsys, "show", "x.sw")
     assert (found.code, found.err) == (1, "superwords: stopped.\n")
+
+
+def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
+    def make_lineup(names):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("superwords.compare.lineup.make_lineup", make_lineup)
+    found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
+    assert found.code == 1
+    assert found.err == (
+        "superwords: stopped; finished runs are kept, and the same command goes on from there.\n"
+    )
+
+
+def test_the_demo_takes_as_long_everywhere(capsys):
+    assert "About a minute." in COMMANDS["demo"]
+    assert "(about a minute" in demo._WAITING
+
+
+def test_what_alpha_omega_is(capsys):
+    said = " ".join(run(capsys, "fit", "--help").out.replace("│", " ").split())
+    assert "How many concepts to expect" not in said
+    assert "How readily new concepts are born (α_ω); larger: more concepts" in said
+
+
+def test_the_first_compile_takes_up_to_a_minute():
+    assert "up to a minute" in sampling._STARTING
 
 
 def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path_factory):

@@ -110,7 +110,7 @@ def fit(
     alpha_omega: Annotated[
         Any,
         typer.Option(
-            help="How many concepts to expect (α_ω); or sample.",
+            help="How readily new concepts are born (α_ω); larger: more concepts; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
             rich_help_panel=PRIOR,

@@ -22,7 +22,7 @@ _TRACEBACK = "--traceback"
 
 # A command is the `app` of `superwords.cli.NAME`; its line here is what `superwords --help` shows.
 COMMANDS: dict[str, str] = {
-    "demo": "See what concepts are: recipes in two languages, joined by pictures. Two minutes.",
+    "demo": "See what concepts are: recipes in two languages, joined by pictures. About a minute.",
     "fit": "Find the concepts of your documents and save them in one file.",
     "show": "Look at a saved model: its concepts, documents, words and groups.",
     "transform": "Weigh new documents on the concepts of a saved model.",
@@ -35,6 +35,9 @@ COMMANDS: dict[str, str] = {
     "reproduce": "Run the paper's experiments again.",
     "bench": "Measure how fast the sampler is on this machine.",
 }
+
+# What Ctrl-C leaves, of commands that can go on; a fit says it itself, with the name of its checkpoint.
+GOES_ON = {"compare": "; finished runs are kept, and the same command goes on from there"}
 
 # typer keeps these classes private: their place has moved between its versions.
 _UsageError: Any = typer.BadParameter.__base__
@@ -108,8 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _failure(error)
     if code == _INTERRUPTED:
-        return _say("stopped.", FAILED)
+        return _say(_stopped(given), FAILED)
     return code if isinstance(code, int) else 0
+
+
+def _stopped(given: Sequence[str]) -> str:
+    """That Ctrl-C ended a command, and how to go on where it can."""
+    command = next((word for word in given if word in COMMANDS), "")
+    return f"stopped{GOES_ON.get(command, '')}."
 
 
 def _failure(error: Exception) -> int:

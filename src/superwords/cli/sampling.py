@@ -30,7 +30,7 @@ _SECONDS_PER_LINE = 5.0
 _RATE_OVER = 40  # sweeps
 _LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept yet
 _MOST_TIME = 0.03  # share of the time spent on it
-_STARTING = "starting (the sampler is compiled on first use, which takes about half a minute)"
+_STARTING = "starting (the sampler is compiled on first use, which takes up to a minute)"
 
 
 class ChainView:
