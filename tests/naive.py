@@ -1,4 +1,4 @@
-"""Naive twins of the kernels, written from the formulas of MODEL.md: slow, dense, and easy to check by eye."""
+"""Naive twins of the kernels, written from the formulas of docs/algebra.md: slow, dense, and easy to check by eye."""
 
 from __future__ import annotations
 

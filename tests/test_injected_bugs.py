@@ -1,4 +1,4 @@
-"""Every wrong step of MODEL.md section 2, and some of our own, must turn the joint-distribution test red.
+"""Every wrong step of docs/algebra.md section 2, and some of our own, must turn the joint-distribution test red.
 
 A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6.
 """

@@ -67,7 +67,7 @@ class Draws:
         return arviz_base.from_dict({"posterior": values}, check_conventions=False)
 
     def most_probable(self) -> Kept:
-        """The draw of the highest density over all chains, π integrated out (MODEL.md section 6)."""
+        """The draw of the highest density over all chains, π integrated out (docs/algebra.md section 1)."""
         return max(self.all(), key=lambda draw: draw.score)
 
     def consensus(self, co_membership: Any) -> Kept:

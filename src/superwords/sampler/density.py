@@ -1,4 +1,4 @@
-"""The log of the target density, MODEL.md section 1, term by term."""
+"""The log of the target density, docs/algebra.md section 1, term by term."""
 
 from __future__ import annotations
 

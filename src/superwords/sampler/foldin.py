@@ -1,8 +1,8 @@
 """New documents folded in with the concepts kept: c, f and π of one document at a time (docs/foldin.md).
 
 Given the training counts, a new document holds concept j with odds m_j/(D − m_j + b₁), and word i is on in it with
-probability (m_ji + b₂λ_i)/(m_j + b₂), independently: the ratios of MODEL.md section 1 with all D documents as the
-others.
+probability (m_ji + b₂λ_i)/(m_j + b₂), independently: the ratios of docs/algebra.md section 1 with all D documents as
+the others.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def redraw_weights(documents, concepts, sheet, stream):
     """f and π given z.
 
     With u ~ Gamma(n_j, rate T_j) the factor T_j^{−n_j} of the text becomes Π_i e^{−u θ_i f_ji}: words are independent,
-    and those with tokens stay on. π as in MODEL.md section 2: its direction given z, its sum from the prior.
+    and those with tokens stay on. π as in docs/algebra.md section 7: its direction given z, its sum from the prior.
     """
     n_words, n_pairs, first = sheet.number[WORDS], sheet.number[PAIRS], sheet.number[FIRST]
     alpha_pi, total = concepts.alpha_pi, 0.0

@@ -50,7 +50,7 @@ class Affinity(NamedTuple):
 class Steps(NamedTuple):
     """Which moves a sweep makes, and whether it makes them as published.
 
-    The `published_*` switches run the paper's inexact steps (MODEL.md section 2) for comparison.
+    The `published_*` switches run the paper's inexact steps (docs/algebra.md section 2) for comparison.
     """
 
     flips: bool = True

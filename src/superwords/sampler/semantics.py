@@ -1,7 +1,7 @@
 """P(Y | Φ): the semantic likelihood with X and σ² integrated out, and the algebra that makes it fast.
 
-Words are exchangeable cases of a conjugate regression of y_i on φ_i = m_i / n_i. With word i taken out, P(Y|Φ) is a
-constant times a product of F Student-t densities of y_i, which a change of m_ji alters in O(F) (MODEL.md section 3).
+Words are exchangeable cases of a conjugate regression of y_i on φ_i = m_i / n_i (docs/algebra.md section 3). With word
+i taken out, P(Y|Φ) is a constant times a product of F Student-t densities of y_i, altered by a change of m_ji in O(F).
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def _draw_noise(n_rows, scale, shape, stream, sweep):
 
 
 def draw_instance(sizes: Sizes, data: Data, prior: Prior, stream: np.ndarray, sweep: int) -> Instance:
-    """σ_k² ~ InvGamma(α_σ + V/2, β̂_k) and x_k ~ N(x̂_k, σ_k² A), given Φ (MODEL.md section 4b)."""
+    """σ_k² ~ InvGamma(α_σ + V/2, β̂_k) and x_k ~ N(x̂_k, σ_k² A), given Φ (docs/algebra.md section 4)."""
     n_rows, n_features = len(sizes.holders), data.Y.shape[1]
     if n_features == 0:
         return Instance(np.zeros((n_rows, 0)), np.zeros(0), np.zeros((len(data.known), 0)))

@@ -1,4 +1,4 @@
-"""Birth and death of concepts that one document alone holds (MODEL.md sections 2, 4 and 5).
+"""Birth and death of concepts that one document alone holds (docs/algebra.md section 4).
 
 A newborn's words are proposed around a seed word that the document's other concepts explain poorly, from the words'
 affinity, or from the prior; its features x are integrated out of the ratio and drawn when it is accepted.

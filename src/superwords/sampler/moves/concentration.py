@@ -1,6 +1,6 @@
 """The concentrations b₁ and b₂ and the mass α_ω, sampled under weak priors when asked.
 
-At b₁ = b₂ = 1 nothing stops a concept, or a word in it, from being on everywhere (MODEL.md section 7); the
+At b₁ = b₂ = 1 nothing stops a concept, or a word in it, from being on everywhere (docs/algebra.md section 7); the
 concentrations that do scale with the corpus, so they are drawn with everything else.
 """
 

@@ -1,4 +1,4 @@
-"""The word move: all tokens of a word in a document handed from one of its concepts to another (MODEL.md section 7)."""
+"""The word move: all tokens of a word in a document handed to another of its concepts (docs/algebra.md section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def hand_over(i, informed, work):
     """The word move: for documents that use word i, hand all its tokens in one concept over to another.
 
     f_ji → 0 and f_ki → 1; k is drawn among the document's concepts without the word in proportion to prior and text,
-    and accepted on the semantic ratio (MODEL.md section 7).
+    and accepted on the semantic ratio (docs/algebra.md section 5).
     """
     if not _hand_over_all(i, informed, work):
         return

@@ -1,7 +1,7 @@
 """Which documents hold which concepts: join and leave of shared concepts, then births and deaths of unique ones.
 
 Eq. (cUpdate) of the paper. X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integrated out, and a
-flip is accepted in two stages: prior and text first, then the semantic ratio (MODEL.md sections 2, 4 and 5).
+flip is accepted in two stages: prior and text first, then the semantic ratio (docs/algebra.md section 4).
 """
 
 from __future__ import annotations

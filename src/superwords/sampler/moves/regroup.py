@@ -1,4 +1,4 @@
-"""Split and merge of whole concepts, across all their documents (asked for in MODEL.md section 5).
+"""Split and merge of whole concepts, across all their documents (docs/algebra.md section 6).
 
 Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
 they use between two concepts (allocation.py); a merge unites both, which is the split's way back; words that are on

@@ -1,4 +1,4 @@
-"""The f step, word by word, given z: Eq. (fUpdate) of the paper with the algebra of MODEL.md section 3.
+"""The f step, word by word, given z: Eq. (fUpdate) of the paper with the algebra of docs/algebra.md, 3 and 5.
 
 For each word: take it out of the regression, hand its tokens over between concepts (handover.py), then a Gibbs step for
 every document and concept, with the semantic term memoised over m_ji and documents that would stay off skipped exactly.
