@@ -314,19 +314,35 @@ def test_chains_with_as_many_but_other_pairs_together_do_not_agree():
 def test_chains_with_the_same_pairs_together_agree():
     pairs = mixing.agree_on_pairs(*made_up_chains((0.5, 0.2, 0.7), (0.5, 0.2, 0.7)))
     assert (pairs["R-hat"] <= 1.01).all()
-    assert "at most 1.1 for 100%; mean difference of P(together) between chains 0.00" in mixing.told_pairs(
-        pairs
-    )
+    told = mixing.told_pairs(pairs)
+    assert "at most 1.1 for 100%; P(together) 0.467 on average, mean difference between chains 0.000" in told
 
 
 def test_a_pair_that_no_chain_moves_agrees_nowhere_or_is_left_out():
     pairs = mixing.agree_on_pairs(*made_up_chains((0, 1, 0, 0.5), (1, 1, 0, 0.5)))
-    assert pairs["R-hat"].tolist()[0] == np.inf
+    assert pairs["R-hat"].tolist()[0] > 1e6
     assert pairs["R-hat"].isna().tolist() == [False, True, True, False]
     told = mixing.told_pairs(pairs)
-    assert "4 pairs of frequent words, 2 not the same in all draws" in told
-    assert "inf at the 90% quantile, at most 1.1 for 50%" in told
-    assert "50%" not in mixing.told_pairs(pairs[1:3])
+    assert "4 pairs of frequent words, 2 of them not the same in all draws" in told
+    assert "at most 1.1 for 50%" in told
+    assert mixing.told_pairs(pairs[1:3]) == "2 pairs of frequent words, 0 of them not the same in all draws"
+
+
+def test_words_are_together_as_far_as_rows_use_them_for_the_same_concepts():
+    counts = np.random.default_rng(5).integers(0, 4, (12, 5))
+    model = ConceptModel(n_chains=2, n_sweeps=12, init="random:3", random_state=0).fit(counts)
+    together, names = mixing.pairs_together(model)
+    assert len(names) == 10
+    chain, last = model.draws_.chains[1], -1
+    state, entry = chain.kept[last].state, chain.kept[last].tokens.entry
+    uses = {word: [] for word in model.corpus_.vocabulary}
+    for p, j in enumerate(state.concept):
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            if entry[e] > 0:
+                uses[f"word{state.word[e]}"].append(j)
+    naive = [np.mean([j == k for j in uses[a] for k in uses[b]]) for a, b in names]
+    np.testing.assert_allclose(together[1, last], naive)
+    assert 0 < min(naive) < max(naive) < 1
 
 
 @needs(congress.MEMBERS)
@@ -344,12 +360,15 @@ def test_mixing_in_small(tmp_path):
     traced = pd.read_csv(out / "traces.csv", index_col="sweep")
     assert traced.iloc[0].tolist() == chains["concepts at first"].tolist()
     assert len(traced) == 11
-    assert mixing.N_TOGETHER in pd.read_csv(out / "agreement.csv")["quantity"].tolist()
+    assert {"concepts", "log joint"} <= set(pd.read_csv(out / "agreement.csv")["quantity"])
     pairs = pd.read_csv(out / "pairs.csv")
     assert pairs[list(mixing.STARTS)].stack().between(0, 1).all()
     assert len(pairs) == pairs.groupby(["first", "second"]).ngroups > 100
     assert "healthcare" in set(pairs["first"]) | set(pairs["second"])
-    assert f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} not the same" in printed
+    assert (
+        f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} of them not the same"
+        in printed
+    )
     assert pd.read_csv(out / "partners.csv", index_col=0).shape == (5, 5)
     assert (out / "traces.png").stat().st_size > 5000
 

@@ -13,7 +13,6 @@ from arviz_stats.base import array_stats
 from scipy import sparse
 
 from superwords.concepts.alignment import find_partners, reordered, usage_of
-from superwords.concepts.sets import on_in_concepts
 from superwords.concepts.tables import HANDFUL
 from superwords.corpus import Corpus
 from superwords.draws import Kept, statistic
@@ -27,10 +26,8 @@ from superwords.reproduce.folder import make_folder, write_table
 
 STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
 LARGE, USED = "in more than a handful of rows", "on-words used"
-N_TOGETHER = "number of pairs of words together"
 PARTNER = 0.5  # weighted Jaccard
 AGREED = 1.1  # R-hat
-_WORDS = 200  # most frequent ones, whose pairs in a common concept are counted
 _PAIR_WORDS = 60  # most frequent ones, of which every pair is followed
 
 Tell = Callable[[str], None]
@@ -117,77 +114,75 @@ def _write_agreement(model: ConceptModel, trace: Trace, folder: Path, tell: Tell
 
 
 def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
-    """For each chain a row per kept draw: how many concepts, memberships, words, and pairs of words together."""
-    frequent = _frequent(model, _WORDS)
+    """For each chain a row per kept draw: how many concepts, memberships and words, and how many are used."""
     return [
-        pd.DataFrame([_measures(draw, frequent) for draw in chain.kept]).assign(
+        pd.DataFrame([_measures(draw) for draw in chain.kept]).assign(
             **{"log joint": chain.trace["log_joint"]}
         )
         for chain in model.draws_.chains
     ]
 
 
-def _frequent(model: ConceptModel, most: int) -> np.ndarray:
-    return np.argsort(-np.asarray(model.corpus_.counts.sum(axis=0)).ravel(), kind="stable")[:most]
-
-
-def _together(draw: Kept, words: np.ndarray) -> np.ndarray:
-    """(pairs): which two of the words are on, in half of the rows that hold it, in a common large concept."""
-    holders = np.bincount(draw.state.concept)
-    share = on_in_concepts(draw.state)[:, words].toarray() / np.maximum(holders, 1)[:, None]
-    on = ((share >= 0.5) & (holders > HANDFUL)[:, None]).astype(int)
-    return (on.T @ on > 0)[np.triu_indices(len(words), 1)]
-
-
-def _measures(draw: Kept, frequent: np.ndarray) -> dict[str, float]:
+def _measures(draw: Kept) -> dict[str, float]:
     holders = np.bincount(draw.state.concept)
     return {
         "concepts": float(len(holders)),
         LARGE: float((holders > HANDFUL).sum()),
         "memberships": float(len(draw.state.concept)),
         "words on": float(len(draw.state.word)),
-        N_TOGETHER: float(_together(draw, frequent).sum()),
         USED: float((draw.tokens.entry > 0).mean()),
     }
 
 
 def pairs_together(model: ConceptModel) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    """(chains, draws, pairs): whether two frequent words share a concept; and the pairs, chosen by the counts alone."""
-    frequent = _frequent(model, _PAIR_WORDS)
+    """(chains, draws, pairs) of the most frequent words: how far both are used for the same concepts; and the pairs."""
+    n_uses = np.asarray(model.corpus_.counts.sum(axis=0)).ravel()
+    frequent = np.argsort(-n_uses, kind="stable")[:_PAIR_WORDS]
     names = [model.corpus_.vocabulary[i] for i in frequent]
     together = [[_together(draw, frequent) for draw in chain.kept] for chain in model.draws_.chains]
     return np.array(together), [(names[a], names[b]) for a, b in zip(*np.triu_indices(len(names), 1))]
 
 
+def _together(draw: Kept, words: np.ndarray) -> np.ndarray:
+    """(pairs): the probability that a row's use of one word and a row's use of the other are for one concept."""
+    used = usage_of(draw).used[:, words].toarray()
+    share = used / np.maximum(used.sum(axis=0), 1)
+    return (share.T @ share)[np.triu_indices(len(words), 1)]
+
+
 def agree_on_pairs(together: np.ndarray, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """A row per pair: P(together) in each chain, the mean difference between chains, and R-hat.
 
-    R-hat is NaN where all draws of all chains say the same, and infinite where no chain moves but they differ.
+    R-hat is NaN where all draws of all chains say the same, and beyond all bounds where no chain moves but they
+    differ.
     """
-    share = together.mean(axis=1)
+    mean = together.mean(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rhat = array_stats.rhat(together.astype(float), chain_axis=0, draw_axis=1, method="split")
-    differences = [np.abs(share[a] - share[b]) for a, b in combinations(range(len(share)), 2)]
+        rhat = array_stats.rhat(together.astype(float), chain_axis=0, draw_axis=1)
+    differences = [np.abs(mean[a] - mean[b]) for a, b in combinations(range(len(mean)), 2)]
     table = pd.DataFrame(pairs, columns=pd.Index(["first", "second"]))
-    for name, own in zip(STARTS, share):
+    for name, own in zip(STARTS, mean):
         table[name] = own
     return table.assign(difference=np.mean(differences, axis=0), **{"R-hat": rhat})
 
 
 def told_pairs(pairs: pd.DataFrame) -> str:
-    """Of the pairs that any draw has together and any other apart: how far the chains agree."""
-    open_ones = pairs[pairs["R-hat"].notna()]
-    told = f"{len(pairs)} pairs of frequent words, {len(open_ones)} not the same in all draws"
-    if open_ones.empty:
+    """How far the chains agree on which words belong together; pairs that never change are left out."""
+    moved = pairs[pairs["R-hat"].notna()]
+    told = f"{len(pairs)} pairs of frequent words, {len(moved)} of them not the same in all draws"
+    if moved.empty:
         return told
-    rhat = open_ones["R-hat"].to_numpy()
+    rhat = moved["R-hat"].to_numpy()
     return (
-        f"{told}; of these: R-hat of sharing a concept {np.median(rhat):.2f} in the median, "
-        # No interpolation: some may be infinite.
-        f"{np.quantile(rhat, 0.9, method='higher'):.2f} at the 90% quantile, "
-        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; "
-        f"mean difference of P(together) between chains {open_ones['difference'].mean():.2f}"
+        f"{told}; of these: R-hat of P(together) {np.median(rhat):.3g} in the median, "
+        f"{np.quantile(rhat, 0.9, method='higher'):.3g} at the 90% quantile, "
+        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; P(together) {_mean_of_chains(moved):.3f} on average, "
+        f"mean difference between chains {moved['difference'].mean():.3f}"
     )
+
+
+def _mean_of_chains(pairs: pd.DataFrame) -> float:
+    return float(pairs.drop(columns=["first", "second", "difference", "R-hat"]).to_numpy().mean())
 
 
 def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:
@@ -207,7 +202,7 @@ def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) ->
 def agree(followed: list[pd.DataFrame]) -> pd.DataFrame:
     """R-hat of what is followed, and the chains' lowest and highest mean."""
     rows = []
-    for name in ("concepts", LARGE, "memberships", "words on", "log joint", N_TOGETHER):
+    for name in ("concepts", LARGE, "memberships", "words on", "log joint"):
         values = np.array([chain[name] for chain in followed])
         means = values.mean(axis=1)
         rows.append((name, means.min(), means.max(), statistic("rhat", values)))
