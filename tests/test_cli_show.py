@@ -191,6 +191,14 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     assert (told["documents"], told["source_documents"]) == (40, 10)
 
 
+def test_no_word_is_cut_off_on_a_narrow_terminal(capsys, monkeypatch, tmp_path):
+    path = passage_model().save(tmp_path / "passages.sw")
+    monkeypatch.setattr("superwords.cli.common._WIDEST", 80)
+    shown = run(capsys, "show", path).out.replace(",", " ").split()
+    for words in passage_model().concepts(8)["top_words"]:
+        assert {word for word in words if word.startswith("word")} <= set(shown)
+
+
 def test_passages_and_their_sources(capsys, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
     source = run(capsys, "show", path, "--document", "source 2", "--json").json

@@ -75,6 +75,12 @@ def test_the_start_is_that_of_the_chain_and_not_of_the_draw() -> None:
     assert "most probable draw" in titles[1]
 
 
+def test_start_and_end_are_drawn_each_beside_its_own_heaviest_word() -> None:
+    before, after = draw.before_after(planted_model(), 1).axes
+    largest = [max(text.get_fontsize() for text in axes.texts) for axes in (before, after)]
+    assert largest[0] == pytest.approx(largest[1])
+
+
 def test_a_word_that_a_start_has_in_several_concepts_tells_less() -> None:
     model = fit(planted_corpus(), features=PLANTED.features, init="prior", n_chains=1)
     scores = draw.start_scores(model).toarray()

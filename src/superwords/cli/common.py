@@ -90,7 +90,6 @@ def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[Any]], title
             justify="right" if kind == "right" else "left",
             no_wrap=kind in ("left", "right"),
             max_width=_NAME_WIDTH if kind == "name" else None,
-            min_width=_NAME_WIDTH if kind == "words" else None,
             ratio=1 if kind == "words" else None,
         )
     for row in rows:

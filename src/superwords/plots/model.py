@@ -84,6 +84,7 @@ def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
 def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
     """Where the chain of the most probable draw started, and where it came: the start's concept most alike.
 
+    A word is as large as its score is beside its own panel's highest: a start has no draws to spread its words over.
     `start` is `start_scores(model)`, for those who draw many concepts.
     """
     after = concept_weights(model, concept)
@@ -91,7 +92,12 @@ def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | No
     name = concept_label(model, concept)
     _, start_name = shown_start(model)
     began = {"kmeans": "k-means start"}.get(start_name.partition(":")[0], f"{start_name!r} start")
-    return cloud_pair(before, after, [f"{name}: {began}", f"{name}: most probable draw"])
+    sides = _beside_heaviest(before), _beside_heaviest(after)
+    return cloud_pair(*sides, [f"{name}: {began}", f"{name}: most probable draw"])
+
+
+def _beside_heaviest(weights: dict[str, float]) -> dict[str, float]:
+    return {word: weight / max(weights.values()) for word, weight in weights.items()}
 
 
 def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
