@@ -181,6 +181,14 @@ def test_words_are_found_in_a_text_as_the_corpus_was_cut() -> None:
         }
 
 
+def test_a_text_without_any_word_is_shown_as_it_is() -> None:
+    texts = ["The doctor has a plan.", "A plan of the doctor.", "Thank you. Thank you so much.", ""]
+    pages = DocumentPages(Catalog(fit(Corpus.from_texts(texts), n_chains=1, n_sweeps=6, n_burn_in=1)))
+    assert pages.text(2, 1)["stretches"] == [{"text": texts[2]}]
+    assert pages.places.find("Thank you", ["doctor"]) == []
+    assert pages.places.find("", ["doctor"]) == []
+
+
 def test_spelled_words_are_found_in_any_case_and_the_longest_first() -> None:
     places = spelled_places("Ice cream, creams and CREAM; screaming ice.", ["cream", "ice cream", "ice"])
     assert [word for _, _, word in places] == ["ice cream", "cream", "cream", "ice"]

@@ -236,6 +236,8 @@ def test_texts_are_read_as_in_the_fit():
     model.transform(["A zebra likes health care."])
     assert model.unknown_words_.n_tokens > 0
     assert "zebra" in model.unknown_words_.examples
+    assert not model.transform([""]).any()
+    assert not model.transform(["", "Thank you."]).any()
 
 
 def test_a_model_without_concepts():

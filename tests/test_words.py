@@ -327,6 +327,27 @@ def test_texts_without_a_common_word_are_told_in_one_sentence():
         Corpus.from_texts(["A dog ran.", "The cat slept."])
 
 
+@pytest.mark.parametrize("texts", [["Thank you. Thank you so much."] * 2, ["", ""]])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("phrases", "There is no noun or name in the 2 documents"), ("plain", "but stop words")],
+)
+def test_texts_without_any_word_are_told_in_one_sentence(texts, words, said):
+    with pytest.raises(InputError, match=said):
+        Corpus.from_texts(texts, words=words)
+
+
+@pytest.mark.parametrize("unit", ["document", "passages:5"])
+@pytest.mark.parametrize("texts", [["Thank you. Thank you so much."], ["", ""]])
+def test_texts_without_any_word_are_empty_rows_where_words_are_known(texts, unit):
+    known = Corpus.from_texts(CARE, min_df=1)
+    for how in ({"recipe": known.notes["recipe"]}, {"vocabulary": known.vocabulary}):
+        corpus = Corpus.from_texts(texts, unit=unit, **how)
+        assert corpus.counts.shape == (len(texts), known.n_words)
+        assert corpus.n_tokens == 0
+        assert corpus.texts == texts
+
+
 def test_spacy_that_is_not_there(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(InputError, match=r"install the extra superwords\[spacy\]"):

@@ -21,6 +21,7 @@ from superwords.text.vocabulary import (
     apply_words,
     default_min_df,
     find_words,
+    has_words,
     matching_words,
     unknown_words,
 )
@@ -100,10 +101,7 @@ def _choose_words(
     min_df = default if options.min_df is None else threshold(options.min_df, n_documents, "min_df")
     words = find_words(stream, min_df, options.max_length, options.method.lemmas)
     if not words.labels:
-        raise InputError(
-            f"No word is in at least {min_df} of the {n_documents} documents; "
-            "give a lower min_df or more documents."
-        )
+        raise InputError(_why_no_words(stream, options.method.words, min_df))
     procedural = procedural_units(stream, words.cut, len(words.labels))
     dropped = {
         "above_max_df": _too_frequent(stream, words, options),
@@ -133,6 +131,17 @@ def _choose_words(
     }
     notes["recipe"] = recipe_of(options, language, units)
     return words.cut, column, vocabulary
+
+
+def _why_no_words(stream: TokenStream, method: str, min_df: int) -> str:
+    documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
+    if has_words(stream):
+        return f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents."
+    if method == "phrases":
+        return (
+            f"There is no noun or name in {documents}; give more text, or ask for plain words, not phrases."
+        )
+    return f"There is no word in {documents} but stop words; give more text."
 
 
 def _fixed_words(
@@ -180,7 +189,7 @@ def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarra
 def _row_spans(stream: TokenStream, row_of_sentence: np.ndarray, n_rows: int) -> np.ndarray:
     spans = np.zeros((n_rows, 2), np.int64)
     rows, first = np.unique(row_of_sentence, return_index=True)
-    last = np.append(first[1:], len(row_of_sentence)) - 1
+    last = np.append(first, len(row_of_sentence))[1:] - 1
     spans[rows, 0] = stream.sentence_span[first, 0]
     spans[rows, 1] = stream.sentence_span[last, 1]
     return spans

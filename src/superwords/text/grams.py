@@ -47,9 +47,8 @@ def key_numbers(stream: TokenStream) -> tuple[np.ndarray, list[str]]:
 
 def run_lengths_left(flags: np.ndarray) -> np.ndarray:
     """How many tokens the run of each token still has, itself included."""
-    starts = np.flatnonzero(flags & NEW_RUN)
-    ends = np.append(starts[1:], len(flags))
-    end_of_token = np.repeat(ends, np.diff(np.append(starts, len(flags))))
+    bounds = np.append(np.flatnonzero(flags & NEW_RUN), len(flags))
+    end_of_token = np.repeat(bounds[1:], np.diff(bounds))
     return end_of_token - np.arange(len(flags))
 
 

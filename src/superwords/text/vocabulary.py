@@ -47,6 +47,11 @@ def default_min_df(n_documents: int) -> int:
     return round(10 * (n_documents / 100) ** (1 / 3))
 
 
+def has_words(stream: TokenStream) -> bool:
+    """Whether there is any token that may be a word, however rare."""
+    return bool(((stream.token_flags & (CAN_END | STOP)) == CAN_END).any())
+
+
 def find_words(stream: TokenStream, min_df: int, max_length: int, lemmas: bool = False) -> Words:
     """Words in at least `min_df` documents, counted as they are cut: a word inside a longer word does not
     count.
