@@ -1,8 +1,12 @@
 """ConceptModel: names that must hold, same bits, edge cases, and one clear sentence for bad input."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus
 from superwords.generate import plant_corpus
@@ -217,6 +221,7 @@ INFINITE[4, 1] = np.inf
         ({"X": np.zeros((0, 3))}, "zero documents"),
         ({"X": np.zeros((3, 0))}, "zero words"),
         ({"X": [["a", "b"]]}, "not numbers"),
+        ({"X": ["The tax bill.", "A bill."]}, "Corpus.from_texts"),
         ({"lam": 1.5}, "strictly between 0 and 1"),
         ({"lam": 0}, "strictly between 0 and 1"),
         ({"lam": [0.1, 0.2]}, "one per word"),
@@ -245,6 +250,50 @@ def test_bad_input_gets_one_sentence(options, sentence):
     message = str(error.value)
     assert "\n" not in message
     assert message.endswith(".")
+
+
+CALLS = {
+    "advance": [1],
+    "save": ["model.sw"],
+    "transform": [[[1]]],
+    "top_words": [1],
+    "words_of": [1],
+    "representative_documents": [1],
+    "similar_words": ["tax"],
+    "by_group": ["party"],
+    "compare_groups": ["party"],
+    "group_words": ["party", 1],
+}
+NEED_NO_FIT = (
+    "fit",
+    "fit_transform",
+    "names_",
+    "weights_of",
+)  # the last needs a draw, which only a fit gives
+
+
+def test_what_only_a_fitted_model_has_says_so():
+    own = [name for name in vars(ConceptModel) if not name.startswith("_") and name not in NEED_NO_FIT]
+    fitted_names = [name for name in ConceptModel.__annotations__ if name.endswith("_")]
+    for name in {*own, *fitted_names} - {"set_fit_request", "set_transform_request"}:
+        with pytest.raises(NotFittedError, match="This ConceptModel is not fitted yet; call fit first"):
+            getattr(ConceptModel(), name)(*CALLS.get(name, []))
+
+
+def test_other_names_are_missing_as_usual(model):
+    for one in (model, ConceptModel()):
+        with pytest.raises(AttributeError, match="has no attribute 'topics_'"):
+            _ = one.topics_
+    assert not hasattr(ConceptModel(), "doc_concept_")
+    assert clone(model).n_sweeps == model.n_sweeps
+
+
+def test_an_error_inside_an_attribute_is_not_hidden(model, monkeypatch):
+    again = copy.copy(model)
+    again._forget()
+    monkeypatch.setattr("superwords.estimator.word_sets", lambda draws: draws.nothing)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = again.word_sets_
 
 
 def test_a_vocabulary_of_another_length_or_with_doubles():

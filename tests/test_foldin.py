@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import gammaln
+from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
@@ -264,7 +265,7 @@ def test_bad_documents(X, sentence):
 
 
 def test_bad_calls():
-    with pytest.raises(InputError, match="call fit first"):
+    with pytest.raises(NotFittedError, match="call fit first"):
         ConceptModel().transform([[1]])
     with pytest.raises(InputError, match="n_sweeps=0 is not a whole number of at least 1"):
         planted_model().transform(np.ones((1, 40), int), n_sweeps=0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from superwords import foldin
@@ -38,6 +39,10 @@ from superwords.settings import (
 
 _KEPT_PER_CHAIN = 100
 _DENSE_WEIGHTS = 50_000_000
+
+
+class UnfittedError(InputError, NotFittedError):
+    """The model has not seen any documents yet."""
 
 
 class ConceptModel(BaseEstimator):
@@ -101,6 +106,15 @@ class ConceptModel(BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
+    if not TYPE_CHECKING:  # else every name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Only reached for what is not there: what a fit finds, as long as there was none."""
+            is_fitted = "chains_" in self.__dict__
+            if not is_fitted and (name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)):
+                raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
+            return object.__getattribute__(self, name)
+
     def fit(self, X: Any, y: Any = None, *, features: Any = None) -> ConceptModel:
         """Sample the concepts of X (a Corpus, or counts (D, V)); features (V, F) steer them, NaN rows are unknown."""
         self._forget()
@@ -114,8 +128,9 @@ class ConceptModel(BaseEstimator):
     def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
         """(D', J): weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
 
-        X: a Corpus, counts with the model's columns, or a list of texts if the model was fitted to texts. Words that
-        the model does not know are left out, see `unknown_words_`. A document with no known word has a row of zeros.
+        X: a Corpus, counts with the model's columns, or a list of texts if the model was fitted to texts. Each text
+        is one row, also where the model's rows are passages. Words that the model does not know are left out, see
+        `unknown_words_`. A document with no known word has a row of zeros.
         """
         return foldin.transform(self, X, n_sweeps, return_inclusion)
 

@@ -52,8 +52,6 @@ class Folded(NamedTuple):
 def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
     """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept)."""
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
-    if not hasattr(model, "chains_"):
-        raise InputError("The model is not fitted, so there are no concepts to fold in with; call fit first.")
     if "best_draw_" not in model.__dict__ and len(model.draws_) == 0:
         raise InputError(
             "The model has kept no draw yet, so it has no concepts; call resume or advance first."

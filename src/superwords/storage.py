@@ -41,8 +41,6 @@ def save(model: ConceptModel, path: str | Path, draws: str = "best", texts: bool
     """Write a fitted model to one file, whole or not at all; `draws` is "best" or "all"."""
     if draws not in ("best", "all"):
         raise InputError(f"draws={draws!r} is not known; give 'best' or 'all'.")
-    if not hasattr(model, "chains_"):
-        raise InputError("The model is not fitted, so there is nothing to save; call fit first.")
     has_draws = len(model.draws_) > 0
     if draws == "all" and not has_draws and "summary_" in model.__dict__:
         raise InputError(
