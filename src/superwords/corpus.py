@@ -19,6 +19,7 @@ from superwords.text.options import (
     language_code,
     passage_length,
     read_recipe,
+    unit_name,
     units_of_labels,
     word_method,
     words_to_drop,
@@ -58,6 +59,17 @@ class Corpus:
     @property
     def n_tokens(self) -> int:
         return int(self.counts.sum())
+
+    @property
+    def unit(self) -> str:
+        """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
+        if self.parent is None:
+            return "document"
+        known = self.notes.get("recipe", {}).get("unit", "document")
+        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
+            return str(known)
+        # Before it was written down: only the last passage of a document is shorter than the others.
+        return unit_name(int(np.bincount(self.sentence_row).max()))
 
     @classmethod
     def from_counts(
@@ -308,7 +320,8 @@ def check_counts(counts: Any) -> sparse.csr_array:
             dense = np.asarray(counts, dtype=float)
         except (TypeError, ValueError):
             raise InputError(
-                "The counts are not numbers; give a documents-by-words array of whole, non-negative counts."
+                "The counts are not numbers; give a documents-by-words array of whole, non-negative counts, "
+                "or texts as a corpus made by Corpus.from_texts."
             ) from None
         if dense.ndim != 2:
             raise InputError(

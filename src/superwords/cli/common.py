@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,36 @@ from superwords.errors import InputError
 results = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
+
+def at_least(least: int) -> Callable[[int | None], int | None]:
+    """For an option: a number that is not below the least."""
+
+    def check(value: int | None) -> int | None:
+        if value is not None and value < least:
+            raise typer.BadParameter(f"{value} is too small; give at least {least}.")
+        return value
+
+    return check
+
+
+def at_least_one_core(value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise typer.BadParameter(
+            f"{value} cores cannot do the work; give at least 1, or no --jobs to use all."
+        )
+    return value
+
+
+def jobs_option(panel: str | None = None) -> Any:
+    return typer.Option(
+        help="Processor cores to use.",
+        show_default="all",
+        callback=at_least_one_core,
+        rich_help_panel=panel,
+    )
+
+
+Jobs = Annotated[int | None, jobs_option()]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
@@ -119,6 +149,19 @@ def check_output(path: Path) -> None:
         raise InputError(f"There is no folder {str(folder)!r} to write {path.name!r} in.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise InputError(f"{str(path)!r} cannot be written: permission denied.")
+
+
+def check_whole_file(path: Path) -> None:
+    """The same for a file that takes the place of another as a whole, which needs a new file beside it."""
+    check_output(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is not a file; give the name of a file.")
+    trial = path.parent / f".{path.name}.checkpoint.{'0' * 16}.tmp"  # no longer name is needed
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
 
 
 def write_text(path: Path, content: str) -> None:

@@ -53,7 +53,7 @@ def checked_lines(lines: Iterable[str], name: str, encoding: str) -> Iterator[st
             raise InputError(
                 f"{name}, line {number}, is not valid {encoding}: "
                 f"byte 0x{byte:02x} at column {undecoded.start() + 1}; "
-                'name the encoding the file is written in, such as "latin-1".'
+                'save it as UTF-8 (in Python, an encoding such as "latin-1" may be named).'
             )
         yield line
 

@@ -82,6 +82,10 @@ def passage_length(unit: str) -> int | None:
     )
 
 
+def unit_name(passage_sentences: int | None) -> str:
+    return "document" if passage_sentences is None else f"passages:{passage_sentences}"
+
+
 def threshold(value: float, n_documents: int, name: str) -> int:
     """A number of documents, given as one (10) or as a share (0.1)."""
     is_share = isinstance(value, float) and (0 < value < 1 or (name == "max_df" and value == 1))
@@ -124,6 +128,7 @@ def recipe_of(options: TextOptions, language: str | None, units: Mapping[str, st
         "tagger": options.method.tagger,
         "lemmas": options.method.lemmas,
         "max_length": options.max_length,
+        "unit": unit_name(options.passage_sentences),
         "units": dict(units),
     }
 
