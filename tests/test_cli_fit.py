@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_
 from superwords import ConceptModel
 from superwords.cli.fit import fit
 from superwords.cli.inputs import split_features
+from superwords.cli.running import SWEEPS
 
 
 @pytest.fixture
@@ -93,6 +95,7 @@ def test_defaults_shown_in_the_help_are_the_models():
     theirs = inspect.signature(ConceptModel).parameters
     for option, name in (("chains", "n_chains"), ("sweeps", "n_sweeps"), ("init", "init")):
         assert f"show_default='{theirs[name].default}'" in str(mine[option]).replace('"', "'")
+    assert theirs["n_sweeps"].default == SWEEPS
 
 
 def test_features_side_by_side(capsys, source, tmp_path):
@@ -164,17 +167,14 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
         (["--groups", "faction"], "There is no column 'faction' to group by"),
         (["--language", "xx"], "xx"),
         (["--min-df", "400"], "min_df=400"),
-        (["--sweeps", "0"], "n_sweeps=0"),
-        (["--burn-in", "99"], "n_burn_in=99"),
         (["--init", "chaos"], "chaos"),
         (["--lam", "2"], "lam is 2.0"),
-        (["--seed", "-1"], "random_state=-1"),
         (["--unit", "pages:2"], "pages:2"),
         (["--features", "table:nowhere.csv"], "nowhere.csv"),
         (["--drop", "nowhere.txt"], "nowhere.txt"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),
-        (["--resume"], "There is no checkpoint"),
+        (["--resume"], "a run that has ended leaves none: to sample longer, run it again without --resume"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(capsys, source, tmp_path, change, said):
@@ -191,3 +191,53 @@ def test_an_output_that_cannot_be_written_is_said_before_the_work(capsys, tmp_pa
     found = run(capsys, "fit", tmp_path / "not there.csv", "-o", tmp_path / "no folder" / "model.sw")
     assert found.code == 1
     assert "There is no folder" in found.err
+
+
+@pytest.mark.parametrize("name", ["m" * 250, "pipe"])
+def test_an_output_whose_place_cannot_be_taken_is_said_before_the_work(capsys, tmp_path, name):
+    if name == "pipe":
+        os.mkfifo(tmp_path / name)
+    found = run(capsys, "fit", tmp_path / "not there.csv", "-o", tmp_path / name)
+    assert found.code == 1
+    assert name in found.err
+    assert "not there.csv" not in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_the_documents_are_not_replaced_by_the_model(capsys, source):
+    before = source.read_bytes()
+    found = run(capsys, *fit_arguments(source, source))
+    assert found.code == 1
+    assert "holds the documents; give another name for the model" in found.err
+    assert source.read_bytes() == before
+
+
+def test_a_model_is_replaced_with_a_word_and_few_documents_are_called_few(capsys, tmp_path):
+    source, output = write_documents(tmp_path, 12), tmp_path / "model.sw"
+    first = run(capsys, *fit_arguments(source, output))
+    assert "Replaces" not in first.err
+    assert "So few documents say little" in first.err
+    assert f"Replaces the model in {output}." in run(capsys, *fit_arguments(source, output)).err
+    many = run(capsys, *fit_arguments(write_documents(tmp_path, 24), output))
+    assert "So few documents" not in many.err
+
+
+def test_how_to_sample_longer_is_said(capsys, source, tmp_path):
+    found = run(capsys, *fit_arguments(source, tmp_path / "model.sw", "--thin", "4"))
+    assert "Sample longer" in found.out
+    assert "To sample longer, run it again with --sweeps 32." in found.err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"text\nThank you.\nThank you so much.\n", "There is no noun or name in the 2 documents"),
+        (b"text\nK\xf6ln\n", "not valid utf-8: byte 0xf6 at column 2; save it as UTF-8"),
+    ],
+)
+def test_documents_that_cannot_be_used_are_told_in_one_sentence(capsys, tmp_path, content, said):
+    (tmp_path / "d.csv").write_bytes(content)
+    found = run(capsys, "fit", tmp_path / "d.csv", "-o", tmp_path / "model.sw")
+    assert found.code == 1
+    assert said in found.err
+    assert found.err.count("\n") == 1

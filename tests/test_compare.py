@@ -19,7 +19,7 @@ from superwords.compare.contenders import Found
 from superwords.compare.keeping import Keeper
 from superwords.compare.lineup import make_lineup
 from superwords.compare.peers import tomotopy_models
-from superwords.compare.running import Runner
+from superwords.compare.running import Runner, caution
 from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
 from superwords.text.sentences import sentence_spans
@@ -154,6 +154,12 @@ def test_too_little_text_is_said() -> None:
         make_split(["One pear. Two pears."], ["a"], "en", WORDS_ONLY)
 
 
+def test_little_held_out_text_is_cautioned_of() -> None:
+    assert caution({"held_out_windows": 50}) is None
+    assert caution({"held_out_windows": 49}).startswith("Only 49 windows are held out")
+    assert caution({"held_out_windows": 1}).startswith("Only 1 window is held out")
+
+
 def test_matched_sets_lack_the_word_and_are_equally_many() -> None:
     ours = np.array([[0.9, 0.5, 0.4, 0.0, 0.0], [0.2, 0.0, 0.0, 0.9, 0.8]])
     held = np.array([[2.0, 5, 5, 0, 0], [3.0, 0, 0, 3, 3]])
@@ -266,7 +272,8 @@ def test_an_interrupted_comparison_goes_on_with_the_same_runs(tmp_path, capsys) 
 
 def test_one_salient_word_is_enough(tmp_path, capsys) -> None:
     source, out = write_documents(tmp_path, 60), tmp_path / "out"
-    compare(capsys, source, out, "--models", "without", "--salient", 1, "--seeds", 1)
+    found = compare(capsys, source, out, "--models", "without", "--salient", 1, "--seeds", 1)
+    assert "windows are held out: so little text decides nothing between models." in found.out
     assert len(pd.read_csv(out / "words.csv")["word"].unique()) == 1
 
 

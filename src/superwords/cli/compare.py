@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from superwords.cli.common import AsJson, Quiet, print_json, print_line, print_table, say
+from superwords.cli.common import AsJson, Quiet, jobs_option, print_json, print_line, print_table, say
 from superwords.cli.inputs import are_long, languages
 from superwords.cli.options import (
     Drop,
@@ -88,9 +88,7 @@ def compare(
     salient: Annotated[
         int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
     ] = 60,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processor cores to use.", show_default="all", rich_help_panel=RUNS)
-    ] = None,
+    jobs: Annotated[int | None, jobs_option(RUNS)] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -160,6 +158,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
 def print_comparison(comparison: Comparison) -> None:
     """Ours against all others, and each model for itself; the other contests are in the files."""
     from superwords.compare.contenders import OURS
+    from superwords.compare.running import caution
     from superwords.compare.writing import contest_rows, model_rows
 
     contests = comparison.contests[comparison.contests["first"] == OURS]
@@ -170,6 +169,9 @@ def print_comparison(comparison: Comparison) -> None:
         for row in model_rows(comparison.models)
     ]
     _print(models, "Each model for itself, means over seeds", "model")
+    warning = caution(comparison.facts)
+    if warning:
+        print_line(warning)
 
 
 def _print(rows: list[dict[str, str]], title: str, left: str) -> None:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from superwords.cli.common import (
     AsJson,
+    Jobs,
     Quiet,
     check_output,
     messages,
@@ -40,7 +41,7 @@ _WAITING = "84 recipes, half of them English, half German (about a minute; up to
 def demo(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the model here.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same concepts.")] = 2012,
-    jobs: Annotated[int | None, typer.Option(help="Processor cores to use.", show_default="all")] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from superwords.cli.common import AsJson, Quiet, busy, check_output, print_json
+from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option, print_json
 from superwords.cli.inputs import number_or_name, split_features
 from superwords.cli.options import (
     WORDS,
@@ -24,7 +24,16 @@ from superwords.cli.options import (
     Words,
 )
 from superwords.cli.outcome import outcome_as_json, print_outcome
-from superwords.cli.running import how_to_go_on, prepared, resumed, run_key, sample
+from superwords.cli.running import (
+    check_replaced,
+    check_schedule,
+    how_to_go_on,
+    prepared,
+    resumed,
+    run_key,
+    sample,
+    say_how_to_sample_longer,
+)
 from superwords.errors import InputError
 
 app = typer.Typer(add_completion=False)
@@ -74,15 +83,30 @@ def fit(
         ),
     ] = None,
     chains: Annotated[
-        int | None, typer.Option(help="Chains run side by side.", show_default="2", rich_help_panel=SAMPLING)
+        int | None,
+        typer.Option(
+            help="Chains run side by side.",
+            show_default="2",
+            callback=at_least(1),
+            rich_help_panel=SAMPLING,
+        ),
     ] = None,
     sweeps: Annotated[
-        int | None, typer.Option(help="Sweeps of each chain.", show_default="1000", rich_help_panel=SAMPLING)
+        int | None,
+        typer.Option(
+            help="Sweeps of each chain.",
+            show_default="1000",
+            callback=at_least(1),
+            rich_help_panel=SAMPLING,
+        ),
     ] = None,
     burn_in: Annotated[
         int | None,
         typer.Option(
-            help="Sweeps before the first kept draw.", show_default="half of them", rich_help_panel=SAMPLING
+            help="Sweeps before the first kept draw.",
+            show_default="half of them",
+            callback=at_least(0),
+            rich_help_panel=SAMPLING,
         ),
     ] = None,
     thin: Annotated[
@@ -90,6 +114,7 @@ def fit(
         typer.Option(
             help="Keep one draw in so many.",
             show_default="so that about 100 are kept",
+            callback=at_least(1),
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -102,11 +127,12 @@ def fit(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="The same seed gives the same concepts.", rich_help_panel=SAMPLING)
+        int | None,
+        typer.Option(
+            help="The same seed gives the same concepts.", callback=at_least(0), rich_help_panel=SAMPLING
+        ),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processor cores to use.", show_default="all", rich_help_panel=SAMPLING)
-    ] = None,
+    jobs: Annotated[int | None, jobs_option(SAMPLING)] = None,
     alpha_omega: Annotated[
         Any,
         typer.Option(
@@ -198,13 +224,16 @@ def fit(
     \b
     superwords fit speeches.csv --text speech --groups party -o model.sw
     superwords fit notes/ --language de -o notes.sw
-    superwords fit speeches.csv --sweeps 5000 -o model.sw --resume
+    superwords fit notes/ --language de -o notes.sw --resume
 
-    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there.
+    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there. A run
+    that has ended is not gone on with: to sample longer, run it again with more --sweeps.
     """
     start = perf_counter()
     given = ctx.params
-    check_output(output)
+    check_schedule(given)
+    check_whole_file(output)
+    check_replaced(output, file, resume, quiet)
     split_features(features or [])
     checkpoint = output.parent / f"{output.name}.checkpoint"
     key = run_key(given)
@@ -228,3 +257,4 @@ def fit(
             f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
         )
     checkpoint.unlink(missing_ok=True)
+    say_how_to_sample_longer(model, quiet)

@@ -28,6 +28,7 @@ _LANGUAGE_COLUMN = "column:"
 _TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 _EXAMPLES = 8
 PASSAGES = "passages:5"
+_FEW = 20  # documents
 _LONG, _LOOKED_AT = 100, 200  # words in a document on average, over the first so many
 
 
@@ -133,6 +134,9 @@ def _describe(corpus: Corpus, quiet: bool) -> None:
         rows = f"{corpus.n_documents:,} passages of {len(np.unique(corpus.parent)):,} documents"
         rows += " (--unit document keeps documents whole)"
     say(f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all.", quiet)
+    n_documents = corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+    if n_documents < _FEW:
+        say(f"So few documents say little: {_FEW} or more would tell concepts from chance.", quiet)
     empty = corpus.notes.get("empty_documents", [])
     if empty:
         say(f"Documents without any of these words (kept): {len(empty):,} ({_few(empty)}).", quiet)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from superwords.cli.common import Jobs
 from superwords.errors import InputError
 from superwords.reproduce import synthetic as synthetic_experiment
 
@@ -14,7 +15,6 @@ app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
 Data = Annotated[Path, typer.Option(help="Folder with the experiments' data.")]
-Jobs = Annotated[int | None, typer.Option(help="Processor cores to use.", show_default="all")]
 
 DATA = Path("../shared/data")
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import is_zipfile
+
+import typer
 
 from superwords.cli.common import say
 from superwords.cli.inputs import check_groups, digest, make_features, read_corpus, split_features
@@ -14,6 +17,7 @@ from superwords.errors import InputError
 if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
 
+SWEEPS = 1000  # if --sweeps is not given
 _CONTENT = " (content)"
 # From an option's name in the command line's parameters to ConceptModel's.
 MODEL_PARAMETERS = {
@@ -49,6 +53,37 @@ def how_to_go_on(checkpoint: Path) -> str:
     return f"run the same command with --resume to go on (from {checkpoint})."
 
 
+def check_schedule(given: Mapping[str, Any]) -> None:
+    """Say before the documents are read that no draw would be kept."""
+    sweeps = given["sweeps"] or SWEEPS
+    burn_in = sweeps // 2 if given["burn_in"] is None else given["burn_in"]
+    if burn_in >= sweeps:
+        raise typer.BadParameter(
+            f"--burn-in {burn_in} leaves no draw of --sweeps {sweeps}; give a smaller --burn-in."
+        )
+    if (given["thin"] or 1) > sweeps - burn_in:
+        raise typer.BadParameter(
+            f"--thin {given['thin']} keeps no draw of the {sweeps - burn_in} sweeps after burn-in; "
+            "give a smaller --thin."
+        )
+
+
+def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
+    """Say that a model is replaced; documents are not."""
+    if not output.exists():
+        return
+    if Path(file).exists() and output.samefile(file):
+        raise InputError(f"{output} holds the documents; give another name for the model.")
+    if not resume:
+        what = "model in" if is_zipfile(output) else "file"
+        say(f"Replaces the {what} {output}.", quiet)
+
+
+def say_how_to_sample_longer(model: ConceptModel, quiet: bool) -> None:
+    if not quiet and model.verdict().startswith("Sample longer"):
+        say(f"To sample longer, run it again with --sweeps {2 * model._schedule.n_sweeps}.")
+
+
 def prepared(given: Mapping[str, Any], checkpoint: Path) -> ConceptModel:
     """A model whose chains stand at their start."""
     quiet = given["quiet"]
@@ -71,6 +106,11 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
     """The model of an interrupted run, if this run is its continuation."""
     from superwords.checkpoint import read_checkpoint
 
+    if not checkpoint.exists():
+        raise InputError(
+            f"There is no checkpoint {str(checkpoint)!r} to go on from; a run that has ended leaves none: to sample "
+            "longer, run it again without --resume and with more --sweeps (in Python, model.advance goes on)."
+        )
     model, earlier = read_checkpoint(checkpoint)
     for name in sorted({*key, *earlier}):
         now, then = key.get(name), earlier.get(name)

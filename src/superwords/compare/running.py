@@ -22,6 +22,7 @@ from superwords.errors import InputError
 from superwords.study.pairs import salient_words
 
 N_WORDS = 60
+FEW_WINDOWS = 50
 _GRID_JUDGE = "windows"
 _BETWEEN_CHAINS = (
     1_000_003  # from the seed of a peer's fit to that of the next, beyond any seed that is compared
@@ -91,6 +92,15 @@ def compare(
     contests = judging.contest_table(by_word, lineup.contests, judges)
     models = judging.model_table(found, runs, frequency, runner.halves.row)
     return Comparison(models, contests, grid, runs, by_word, facts, found, list(ours.vocabulary), lineup)
+
+
+def caution(facts: Mapping[str, Any]) -> str | None:
+    """One sentence where too little text is held out to judge by."""
+    n_windows = facts["held_out_windows"]
+    if n_windows >= FEW_WINDOWS:
+        return None
+    held_out = "1 window is" if n_windows == 1 else f"{n_windows} windows are"
+    return f"Only {held_out} held out: so little text decides nothing between models."
 
 
 @dataclass(frozen=True)
