@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
+from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
 from superwords.errors import InputError
 from superwords.study import creating
@@ -78,3 +81,12 @@ def test_what_cannot_be_asked_is_said(words, topics, said) -> None:
 def test_a_model_without_concepts_is_refused() -> None:
     with pytest.raises(InputError, match="no concepts"):
         create_study(edge_model("no concept"), 3, "hdp", 10, 1, "Clouds", "words")
+
+
+def test_without_tomotopy_nothing_is_begun(tmp_path, capsys, monkeypatch) -> None:
+    path = planted_model().save(tmp_path / "model.sw")
+    monkeypatch.setitem(sys.modules, "tomotopy", None)
+    found = run(capsys, "study", "create", path, "-o", tmp_path / "study.json")
+    assert found.code == 1
+    assert found.err.count("\n") == 1
+    assert "superwords[compare]" in found.err

@@ -35,13 +35,16 @@ def create(
     quiet: Quiet = False,
 ) -> None:
     """Build the study: for each word our concept against the topic of another model that gives it most."""
+    from superwords.baselines import tomotopy_module
     from superwords.storage import load
     from superwords.study.creating import create_study
     from superwords.study.pairs import save_study
 
     chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
+    model = load(model_file)
+    tomotopy_module()  # before any work: without it there are no topics
     say(f"Finding topics by {topics} ({iterations} iterations)…", quiet)
-    study = create_study(load(model_file), chosen or n_words, topics, iterations, seed, title, subject)
+    study = create_study(model, chosen or n_words, topics, iterations, seed, title, subject)
     save_study(study, out)
     asked = ", ".join(question["word"] for question in study["questions"])
     say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
