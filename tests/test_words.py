@@ -322,6 +322,11 @@ def test_wrong_options_are_told_in_one_sentence(options, message):
     assert "\n" not in str(caught.value)
 
 
+def test_nobody_to_read_is_told_in_one_sentence():
+    with pytest.raises(InputError, match="n_jobs=0 leaves nobody to read"):
+        Corpus.from_texts(CARE, n_jobs=0)
+
+
 def test_texts_without_a_common_word_are_told_in_one_sentence():
     with pytest.raises(InputError, match="No word is in at least 2 of the 2 documents"):
         Corpus.from_texts(["A dog ran.", "The cat slept."])

@@ -52,6 +52,8 @@ def count_texts(
     progress: Progress | None = None,
 ) -> CountedTexts:
     """Reads, tags and counts texts; `options.fixed` holds the words of an earlier corpus to count instead."""
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 leaves nobody to read; give at least 1, or None for all cores.")
     codes = repeat(languages) if isinstance(languages, str) else languages
     jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     stream = stream_texts(texts, codes, options.method, n_documents, jobs, progress)
