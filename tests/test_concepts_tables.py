@@ -8,11 +8,14 @@ import pandas as pd
 import pytest
 
 from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, passage_model, planted_model
-from superwords.concepts.intervals import TAILS
+from superwords import load
+from superwords.concepts import summary
+from superwords.concepts.alignment import usage_of
+from superwords.concepts.intervals import TAILS, widened
 from superwords.concepts.ranking import names, ranked_rows
-from superwords.concepts.readings import telling_passage
+from superwords.concepts.readings import concepts_of_word, telling_passage
 from superwords.concepts.summary import WordUse
-from superwords.concepts.tables import drawn_weights, source_shares
+from superwords.concepts.tables import drawn_weights, one_document, source_shares
 from superwords.errors import InputError
 
 
@@ -76,6 +79,56 @@ def test_prevalence_and_stability_are_over_all_draws():
         assert table["jaccard"][j] == pytest.approx(aligned.jaccard[there, j].mean())
 
 
+def with_few_draws(model, monkeypatch):
+    """The same model, with memberships kept of every tenth draw."""
+    monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
+    monkeypatch.setattr(summary, "_FEWEST_DRAWS", 4)
+    fewer = copy.copy(model)
+    fewer.__dict__ = {**model.__dict__, "summary_": summary.summarize(model)}
+    return fewer
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+@pytest.mark.parametrize("made", [planted_model, passage_model])
+def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spaced):
+    model = with_few_draws(made(), monkeypatch) if spaced else made()
+    table, draws = model.concepts(), model.summary_.memberships.draw
+    matched = model.summary_.alignment.matched[draws]
+    drawn = np.array([w.toarray() for w in drawn_weights(model)])
+    for j in range(model.n_concepts_):
+        own = drawn[matched[:, j], :, j]
+        assert len(own)
+        assert table["documents_mean"][j] == pytest.approx((own > 0).sum(axis=1).mean())
+        assert table["prevalence_mean"][j] == pytest.approx((own > 0).mean())
+        assert table["strength_mean"][j] == pytest.approx(np.mean([one[one > 0].mean() for one in own]))
+        if model.corpus_.parent is not None:
+            in_sources = (own.reshape(len(own), 10, 4) > 0).any(axis=2).sum(axis=1)
+            assert table["source_documents_mean"][j] == pytest.approx(in_sources.mean())
+    for name in ("prevalence", "strength"):
+        assert (table[f"{name}_low"] <= table[f"{name}_mean"] + 1e-9).all()
+        assert (table[f"{name}_mean"] <= table[f"{name}_high"] + 1e-9).all()
+    groups = model.by_group("party").groupby("concept")["prevalence"]
+    assert (groups.min().to_numpy() <= table["prevalence_mean"] + 1e-9).all()
+    assert (table["prevalence_mean"] <= groups.max().to_numpy() + 1e-9).all()
+
+
+def test_a_concept_that_no_spaced_draw_finds_has_means_of_the_others(monkeypatch):
+    model = with_few_draws(planted_model(), monkeypatch)
+    aligned = model.summary_.alignment
+    similarity = aligned.similarity.copy()
+    similarity[model.summary_.memberships.draw, 2] = 0.0
+    model.__dict__["summary_"] = model.summary_._replace(alignment=aligned._replace(similarity=similarity))
+    wanted = aligned.holders[similarity[:, 2] > 0, 2].mean()
+    assert model.concepts()["documents_mean"][2] == pytest.approx(wanted)
+
+
+def test_an_interval_is_widened_to_its_mean():
+    table = pd.DataFrame({"x": [0.99, 0.5, np.nan], "low": [1.0, 0.4, np.nan], "high": [1.0, 0.6, np.nan]})
+    wide = widened(table, "x", "low", "high")
+    np.testing.assert_array_equal(wide["low"], [0.99, 0.4, np.nan])
+    np.testing.assert_array_equal(wide["high"], [1.0, 0.6, np.nan])
+
+
 def test_top_words_of_a_stable_concept_are_planted_together():
     model = planted_model()
     table = model.concepts()
@@ -130,7 +183,24 @@ def test_documents_with_intervals():
         d, j = int(row.document.split()[1]), row.concept - 1
         values = drawn[matched[:, j], d, j]
         assert (row.low, row.high) == pytest.approx(tuple(np.quantile(values, TAILS)))
+        assert row.weight_mean == pytest.approx(values.mean())
         assert row.probability == pytest.approx((values > 0).mean())
+
+
+@pytest.mark.parametrize("passages", [True, False])
+def test_one_document_with_the_concepts_of_every_draw(passages):
+    model = passage_model()
+    known = model.documents(passages=passages)
+    name = "source 1#3" if passages else "source 1"
+    table = one_document(model, 6 if passages else 1, passages).set_index("concept")
+    assert set(table["document"]) == {name}
+    ours = known[known["document"] == name].set_index("concept")
+    pd.testing.assert_frame_equal(table.loc[ours.index], ours)
+    assert (table.drop(ours.index)["weight"] == 0).all()
+    assert (table.drop(ours.index)["probability"] > 0).all()
+    rows = [6] if passages else range(4, 8)
+    held = np.array([w.toarray()[rows].sum(axis=0) > 0 for w in drawn_weights(model)]).any(axis=0)
+    assert set(table.index) == {*(np.flatnonzero(held) + 1), *ours.index}
 
 
 def test_passages_add_up_to_their_documents():
@@ -183,6 +253,52 @@ def test_similar_words_with_their_error():
     assert "word20" not in table["word"].tolist()
 
 
+def naive_together(model, i):
+    """For every word, Σ_j share_ji share_jl of each draw, in the mean."""
+    found = []
+    for draw in model.draws_.all():
+        used = usage_of(draw).used.toarray()
+        share = used / np.maximum(used.sum(axis=0), 1)
+        found.append(share.T @ share[:, i])
+    return np.mean(found, axis=0)
+
+
+def test_words_of_equal_probability_are_told_apart_by_their_uses(tmp_path):
+    model = planted_model()
+    i = model.corpus_.vocabulary.index("word20")
+    wanted = dict(zip(model.corpus_.vocabulary, naive_together(model, i)))
+    for one in (model, load(model.save(tmp_path / "m.sw"))):
+        table = one.similar_words("word20", n=40)
+        assert table["together"].tolist() == pytest.approx([wanted[word] for word in table["word"]])
+        assert table["together"].between(0, 1).all()
+        pairs = list(zip(-table["probability"], -table["together"]))
+        assert pairs == sorted(pairs)
+    assert table["together"].nunique() > 10
+
+
+def test_a_file_without_uses_says_nothing_of_them():
+    model = copy.copy(planted_model())
+    model.__dict__ = {**model.__dict__, "word_sets_": model.word_sets_._replace(used=None)}
+    table = model.similar_words("word20")
+    assert table["together"].isna().all()
+    assert len(table) == 20
+
+
+def test_the_concepts_of_a_word_have_leftovers_last():
+    model = copy.copy(planted_model())
+    known = planted_model().concepts()
+    model.concepts = lambda n_words=10: known.assign(leftover=False)
+    table = concepts_of_word(model, "word20")
+    assert table["share_of_uses"].sum() == pytest.approx(1)
+    assert table["share_of_uses"].is_monotonic_decreasing
+    for row in table.itertuples():
+        own = model.words_of(row.concept).set_index("word").loc["word20"]
+        assert (row.share_on, row.share_used) == (own["share_on"], own["share_used"])
+    first = table["concept"][0]
+    model.concepts = lambda n_words=10: known.assign(leftover=known["concept"] == first)
+    assert concepts_of_word(model, "word20")["concept"].tolist() == [*table["concept"][1:], first]
+
+
 def test_an_unknown_word_names_words_spelled_like_it():
     with pytest.raises(InputError, match="did you mean 'größe'"):
         planted_model().similar_words("Grösse")
@@ -203,6 +319,10 @@ def test_the_verdict_in_one_sentence():
     rng = np.random.default_rng(0)
     good = rng.normal(size=(2, 200))
     assert with_trace(log_joint=good).verdict().startswith("The chains agree (R-hat at most 1.0")
+    slow_rows = copy.copy(with_trace(n_memberships=good + np.array([[0.0], [9.0]])))
+    assert "differ in how many concepts documents hold" in slow_rows.verdict()
+    slow_rows.corpus_ = passage_model().corpus_
+    assert "differ in how many concepts passages hold" in slow_rows.verdict()
     apart = with_trace(n_concepts=good + np.array([[0.0], [9.0]])).verdict()
     assert apart.startswith("Sample longer, because the chains differ in the number of concepts (R-hat")
     slow = np.tile(np.repeat(rng.normal(size=4), 25), (2, 2))

@@ -150,14 +150,14 @@ def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:
     head = page.locator("thead th", has_text="Strength")
     head.get_by_role("button").focus()
     page.keyboard.press("Enter")
-    page.locator("th[aria-sort] button[data-key=strength]").wait_for()
+    page.locator("th[aria-sort] button[data-key=strength_mean]").wait_for()
     assert head.get_attribute("aria-sort") == "descending"
-    assert page.evaluate("document.activeElement.dataset.key") == "strength"
+    assert page.evaluate("document.activeElement.dataset.key") == "strength_mean"
     first = page.locator("tbody th").first.inner_text()
-    assert "sort=strength" in page.url
+    assert "sort=strength_mean" in page.url
     again = open_page("#" + page.url.partition("#")[2])
     assert again.locator("tbody th").first.inner_text() == first
-    strengths = planted_model().concepts()["strength"]
+    strengths = planted_model().concepts()["strength_mean"]
     assert first.startswith(f"{strengths.argmax() + 1}. ")
 
 

@@ -157,3 +157,8 @@ def test_all_pictures_have_a_name_of_their_own() -> None:
     assert len(names) == len(set(names)) == 4 + 3 * planted_model().n_concepts_
     assert file_part("../a b/ç") == "a-b-ç"
     assert file_part("///") == "column"
+
+
+def test_traces_speak_of_passages_where_rows_are() -> None:
+    titles = [axes.get_title(loc="left") for axes in draw.chain_traces(passage_model()).axes]
+    assert any(title.startswith("how many concepts passages hold") for title in titles)

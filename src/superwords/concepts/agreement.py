@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from superwords.concepts.tables import row_name
 from superwords.draws import convergence
 
 if TYPE_CHECKING:
@@ -15,18 +16,28 @@ if TYPE_CHECKING:
 GOOD_RHAT = 1.1
 GOOD_ESS_PER_CHAIN = 25
 LEAST_DRAWS = 4
-PLAIN = {
-    "log_joint": "the log joint density",
-    "n_concepts": "the number of concepts",
-    "n_memberships": "how many concepts documents hold",
-    "n_words_on": "how many words are on",
-}
+
+
+def plain_quantities(model: ConceptModel) -> dict[str, str]:
+    """What the traced quantities are, in words."""
+    return {
+        "log_joint": "the log joint density",
+        "n_concepts": "the number of concepts",
+        "n_memberships": f"how many concepts {row_name(model.corpus_)} hold",
+        "n_words_on": "how many words are on",
+    }
 
 
 def convergence_table(model: ConceptModel) -> pd.DataFrame:
-    """R-hat, effective sample size and Monte-Carlo standard error of each traced quantity."""
+    """R-hat, effective sample size and Monte-Carlo standard error of each traced quantity.
+
+    NaN where there are fewer than four draws per chain; R-hat also of one chain that moves.
+    """
     rows = convergence(model.trace_)
-    return pd.DataFrame([{"quantity": name, **row} for name, row in rows.items()])
+    table = pd.DataFrame([{"quantity": name, **row} for name, row in rows.items()])
+    if model.trace_["posterior"]["log_joint"].shape[1] < LEAST_DRAWS:
+        table[["rhat", "ess", "mcse"]] = np.nan
+    return table
 
 
 def verdict(model: ConceptModel) -> str:
@@ -40,7 +51,8 @@ def verdict(model: ConceptModel) -> str:
         )
     wanted = GOOD_ESS_PER_CHAIN * n_chains
     slowest, ess = str(table["ess"].idxmin()), float(table["ess"].min())
-    what = PLAIN.get(slowest, slowest)
+    plain = plain_quantities(model)
+    what = plain.get(slowest, slowest)
     few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {what}"
     if n_chains == 1:
         alone = "whether chains agree cannot be judged from one chain; fit with n_chains=2 or more"
@@ -50,7 +62,7 @@ def verdict(model: ConceptModel) -> str:
     worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
     if rhat > GOOD_RHAT:
         return (
-            f"Sample longer, because the chains differ in {PLAIN.get(worst, worst)} "
+            f"Sample longer, because the chains differ in {plain.get(worst, worst)} "
             f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted); {_found_by_all(model)}."
         )
     if ess < wanted:

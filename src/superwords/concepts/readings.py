@@ -11,7 +11,7 @@ import pandas as pd
 from arviz_stats.base import array_stats
 
 from superwords.concepts.ranking import ranked_rows, scores
-from superwords.concepts.sets import sharing
+from superwords.concepts.sets import sharing, together
 from superwords.concepts.tables import concept_index, drawn_weights, with_metadata
 from superwords.errors import InputError
 
@@ -78,31 +78,50 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
 
 
 def similar_words(model: ConceptModel, word: str, n: int = 20) -> pd.DataFrame:
-    """The words most probably in a concept with `word`: probability, and its Monte-Carlo standard error.
+    """The words most probably in a concept with `word`: probability, its Monte-Carlo standard error, and how much.
 
-    The error is NaN with fewer than four draws per chain. Words of equal probability stand in the order of
-    Σ_j on_ji on_jl, on_ji being the share of concept j's documents that have word i on.
+    The error is NaN with fewer than four draws per chain. Frequent words share some concept in nearly every draw;
+    `together` tells them apart: the probability that a use of the one and a use of the other are for one concept.
     """
     i = word_index(model, word)
-    together = sharing(model.word_sets_, i)
-    probability = together.mean(axis=(0, 1))
-    order = np.lexsort((-_closeness(model, i), -probability))
+    shared = sharing(model.word_sets_, i)
+    probability = shared.mean(axis=(0, 1))
+    near = together(model.word_sets_, i)
+    order = np.lexsort((-near, -probability))
     others = [int(at) for at in order if at != i and probability[at] > 0][:n]
     return pd.DataFrame(
         {
             "word": pd.Series([model.corpus_.vocabulary[at] for at in others], dtype=object),
             "probability": probability[others],
-            "mcse": [_monte_carlo_error(together[:, :, at].astype(float)) for at in others],
+            "mcse": [_monte_carlo_error(shared[:, :, at].astype(float)) for at in others],
+            "together": near[others],
         }
     )
 
 
-def _closeness(model: ConceptModel, i: int) -> np.ndarray:
-    words = model.summary_.words
-    mine = np.zeros(model.n_concepts_)
-    rows = words.word == i
-    mine[words.concept[rows]] = words.on[rows]
-    return np.bincount(words.word, words.on * mine[words.concept], model.corpus_.n_words)
+def concepts_of_word(model: ConceptModel, word: str) -> pd.DataFrame:
+    """The concepts that have a word on in any draw, those that use it most first and leftovers last.
+
+    `share_of_uses` is a concept's share of the documents that use the word for any of these concepts, over all
+    draws; the other columns are those of `words_of`.
+    """
+    i = word_index(model, word)
+    words, known = model.summary_.words, model.concepts(0)
+    rows = np.flatnonzero(words.word == i)
+    j = words.concept[rows]
+    # A draw that does not find the concept does not use the word for it.
+    uses = words.documents[rows] * known["stability"].to_numpy()[j]
+    table = pd.DataFrame(
+        {
+            "concept": j + 1,
+            "share_of_uses": uses / max(float(uses.sum()), 1e-12),
+            "share_used": words.used[rows].astype(float),
+            "share_on": words.on[rows].astype(float),
+            "probability": words.inside[rows].astype(float),
+        }
+    )
+    order = np.lexsort((j, -table["share_on"], -uses, known["leftover"].to_numpy(dtype=bool)[j]))
+    return table.iloc[order].reset_index(drop=True)
 
 
 def _monte_carlo_error(values: np.ndarray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.draws import Draws
-from superwords.sampler.state import State
+from superwords.sampler.state import State, Tokens
 
 DENSE_WORDS = 5000
 
@@ -22,10 +22,11 @@ class WordSets(NamedTuple):
     ptr: np.ndarray  # into word: one slice per concept, draw after draw
     word: np.ndarray
     n_words: int
+    used: np.ndarray | None = None  # as word: documents that use it for the concept; None in files of old
 
 
 def word_sets(draws: Draws) -> WordSets:
-    chain, sizes, lengths, words = [], [], [], []
+    chain, sizes, lengths, words, used = [], [], [], [], []
     n_words = 0
     for c, one in enumerate(draws.chains):
         for draw in one.kept:
@@ -34,32 +35,42 @@ def word_sets(draws: Draws) -> WordSets:
             sizes.append(sets.shape[0])
             lengths.append(np.diff(sets.indptr))
             words.append(sets.indices.astype(np.int32))
+            used.append(used_in_concepts(draw.state, draw.tokens).data)
             n_words = sets.shape[1]
     ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return WordSets(np.array(chain, np.int32), np.array(sizes, np.int32), ptr, np.concatenate(words), n_words)
+    numbers = np.array(chain, np.int32), np.array(sizes, np.int32)
+    return WordSets(*numbers, ptr, np.concatenate(words), n_words, np.concatenate(used))
 
 
 def on_in_concepts(state: State) -> sparse.csr_array:
     """(J, V): in how many documents a word is on in a concept, m_ji, as a sparse array with sorted words."""
+    return _by_concept(state, np.ones(len(state.word), np.int32))
+
+
+def used_in_concepts(state: State, tokens: Tokens) -> sparse.csr_array:
+    """(J, V): in how many documents it is on and used, at the same places; 0 where it is on but never used."""
+    return _by_concept(state, (tokens.entry > 0).astype(np.int32))
+
+
+def _by_concept(state: State, counted: np.ndarray) -> sparse.csr_array:
     n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
     concept = np.repeat(state.concept, np.diff(state.pair_ptr))
-    counted = np.ones(len(state.word), np.int32)
-    on = sparse.csr_array(
+    out = sparse.csr_array(
         sparse.coo_array((counted, (concept, state.word)), shape=(n_rows, len(state.theta)))
     )
-    on.sort_indices()
-    return on
+    out.sort_indices()
+    return out
 
 
-def sets_by_draw(sets: WordSets) -> Iterator[sparse.csr_array]:
-    """(J, V) of each draw: 1 where a word is on in a concept."""
+def sets_by_draw(sets: WordSets, values: np.ndarray | None = None) -> Iterator[sparse.csr_array]:
+    """(J, V) of each draw: 1 where a word is on in a concept, or what `values` has for it."""
     last = np.cumsum(sets.n_concepts)
     for n, end in zip(sets.n_concepts, last):
         ptr = sets.ptr[end - n : end + 1]
-        words = sets.word[ptr[0] : ptr[-1]]
-        yield sparse.csr_array(
-            (np.ones(len(words), np.float32), words, ptr - ptr[0]), shape=(int(n), sets.n_words)
-        )
+        part = slice(ptr[0], ptr[-1])
+        words = sets.word[part]
+        data = np.ones(len(words), np.float32) if values is None else values[part].astype(float)
+        yield sparse.csr_array((data, words, ptr - ptr[0]), shape=(int(n), sets.n_words))
 
 
 def co_membership(sets: WordSets) -> Any:
@@ -85,3 +96,19 @@ def sharing(sets: WordSets, i: int) -> np.ndarray:
             out[c, seen[c], on[holding].indices] = True
         seen[c] += 1
     return out
+
+
+def together(sets: WordSets, i: int) -> np.ndarray:
+    """(V): the probability that a use of word i and a use of another are for the same concept.
+
+    The uses of a word are the documents that use it for a concept, of which one is drawn at random: in a draw the
+    probability is Σ_j share_ji share_jl, and this is its mean over the draws. NaN where uses were not kept.
+    """
+    if sets.used is None:
+        return np.full(sets.n_words, np.nan)
+    total = np.zeros(sets.n_words)
+    for used in sets_by_draw(sets, sets.used):
+        uses = np.maximum(np.asarray(used.sum(axis=0)).ravel(), 1.0)
+        share = used[:, [i]].toarray().ravel() / uses[i]
+        total += (used.T @ share) / uses
+    return total / len(sets.chain)

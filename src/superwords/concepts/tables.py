@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.intervals import TAILS, interval, sparse_quantile
+from superwords.concepts.intervals import TAILS, interval, mean_over_draws, sparse_quantile
 from superwords.concepts.ranking import names, ranked_rows, ranked_words, scores
+from superwords.concepts.summary import Summary
 from superwords.corpus import Corpus
 from superwords.errors import InputError
 
@@ -23,6 +24,7 @@ RESERVED = (
     "concept",
     "concept_name",
     "weight",
+    "weight_mean",
     "low",
     "high",
     "probability",
@@ -51,12 +53,16 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
     """One row per concept, most documents first; see docs/model.md for the columns."""
     summary, corpus = model.summary_, model.corpus_
     aligned = summary.alignment
-    matched = aligned.matched
+    matched, counted = aligned.matched, counted_draws(summary)
     weights = reference_weights(model)
     holders = np.diff(sparse.csc_array(weights).indptr)
     strength = np.asarray(weights.sum(axis=0)).ravel() / np.maximum(holders, 1)
-    low, high = interval(np.where(matched, aligned.holders / corpus.n_documents, np.nan))
-    weak, strong = interval(np.where(matched, aligned.strength, np.nan))
+    drawn_holders = np.where(counted, aligned.holders, np.nan)
+    drawn_strength = np.where(counted, aligned.strength, np.nan).astype(float)
+    low, high = interval(drawn_holders / corpus.n_documents)
+    weak, strong = interval(drawn_strength)
+    held = mean_over_draws(drawn_holders)
+    sources = holders if corpus.parent is None else _in_sources(corpus, weights)
     ranked = ranked_words(summary.words, model.n_concepts_, corpus.n_words)
     top = [rows[:n_words] for rows in ranked]
     return pd.DataFrame(
@@ -64,13 +70,15 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "concept": np.arange(1, model.n_concepts_ + 1),
             "name": pd.Series(concept_names(model), dtype=object),
             "documents": holders.astype(int),
-            "source_documents": holders.astype(int)
-            if corpus.parent is None
-            else _in_sources(corpus, weights),
+            "documents_mean": held,
+            "source_documents": sources.astype(int),
+            "source_documents_mean": held if corpus.parent is None else _mean_in_sources(model, sources),
             "prevalence": holders / corpus.n_documents,
+            "prevalence_mean": held / corpus.n_documents,
             "prevalence_low": low,
             "prevalence_high": high,
             "strength": strength,
+            "strength_mean": mean_over_draws(drawn_strength),
             "strength_low": weak,
             "strength_high": strong,
             "n_words": (model.concept_word_ > 0).sum(axis=1).astype(int),
@@ -82,6 +90,18 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "leftover": holders <= min(HANDFUL, corpus.n_documents / 10),
         }
     )
+
+
+def counted_draws(summary: Summary) -> np.ndarray:
+    """(S, J): the draws that means and intervals of a concept are over, as those of groups and documents are.
+
+    They are the draws with a partner that memberships are kept of; all with a partner if none of them has one.
+    """
+    matched = summary.alignment.matched
+    is_kept = np.zeros((len(matched), 1), bool)
+    is_kept[summary.memberships.draw] = True
+    counted = matched & is_kept
+    return np.where(counted.any(axis=0), counted, matched)
 
 
 def row_name(corpus: Corpus) -> str:
@@ -100,6 +120,15 @@ def _in_sources(corpus: Corpus, weights: sparse.csr_array) -> np.ndarray:
     _, source = np.unique(corpus.parent, return_inverse=True)
     gather = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
     return np.diff(sparse.csc_array(gather @ weights).indptr).astype(int)
+
+
+def _mean_in_sources(model: ConceptModel, otherwise: np.ndarray) -> np.ndarray:
+    """(J): the same in the mean over the draws; `otherwise` where no draw says anything."""
+    summary = model.summary_
+    matched = summary.alignment.matched[summary.memberships.draw]
+    drawn = np.array([_in_sources(model.corpus_, weights) for weights in drawn_weights(model)])
+    mean = mean_over_draws(np.where(matched, drawn, np.nan))
+    return np.where(np.isnan(mean), otherwise, mean)
 
 
 def _objects(values: Any) -> pd.Series:
@@ -162,23 +191,51 @@ def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
 
 
 def document_table(model: ConceptModel, passages: bool = False) -> pd.DataFrame:
-    """One row per document and concept it holds: weight, its interval over the aligned draws, and P(held).
+    """One row per document and concept it holds: weight, mean and interval over the aligned draws, and P(held).
 
     Of a corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
     """
+    fold = _fold(model, passages)
+    weights = _folded(reference_weights(model), fold)
+    return _document_rows(model, fold, *weights.nonzero())
+
+
+def one_document(model: ConceptModel, document: int, passages: bool = False) -> pd.DataFrame:
+    """The same of one document, with every concept that it holds in any draw: in how many is in `probability`."""
+    fold = _fold(model, passages)
+    held = np.zeros(model.n_concepts_, bool)
+    for weights in (reference_weights(model), *drawn_weights(model)):
+        held |= _folded(weights, fold)[[document]].toarray().ravel() > 0
+    concept = np.flatnonzero(held)
+    return _document_rows(model, fold, np.full(len(concept), document), concept)
+
+
+def _fold(model: ConceptModel, passages: bool) -> sparse.csr_array | None:
     corpus = model.corpus_
-    fold = None if passages or corpus.parent is None else source_shares(corpus)
-    weights = reference_weights(model) if fold is None else sparse.csr_array(fold @ reference_weights(model))
-    weights.sort_indices()
-    document, concept = weights.nonzero()
-    low, high, held = _weight_intervals(model, fold, weights.shape[0], document, concept)
+    return None if passages or corpus.parent is None else source_shares(corpus)
+
+
+def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
+    out = weights if fold is None else sparse.csr_array(fold @ weights)
+    out.sort_indices()
+    return out
+
+
+def _document_rows(
+    model: ConceptModel, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
+) -> pd.DataFrame:
+    corpus = model.corpus_
+    weights = _folded(reference_weights(model), fold)
+    weight = np.asarray(weights[document, concept]).ravel() if len(document) else np.zeros(0)
+    mean, low, high, held = _weight_intervals(model, fold, document, concept)
     ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
     table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
     label = concept_names(model)
     return with_metadata(table, metadata, document).assign(
         concept=concept + 1,
         concept_name=pd.Series([label[j] for j in concept], dtype=object),
-        weight=weights.data.astype(float),
+        weight=weight.astype(float),
+        weight_mean=mean,
         low=low,
         high=high,
         probability=held,
@@ -193,35 +250,34 @@ def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray 
 
 
 def _weight_intervals(
-    model: ConceptModel,
-    fold: sparse.csr_array | None,
-    n_rows: int,
-    document: np.ndarray,
-    concept: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    model: ConceptModel, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, bounds and P(held) of a document's weights, over the draws in which the concept has a partner."""
     keys, values = [], []
     for weights in drawn_weights(model):
-        folded = weights if fold is None else fold @ weights
-        entries = sparse.coo_array(folded)
+        entries = sparse.coo_array(_folded(weights, fold))
         keys.append(entries.row.astype(np.int64) * model.n_concepts_ + entries.col)
         values.append(entries.data)
     key, value = np.concatenate(keys), np.concatenate(values)
-    seen, times = np.unique(key, return_counts=True)
+    seen, at, times = np.unique(key, return_inverse=True, return_counts=True)
     summary = model.summary_
     n_matched = summary.alignment.matched[summary.memberships.draw].sum(axis=0)
+    n_values = n_matched[seen % max(model.n_concepts_, 1)]
     wanted = document.astype(np.int64) * model.n_concepts_ + concept
     place = np.searchsorted(seen, wanted)
     known = np.isin(wanted, seen)
-    out = []
-    for q in TAILS:
-        bound = sparse_quantile(key, value, n_matched[seen % max(model.n_concepts_, 1)], q)
+
+    def looked_up(found: np.ndarray) -> np.ndarray:
         # A concept without a partner in any of these draws (not even itself: it has no word) says nothing.
         column = np.where(n_matched[concept] > 0, 0.0, np.nan)
-        column[known] = bound[place[known]]
-        out.append(column)
+        column[known] = found[place[known]]
+        return column
+
+    mean = looked_up(np.bincount(at, value, len(seen)) / n_values)
+    low, high = (looked_up(sparse_quantile(key, value, n_values, q)) for q in TAILS)
     held = np.zeros(len(wanted))
     held[known] = times[place[known]] / n_matched[concept[known]]
-    return out[0], out[1], held
+    return mean, low, high, held
 
 
 def drawn_weights(model: ConceptModel) -> list[sparse.csr_array]:

@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
-from superwords.concepts.agreement import PLAIN
+from superwords.concepts.agreement import plain_quantities
+from superwords.concepts.intervals import widened
 from superwords.concepts.tables import concept_index, concept_names, row_name
 from superwords.errors import InputError
 from superwords.plots.charts import histogram, prevalence_by_group, traces
@@ -159,15 +160,15 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
     spread = compared.groupby("concept")["prevalence"].agg(lambda values: values.max() - values.min())
     chosen = spread.sort_values(ascending=False, kind="stable").index[:most]
     rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
+    rows = widened(rows, "prevalence", "prevalence_low", "prevalence_high")
     labels = {concept: concept_label(model, int(concept)) for concept in chosen}
     drawn = pd.DataFrame(
         {
             "concept": rows["concept"].map(labels),
             "group": rows["group"],
             "prevalence": rows["prevalence"],
-            # The interval counts the documents as a sample, so a prevalence of 0 or 1 can lie outside it.
-            "low": rows[["prevalence_low", "prevalence"]].min(axis=1),
-            "high": rows[["prevalence_high", "prevalence"]].max(axis=1),
+            "low": rows["prevalence_low"],
+            "high": rows["prevalence_high"],
         }
     )
     shown = f" ({len(chosen)} of {len(spread)}, the largest differences)" if len(chosen) < len(spread) else ""
@@ -182,7 +183,8 @@ def chain_traces(model: ConceptModel) -> Figure:
     """What the chains traced, a line per chain, with R-hat where there are chains to compare."""
     rhat = model.convergence().set_index("quantity")["rhat"]
     posterior = model.trace_["posterior"]
-    named = {str(name): PLAIN.get(str(name), str(name)).removeprefix("the ") for name in rhat.index}
+    plain = plain_quantities(model)
+    named = {str(name): plain.get(str(name), str(name)).removeprefix("the ") for name in rhat.index}
     return traces(
         {label: posterior[name].values for name, label in named.items()},
         {label: float(rhat[name]) for name, label in named.items() if np.isfinite(rhat[name])},

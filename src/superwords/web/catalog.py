@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.agreement import PLAIN
+from superwords.concepts.agreement import plain_quantities
+from superwords.concepts.intervals import widened
 from superwords.concepts.ranking import names as automatic_names
 from superwords.concepts.readings import telling_passage, word_index
 from superwords.concepts.tables import concept_index, reference_weights, row_name
@@ -34,10 +35,10 @@ class Catalog:
         self.model = model
         self.corpus = model.corpus_
         self.rows = row_name(model.corpus_)
-        self.words_of = lru_cache(_KEPT_TABLES)(model.words_of)
+        self.words_of = lru_cache(_KEPT_TABLES)(self._words_of)
         self.group_words = lru_cache(_KEPT_TABLES)(model.group_words)
-        self.by_group = lru_cache(_KEPT_TABLES)(lambda column: model.by_group(column, 0))
-        self.compared = lru_cache(_KEPT_TABLES)(model.compare_groups)
+        self.by_group = lru_cache(_KEPT_TABLES)(self._by_group)
+        self.compared = lru_cache(_KEPT_TABLES)(self._compared)
         self.neighbours = lru_cache(_KEPT_TABLES)(lambda word: model.similar_words(word, NEIGHBOURS))
 
     def facts(self) -> dict[str, Any]:
@@ -86,20 +87,40 @@ class Catalog:
     def automatic_name(self, concept: int) -> str:
         return self._automatic_names[concept_index(self.model, concept)]
 
+    # Every interval is shown beside its mean over the draws, and reaches to it.
+
     @cached_property
     def _concepts(self) -> pd.DataFrame:
-        return self.model.concepts()
+        table = self.model.concepts()
+        for name in ("prevalence", "strength"):
+            table = widened(table, f"{name}_mean", f"{name}_low", f"{name}_high")
+        return table
+
+    def _words_of(self, concept: int) -> pd.DataFrame:
+        table = widened(self.model.words_of(concept), "share_used", "used_low", "used_high")
+        return widened(table, "share_on", "on_low", "on_high")
+
+    def _by_group(self, column: Any) -> pd.DataFrame:
+        table = self.model.by_group(column, 0)
+        for name in ("prevalence", "strength"):
+            table = widened(table, name, f"{name}_low", f"{name}_high")
+        return table
+
+    def _compared(self, column: Any, first: str, second: str) -> pd.DataFrame:
+        return widened(self.model.compare_groups(column, first, second), "difference", "low", "high")
 
     def concepts(self) -> Table:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
-            Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
-            Column("strength", "Strength", "share", "strength_low", "strength_high"),
+            Column("prevalence_mean", "Prevalence", "share", "prevalence_low", "prevalence_high"),
+            Column("strength_mean", "Strength", "share", "strength_low", "strength_high"),
             Column("n_words", "Words", "number"),
             Column("stability", "Stability", "share"),
             Column("top_words", "Most telling words", "words", sortable=False),
         ]
-        return Table(columns, self._concepts.assign(name=_texts(self.names)), "prevalence")
+        rows = self._concepts.assign(name=_texts(self.names))
+        rows = rows.sort_values("prevalence_mean", ascending=False, kind="stable")
+        return Table(columns, rows, "prevalence_mean")
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
@@ -285,11 +306,12 @@ class Catalog:
         return {key: plain(row[key]) for key in ("word", "documents", "tokens", "n_concepts")}
 
     def word_concepts(self, word: str) -> Table:
-        """Concepts that hold a word in any draw, with how sure that is."""
+        """Concepts that hold a word in any draw, with how sure that is; leftovers last."""
         i = word_index(self.model, word)
         use = self.model.summary_.words
         rows = np.flatnonzero(use.word == i)
-        rows = rows[np.lexsort((use.concept[rows], -use.used[rows]))]
+        leftover = self._concepts["leftover"].to_numpy(dtype=bool)[use.concept[rows]]
+        rows = rows[np.lexsort((use.concept[rows], -use.used[rows], leftover))]
         names = self.names
         table = pd.DataFrame(
             {
@@ -308,7 +330,7 @@ class Catalog:
             Column("used", f"Of its {self.rows}, use the word for it", "share", "used_low", "used_high"),
             Column("documents", f"{self.rows.capitalize()} that do", "number"),
         ]
-        return Table(columns, table, "used")
+        return Table(columns, widened(table, "used", "used_low", "used_high"))
 
     def word_neighbours(self, word: str) -> Table:
         columns = [
@@ -316,12 +338,15 @@ class Catalog:
             Column("probability", "P(shares a concept)", "share"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
+        if self.model.word_sets_.used is not None:
+            columns.insert(1, Column("together", "Uses for one concept", "share"))
         return Table(columns, self.neighbours(word), "probability")
 
     def convergence(self) -> Table:
         """R-hat, effective sample size and Monte-Carlo error of what was traced."""
         rows = self.model.convergence()
-        plainly = [PLAIN.get(name, name) for name in rows["quantity"]]
+        known = plain_quantities(self.model)
+        plainly = [known.get(name, name) for name in rows["quantity"]]
         columns = [
             Column("quantity", "Quantity"),
             Column("rhat", "R-hat", "decimal"),

@@ -62,12 +62,12 @@ class Landscape:
         self.places = positions(self.alike)
 
     def points(self) -> list[dict[str, Any]]:
-        known = self.catalog.concepts().rows
+        known = self.catalog.concepts().rows.sort_values("concept")
+        # A concept without a word has no partner in any draw, and so no mean.
+        shares = known["prevalence_mean"].fillna(known["prevalence"])
         return [
             {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}
-            for j, name, share, (x, y) in zip(
-                known["concept"], known["name"], known["prevalence"], self.places
-            )
+            for j, name, share, (x, y) in zip(known["concept"], known["name"], shares, self.places)
         ]
 
     def nearest(self) -> Table:

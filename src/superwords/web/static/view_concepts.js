@@ -12,9 +12,10 @@ export async function showConcepts({ model }) {
     h(
       "p",
       {},
-      `${count(model.concepts, "concept")} in ${count(model.documents, model.passages ? "passage" : "document")} of ` +
-        `${count(model.words, "word")}. Prevalence is the share of ${rowsOf(model)} that hold a concept, strength its mean ` +
-        "weight where it is held, stability the share of draws in which it is found; 95% intervals in brackets.",
+      `${count(model.concepts, "concept")} in ${count(model.documents, model.passages ? "passage" : "document")}, ` +
+        `${count(model.words, "different word")}. Prevalence is the share of ${rowsOf(model)} that hold a concept, strength its ` +
+        "mean weight where it is held: both are means over the draws that find it, with 95% intervals in brackets. Words are " +
+        `those on in any of its ${rowsOf(model)} in the most probable draw; stability is the share of draws that find it.`,
     ),
     table.element,
   ];
@@ -24,16 +25,20 @@ function interval(value, low, high) {
   return `${percent(value)} (${percent(low)} to ${percent(high)})`;
 }
 
+function rounded(mean) {
+  return mean === null ? "–" : Math.round(mean).toLocaleString("en");
+}
+
 function facts(known, model) {
   const rows = [
-    [model.passages ? "Passages" : "Documents", known.documents.toLocaleString("en")],
-    ...(model.passages ? [["Documents", known.source_documents.toLocaleString("en")]] : []),
-    ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
-    ["Strength where held", interval(known.strength, known.strength_low, known.strength_high)],
-    [`Words on in any ${model.passages ? "passage" : "document"}`, known.n_words.toLocaleString("en")],
+    [model.passages ? "Passages" : "Documents", rounded(known.documents_mean)],
+    ...(model.passages ? [["Documents", rounded(known.source_documents_mean)]] : []),
+    ["Prevalence", interval(known.prevalence_mean, known.prevalence_low, known.prevalence_high)],
+    ["Strength where held", interval(known.strength_mean, known.strength_low, known.strength_high)],
+    [`Words on in any ${model.passages ? "passage" : "document"} (most probable draw)`, known.n_words.toLocaleString("en")],
     ["Found in", `${percent(known.stability)} of all draws`],
   ];
-  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it: perhaps a leftover.`]);
+  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it in the most probable draw: perhaps a leftover.`]);
   return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
 }
 

@@ -29,7 +29,8 @@ export async function showWord({ model, key }) {
     h("h2", {}, "Concepts that hold it"),
     concepts.element,
     h("h2", {}, "Nearest words"),
-    h("p", {}, "The probability that a word is on in the same concept, and the Monte-Carlo error of that number."),
+    h("p", {}, "Of a use of the one word and a use of the other, the probability that both are for one concept; and the probability that " +
+      "the words share any concept at all, which frequent words nearly always do, with the Monte-Carlo error of that number."),
     neighbours.element,
   ];
 }
