@@ -37,7 +37,7 @@ def test_all_concepts(capsys, model):
     assert shown.code == 0
     assert shown.err == ""
     fitted = loaded(model)
-    assert f"{fitted.n_concepts_} concepts of 12 words in 24 documents." in shown.out
+    assert f"{fitted.n_concepts_} concepts in 24 documents, 12 different words." in shown.out
     assert run(capsys, "show", model, "--json").json["n_concepts"] == fitted.n_concepts_
     assert len(rows_of(run(capsys, "show", model, "--csv").out)) == fitted.n_concepts_
 
@@ -93,6 +93,7 @@ def test_convergence(capsys, model):
     ("view", "said"),
     [
         (["--concept", "99"], "There is no concept 99"),
+        (["--concept", "0"], "There is no concept 0"),
         (["--document", "nobody"], "There is no document 'nobody'"),
         (["--word", "aple"], "did you mean 'apple'"),
         (["--groups", "colour"], "There is no column 'colour'"),
@@ -136,7 +137,9 @@ def test_markup_in_a_word_is_not_taken_for_markup(capsys, tmp_path):
 @pytest.mark.parametrize("name", EDGES)
 def test_models_at_the_borders(capsys, tmp_path, name):
     path = edge_model(name).save(tmp_path / "edge.sw")
-    for view in ([], ["--groups", "party"], ["--convergence"]):
+    corpus = edge_model(name).corpus_
+    one = ["--document", corpus.ids[0]], ["--word", corpus.vocabulary[0]], ["--concept", "1"]
+    for view in ([], ["--groups", "party"], ["--convergence"], *one):
         for more in ([], ["--json"], ["--csv"]):
             found = run(capsys, "show", path, *view, *more)
             if found.code:
@@ -161,13 +164,17 @@ def test_every_concept_with_its_mark_and_the_draws_it_is_found_in(capsys, monkey
     shown = run(capsys, "show", "planted.sw", *view.split(), *([holder] if view == "--document" else [])).out
     if view == "--concept 2":
         assert "found in 37% of the draws." in shown
-        assert ("Held by only a handful of documents, perhaps a leftover." in shown) == is_leftover
+        assert (
+            "Held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
+        ) == is_leftover
         return
     rows = [words for line in shown.splitlines() if (words := line.split())]
     second = next(words for words in rows if words[0] in ("2", "*2"))
     assert second[0] == ("*2" if is_leftover else "2")
     assert "37%" in second
-    assert ("* held by only a handful of documents, perhaps a leftover." in shown) == is_leftover
+    assert (
+        "* held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
+    ) == is_leftover
     assert "*1" not in shown
 
 
@@ -175,12 +182,13 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
     table = passage_model().concepts()
     shown = run(capsys, "show", path).out
-    assert f"{len(table)} concepts of 40 words in 40 passages of 10 documents." in shown
+    assert f"{len(table)} concepts in 40 passages of 10 documents, 40 different words." in shown
     head = next(line for line in shown.splitlines() if "found in" in line)
     assert head.split()[:3] == ["concept", "passages", "documents"]
     first = next(line.split() for line in shown.splitlines() if line.split()[:1] == ["1"])
     numbers = [word for word in first[1:] if word.isdecimal()]
-    assert numbers[:2] == [str(table["documents"][0]), str(table["source_documents"][0])]
+    means = [table[name][0] for name in ("documents_mean", "source_documents_mean")]
+    assert numbers[:2] == [f"{mean:.0f}" for mean in means]
     one = run(capsys, "show", path, "--concept", 1).out
     assert f"held by {numbers[0]} passages" in one
     assert f", in {numbers[1]} of the documents;" in one
@@ -189,6 +197,82 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     assert " passages." in run(capsys, "show", path, "--word", "word20").out
     told = run(capsys, "show", path, "--json").json
     assert (told["documents"], told["source_documents"]) == (40, 10)
+
+
+def said(shown):
+    return " ".join(shown.out.split())
+
+
+def test_counts_and_shares_are_means_over_the_draws(capsys, planted):
+    table = planted_model().concepts()
+    shown = run(capsys, "show", planted)
+    assert "are means over the draws that find the concept." in said(shown)
+    for row in table.itertuples():
+        line = next(
+            line for line in shown.out.splitlines() if line.split()[:1] in (["*6"], [str(row.concept)])
+        )
+        if row.concept < 6:
+            assert f" {row.documents_mean:.0f} " in line
+            assert f" {row.prevalence_mean:.0%} " in line
+
+
+def test_a_concept_counts_and_lists_the_words_that_are_used(capsys, planted):
+    words = planted_model().words_of(1)
+    used = words[words["share_used"] > 0]
+    assert 25 < len(used) < len(words)
+    shown = said(run(capsys, "show", planted, "--concept", 1))
+    assert (
+        f"{len(used)} words are used for it in any draw; {len(words) - len(used)} more are on without use."
+        in shown
+    )
+    assert f"… and {len(used) - 25} more that are used." in shown
+
+
+def test_a_document_is_told_by_how_sure_its_concepts_are(capsys, planted):
+    told = run(capsys, "show", planted, "--document", "doc 3", "--json").json
+    found_in = planted_model().concepts()["stability"]
+    held = [one["probability"] * found_in[one["concept"] - 1] for one in told]
+    shown = run(capsys, "show", planted, "--document", "doc 3")
+    n_sure, n_best = sum(h >= 0.5 for h in held), sum(one["weight"] > 0 for one in told)
+    assert f"doc 3 holds {n_sure} concept" in shown.out
+    assert f"in at least half of the draws, and {n_best} in the most probable draw." in said(shown)
+    assert "Held in: share of all draws in which it holds the concept" in said(shown)
+    weights = [one["weight_mean"] for one in told[:n_sure]]
+    assert weights == sorted(weights, reverse=True)
+    assert held[n_sure:] == sorted(held[n_sure:], reverse=True)
+    listed = [line for line in shown.out.splitlines() if line.strip("* ")[:1].isdecimal()]
+    assert len(listed) == max(1, sum(h >= 0.1 for h in held))
+
+
+def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
+    told = run(capsys, "show", planted, "--word", "word20", "--json").json
+    first = told["similar_words"][0]
+    shown = run(capsys, "show", planted, "--word", "word20")
+    line = next(line.split() for line in shown.out.splitlines() if line.split()[:1] == [first["word"]])
+    assert line[1] == f"{first['together']:.0%}"
+    assert "Together: of a document that uses the one word" in said(shown)
+    own = told["concept_table"][0]
+    line = next(line for line in shown.out.splitlines() if line.split()[:1] == [str(own["concept"])])
+    assert f" {own['share_on']:.0%} " in line
+    words = planted_model().words_of(own["concept"]).set_index("word")
+    assert own["share_on"] == pytest.approx(words["share_on"]["word20"])
+
+
+def test_groups_say_what_their_shares_are_of_and_whether_chains_agree(capsys, tmp_path):
+    path = passage_model().save(tmp_path / "passages.sw")
+    shown = said(run(capsys, "show", path, "--groups", "party"))
+    assert "Held by: share of each group's passages that hold the concept" in shown
+    assert " points " in shown
+    assert "Points: percentage points" in shown
+    assert shown.endswith(passage_model().verdict())
+
+
+@pytest.mark.parametrize(("name", "why"), [("one draw", "too few draws"), ("one chain", "one chain")])
+def test_what_convergence_cannot_tell_is_said(capsys, tmp_path, name, why):
+    path = edge_model(name).save(tmp_path / "edge.sw")
+    shown = run(capsys, "show", path, "--convergence").out
+    assert why in shown
+    assert "nan" not in shown
 
 
 def test_no_word_is_cut_off_on_a_narrow_terminal(capsys, monkeypatch, tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from superwords.cli.common import percent, print_line, print_table, records
 from superwords.cli.standing import FOUND_IN, Standing
 from superwords.concepts.tables import n_sources, row_name
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _TOP_CONCEPTS = 12
 _MOST_GROUPS = 4
 _WORDS_SHOWN = 8
+OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
 
 
 def verdict_of(model: ConceptModel) -> str:
@@ -26,7 +29,7 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
     table, standing = model.concepts(_WORDS_SHOWN), Standing(model)
     shown = table if most is None else table.head(most)
-    counted = {row_name(model.corpus_): "documents", "documents": "source_documents"}
+    counted = {row_name(model.corpus_): "documents_mean", "documents": "source_documents_mean"}
     columns = {"": "right", "concept": "name", **dict.fromkeys(counted, "right")}
     columns |= {"share": "right", FOUND_IN: "right"}
     by_group: dict[int, list[str]] = {}
@@ -40,17 +43,25 @@ def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _T
             by_group.setdefault(int(str(concept)), []).extend(percent(share) for share in rows["prevalence"])
     lines = [
         (
-            *(standing.number(row["concept"]), row["name"], *(row[name] for name in counted.values())),
-            *(percent(row["prevalence"]), standing.found_in(row["concept"])),
+            *(standing.number(row["concept"]), row["name"], *(whole(row[name]) for name in counted.values())),
+            *(percent(row["prevalence_mean"]), standing.found_in(row["concept"])),
             *by_group.get(row["concept"], []),
             other_words(row["name"], row["top_words"]),
         )
         for row in shown.to_dict("records")
     ]
     print_table({**columns, "other words": "words"}, lines)
+    print_line(
+        f"{OVER_DRAWS} Concepts are numbered by the most probable draw, most {row_name(model.corpus_)} first."
+    )
     standing.print_legend(shown["concept"])
     if len(shown) < len(table):
         print_line(f"… and {len(table) - len(shown)} more.")
+
+
+def whole(mean: float) -> str:
+    """A mean number of rows, as people count them."""
+    return f"{mean:,.0f}" if np.isfinite(mean) else "–"
 
 
 def rows_of(model: ConceptModel) -> str:

@@ -21,9 +21,11 @@ from superwords.cli.common import (
     print_table,
     records,
 )
-from superwords.cli.outcome import print_concepts, rows_of, verdict_of
+from superwords.cli.outcome import OVER_DRAWS, print_concepts, rows_of, verdict_of, whole
 from superwords.cli.standing import FOUND_IN, Standing
-from superwords.concepts.tables import concept_names, n_sources, row_name
+from superwords.concepts.intervals import widened
+from superwords.concepts.readings import concepts_of_word
+from superwords.concepts.tables import concept_names, n_sources, one_document, row_name, sources
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ app = typer.Typer(add_completion=False)
 _WORDS_OF_CONCEPT = 25
 _GROUP_WORDS = 6
 _DIFFERENCES = 8
+_LEAST_HELD = 0.1  # share of the draws: a document's concepts below it are only counted
+_LEAST_USE = 0.01  # share of a word's uses
+_FIGURES = {"rhat": ".3f", "ess": ".0f", "mcse": ".3g"}
 
 
 @app.command()
@@ -66,7 +71,7 @@ def show(
         "--groups": groups,
         "--convergence": convergence,
     }
-    chosen = only_one(views)
+    chosen = only_one({name: value is not None and value is not False for name, value in views.items()})
     only_one({"--json": as_json, "--csv": as_csv})
     model = load_model(model_file)
     view = VIEWS[chosen](model, views[chosen] if chosen else None)
@@ -129,7 +134,7 @@ class Concepts(View):
     def print(self) -> None:
         corpus = self.model.corpus_
         n_concepts = self.model.n_concepts_
-        print_line(f"{n_concepts} concepts of {corpus.n_words:,} words in {rows_of(self.model)}.")
+        print_line(f"{n_concepts} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words.")
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
         print_concepts(self.model, known, most=None)
         print_line(verdict_of(self.model))
@@ -150,17 +155,21 @@ class Concept(View):
     def print(self) -> None:
         row, corpus = self.row, self.model.corpus_
         rows = row_name(corpus)
-        cut = "" if corpus.parent is None else f", in {row['source_documents']:,} of the documents"
+        cut = "" if corpus.parent is None else f", in {whole(row['source_documents_mean'])} of the documents"
+        used = self.table[self.table["share_used"] > 0]
         print_line(f"Concept {self.asked}: {row['name']}")
         print_line(
-            f"held by {row['documents']:,} {rows} ({percent(row['prevalence'])}){cut}; "
-            f"where held, {percent(row['strength'])} of the text; {row['n_words']} words; "
-            f"found in {percent(row['stability'])} of the draws."
+            f"held by {whole(row['documents_mean'])} {rows} ({percent(row['prevalence_mean'])}){cut}; "
+            f"where held, {percent(row['strength_mean'])} of the text; "
+            f"found in {percent(row['stability'])} of the draws. {OVER_DRAWS}"
+        )
+        print_line(
+            f"{len(used):,} words are used for it in any draw{self._unused(len(self.table) - len(used))}."
         )
         note = Standing(self.model).note(self.asked)
         if note:
             print_line(f"{note[0].upper()}{note[1:]}")
-        shown = self.table.head(_WORDS_OF_CONCEPT)
+        shown = widened(used.head(_WORDS_OF_CONCEPT), "share_used", "used_low", "used_high")
         print_table(
             {"word": "left", "used by": "right", "interval": "right", "open to": "right", "sure": "right"},
             [
@@ -171,8 +180,8 @@ class Concept(View):
                 for one in shown.to_dict("records")
             ],
         )
-        if len(shown) < len(self.table):
-            print_line(f"… and {len(self.table) - len(shown)} more words.")
+        if len(shown) < len(used):
+            print_line(f"… and {len(used) - len(shown):,} more that are used.")
         print_line(
             f"Of the {rows} that hold the concept, so many use the word for it, and so many might; "
             "sure: share of the draws in which any might."
@@ -183,38 +192,66 @@ class Concept(View):
             quoted = f": {one['passage']}" if "passage" in one else ""
             print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
 
+    @staticmethod
+    def _unused(n_words: int) -> str:
+        return f"; {n_words:,} more are on without use" if n_words else ""
+
 
 class Document(View):
-    """One document and the concepts it holds."""
+    """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
         corpus = self.model.corpus_
-        is_passage = corpus.parent is not None and self.asked in corpus.ids
-        every = self.model.documents(passages=is_passage)
-        self.table = every[every["document"] == self.asked].sort_values("weight", ascending=False)
-        sources = corpus.ids if corpus.parent is None else [*corpus.ids, *every["document"].unique()]
-        if self.asked not in sources:
+        is_passage = self.asked in corpus.ids
+        names = corpus.ids if is_passage or corpus.parent is None else sources(corpus)[0]
+        if self.asked not in names:
             some = ", ".join(repr(name) for name in corpus.ids[:3])
             raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
+        table = one_document(self.model, names.index(self.asked), is_passage)
+        stability = self.model.concepts(0)["stability"].to_numpy()
+        # Of all draws: `probability` is of those alone that find the concept.
+        self.held_in = table["probability"] * stability[table["concept"] - 1]
+        # Those it holds in half of the draws by weight, the others after them by how sure they are.
+        order = np.argsort(
+            -np.where(self.held_in >= 0.5, 1 + table["weight_mean"], self.held_in), kind="stable"
+        )
+        self.table, self.held_in = table.iloc[order], self.held_in.iloc[order]
 
     def print(self) -> None:
-        n_held, standing = len(self.table), Standing(self.model)
-        print_line(f"{self.asked} holds {n_held} concept{'' if n_held == 1 else 's'}.")
+        standing, n_best = Standing(self.model), int((self.table["weight"] > 0).sum())
+        shown = self.table[(self.held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
+        print_line(
+            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws, "
+            f"and {n_best} in the most probable draw."
+        )
         print_table(
             {
-                **{"": "right", "concept": "words", "weight": "right", "interval": "right"},
-                **{"sure": "right", FOUND_IN: "right"},
+                **{"": "right", "concept": "words", "held in": "right", FOUND_IN: "right"},
+                **{"weight": "right", "interval": "right"},
             },
             [
                 (
-                    *(standing.number(one["concept"]), one["concept_name"], percent(one["weight"])),
-                    *(interval(one["low"], one["high"]), percent(one["probability"])),
-                    standing.found_in(one["concept"]),
+                    *(standing.number(one["concept"]), one["concept_name"], percent(held)),
+                    *(standing.found_in(one["concept"]), percent(one["weight_mean"])),
+                    interval(one["low"], one["high"]),
                 )
-                for one in self.table.to_dict("records")
+                for one, held in zip(
+                    widened(shown, "weight_mean", "low", "high").to_dict("records"), self.held_in
+                )
             ],
         )
-        standing.print_legend(self.table["concept"])
+        if len(shown) < len(self.table):
+            rest = len(self.table) - len(shown)
+            print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
+        print_line(
+            "Held in: share of all draws in which it holds the concept; found in: in which there is such a concept. "
+            "Weight: share of its text, mean and 95% interval over the draws that find the concept."
+        )
+        standing.print_legend(shown["concept"])
+
+
+def _concepts(number: int) -> str:
+    return f"{number} concept{'' if number == 1 else 's'}"
 
 
 class Word(View):
@@ -222,37 +259,63 @@ class Word(View):
 
     def read(self) -> None:
         self.table = self.model.similar_words(self.asked)
+        self.concepts = concepts_of_word(self.model, self.asked)
         words = self.model.words()
         self.row = words[words["word"] == self.asked].iloc[0]
 
     def as_json(self) -> Any:
-        return {**records(self.row.to_frame().T)[0], "similar_words": records(self.table)}
+        tables = {"concept_table": records(self.concepts), "similar_words": records(self.table)}
+        return {**records(self.row.to_frame().T)[0], **tables}
 
     def print(self) -> None:
-        row, standing = self.row, Standing(self.model)
         rows = row_name(self.model.corpus_)
-        print_line(f"{self.asked}: {row['tokens']:,} times in {row['documents']:,} {rows}.")
-        names = concept_names(self.model)
+        print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['documents']:,} {rows}.")
+        self._print_concepts(rows)
         print_table(
-            {"": "right", "concept": "words", "open to": "right", FOUND_IN: "right"},
+            {"word beside it": "left", "together": "right", "shares a concept": "right", "error": "right"},
             [
-                (standing.number(j), names[j - 1], percent(share), standing.found_in(j))
-                for j, share in zip(row["concepts"], row["shares"])
-            ],
-        )
-        standing.print_legend(row["concepts"])
-        print_table(
-            {"shares a concept with": "left", "probability": "right", "error": "right"},
-            [
-                (one["word"], percent(one["probability"]), error_of(one["mcse"]))
+                (one["word"], percent(one["together"]), percent(one["probability"]), error_of(one["mcse"]))
                 for one in self.table.to_dict("records")
             ],
         )
+        print_line(
+            f"Together: of a {rows.removesuffix('s')} that uses the one word and one that uses the other, the "
+            "probability that both do so for the same concept. Shares a concept: the share of draws in which any "
+            "concept has both words on, with its Monte-Carlo error; frequent words nearly always do."
+        )
+
+    def _print_concepts(self, rows: str) -> None:
+        names, standing = concept_names(self.model), Standing(self.model)
+        shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
+        print_table(
+            {"": "right", "concept": "words", "of its uses": "right", "open to": "right", FOUND_IN: "right"},
+            [
+                (
+                    *(standing.number(one["concept"]), names[one["concept"] - 1]),
+                    *(
+                        percent(one["share_of_uses"]),
+                        percent(one["share_on"]),
+                        standing.found_in(one["concept"]),
+                    ),
+                )
+                for one in shown.to_dict("records")
+            ],
+        )
+        rest = len(self.concepts) - len(shown)
+        if rest:
+            print_line(
+                f"… and {_concepts(rest)} that might use it, with fewer than {percent(_LEAST_USE)} of its uses."
+            )
+        print_line(
+            f"Of its uses: of the {rows} that use the word, so many do for it, over all draws; open to: of the "
+            f"concept's {rows}, so many might use it, over the draws that find it."
+        )
+        standing.print_legend(shown["concept"])
 
 
 def points(difference: float) -> str:
     """A difference of two shares in percentage points."""
-    return f"{100 * difference:+.0f}"
+    return f"{100 * difference:+.0f}".replace("-", "−") if np.isfinite(difference) else "–"
 
 
 def error_of(mcse: float) -> str:
@@ -274,7 +337,8 @@ class Groups(View):
 
     def print(self) -> None:
         lines, standing = [], Standing(self.model)
-        for number, rows in self.table.groupby("concept"):
+        shown = widened(self.table, "prevalence", "prevalence_low", "prevalence_high")
+        for number, rows in shown.groupby("concept"):
             for n, one in enumerate(rows.to_dict("records")):
                 held = interval(one["prevalence_low"], one["prevalence_high"])
                 words = ", ".join(one["top_words"][:_GROUP_WORDS])
@@ -283,11 +347,18 @@ class Groups(View):
                 lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
         columns = {"": "right", "concept": "name", FOUND_IN: "right", self.asked: "left", "held by": "right"}
         print_table({**columns, "interval": "right", "with the words": "words"}, lines)
+        print_line(
+            f"Held by: share of each group's {row_name(self.model.corpus_)} that hold the concept, mean over the draws "
+            "that find it, with a 95% interval."
+        )
         standing.print_legend(self.table["concept"])
-        differences = self._differences()
-        if not differences:
-            return
+        if self.table["group"].nunique() == 2:
+            self._print_differences(standing)
+        print_line(verdict_of(self.model))
+
+    def _print_differences(self, standing: Standing) -> None:
         first, second = self.table["group"].drop_duplicates()
+        largest = self.model.compare_groups(self.asked).head(_DIFFERENCES)
         print_table(
             {
                 "": "right",
@@ -297,14 +368,13 @@ class Groups(View):
             },
             [
                 (
-                    standing.number(one["concept"]),
-                    one["name"],
-                    points(one["difference"]),
-                    interval(one["low"], one["high"], points),
+                    *(standing.number(one["concept"]), one["name"], f"{points(one['difference'])} points"),
+                    f"{points(one['low'])} to {points(one['high'])}",
                 )
-                for one in differences[:_DIFFERENCES]
+                for one in widened(largest, "difference", "low", "high").to_dict("records")
             ],
         )
+        print_line("Points: percentage points, the one group's share less the other's.")
 
 
 class Convergence(View):
@@ -320,11 +390,17 @@ class Convergence(View):
         print_table(
             {"quantity": "left", "R-hat": "right", "effective draws": "right", "Monte-Carlo error": "right"},
             [
-                (one["quantity"], f"{one['rhat']:.3f}", f"{one['ess']:.0f}", f"{one['mcse']:.3g}")
+                (one["quantity"], *(self._told(one[name], form) for name, form in _FIGURES.items()))
                 for one in self.table.to_dict("records")
             ],
         )
         print_line(verdict_of(self.model))
+
+    def _told(self, value: float, form: str) -> str:
+        """A figure; where it is missing, why: only R-hat can be, of draws that are enough."""
+        if not np.isnan(value):
+            return format(value, form)
+        return "too few draws" if self.table["ess"].isna().any() else "one chain"
 
 
 VIEWS: dict[str | None, type[View]] = {

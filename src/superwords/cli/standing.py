@@ -32,9 +32,8 @@ class Standing:
 
     def note(self, concept: int) -> str:
         """What is to be said of a leftover."""
-        return (
-            f"held by only a handful of {self._rows}, perhaps a leftover." if self._leftover[concept] else ""
-        )
+        few = f"held by only a handful of {self._rows} in the most probable draw, perhaps a leftover."
+        return few if self._leftover[concept] else ""
 
     def print_legend(self, shown: Iterable[int]) -> None:
         """What the mark means, if one of these concepts has it."""
