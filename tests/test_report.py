@@ -7,9 +7,11 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from models_for_tests import EDGES, ODD_WORDS, edge_model, passage_model, planted_model
+from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
+from superwords import Corpus
 from superwords.errors import InputError
 from superwords.report import CLOUD_WORDS, report_page, write_report
 from test_study_browser import CHROMIUM, browser  # noqa: F401
@@ -85,7 +87,47 @@ def test_facts_settings_and_convergence_are_said(page) -> None:
     text = " ".join(Elements(page).texts)
     assert planted_model().verdict() in text
     assert str(planted_model().seed_) in text
-    assert "every 2" in text
+    assert "Keep one draw in 2" in text
+
+
+def settings_of(model) -> dict[str, str]:
+    texts = [text for text in Elements(report_page(model)).texts if text.strip()]
+    start = texts.index("Settings") + 1
+    return dict(zip(texts[start::2], texts[start + 1 :: 2]))
+
+
+def test_settings_are_the_values_really_used() -> None:
+    model = planted_model()
+    told, prior = settings_of(model), model.chains_[0].model.prior
+    assert told["What a row is"] == "document"
+    assert told["What is known of the words"].startswith(
+        f"{model.chains_[0].model.data.Y.shape[1]} features of"
+    )
+    assert told["Concentration of concepts in documents (b₁)"] == "1"
+    assert told["Prior share of words in a concept (λ)"] == f"{prior.lam[0]:.3g} (chosen by the program)"
+    assert told["Importance of words (θ)"] == "uniform"
+    assert told["Precision of concepts' features (K)"] == "0.5 (chosen by the program)"
+    assert told["Seed"] == "3"
+    lam = np.linspace(0.1, 0.4, 4)
+    settings = {"b1": "auto", "b2": "sample", "lam": lam, "theta": "root", "K": 2.0}
+    counts = [[3, 0, 1, 2], [0, 2, 2, 0], [1, 1, 0, 4]]
+    told = settings_of(fit(Corpus.from_counts(counts), n_chains=1, n_sweeps=4, n_burn_in=1, **settings))
+    assert told["Concentration of concepts in documents (b₁)"] == "9 (chosen by the program)"
+    assert told["Concentration of words in concepts (b₂)"] == "sampled"
+    assert told["Prior share of words in a concept (λ)"] == "0.1 to 0.4"
+    assert told["Importance of words (θ)"] == "root"
+    assert told["Precision of concepts' features (K)"] == "2"
+    assert told["What is known of the words"] == "nothing (no features)"
+
+
+def test_overall_shares_lie_in_their_intervals_and_between_the_groups(page) -> None:
+    shares = re.findall(r">([\d.]+)% \(([\d.]+)% to ([\d.]+)%\)<", page)
+    assert len(shares) > 4 * planted_model().n_concepts_
+    assert all(float(low) <= float(value) <= float(high) for value, low, high in shares)
+    for concept, row in enumerate(planted_model().concepts().itertuples(), 1):
+        line = page[page.index(f'<a href="#concept-{concept}">') :].partition("</tr>")[0]
+        assert f">{100 * row.prevalence_mean:.3g}% (" in line
+        assert f">{100 * row.strength_mean:.3g}% (" in line
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path) -> None:
@@ -116,8 +158,8 @@ def test_passages_are_called_so_and_their_documents_counted() -> None:
     assert '<th scope="col">Documents</th>' in page
     assert "Passages that use it" in page
     assert (
-        f"Held by {first['documents']} of 40 passages, in {first['source_documents']} of 10 documents;"
-        in page
+        f"Held by {first['documents_mean']:.0f} of 40 passages, "
+        f"in {first['source_documents_mean']:.0f} of 10 documents;" in page
     )
 
 
@@ -129,7 +171,8 @@ def test_leftovers_are_marked_and_explained(leftovers) -> None:
     page = report_page(model, "party")
     marked = re.findall(r'<a href="#concept-(\d+)">[^<]*</a> \*</th>', page)
     assert marked == [str(j) for j in leftovers]
-    assert page.count("* Only a handful of documents hold it: perhaps a leftover.") == len(leftovers)
+    legend = "* Only a handful of documents hold it in the most probable draw: perhaps a leftover."
+    assert page.count(legend) == len(leftovers)
     second = page[page.index('id="concept-2"') :].partition("</section>")[0]
     assert ("Only a handful of documents hold it" in second) == bool(leftovers)
     assert f"found in {100 * table['stability'][1]:.3g}% of the draws." in second

@@ -8,9 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from superwords.concepts.tables import n_sources
+from superwords.concepts.tables import n_sources, row_name
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.files import write_whole
@@ -23,17 +24,18 @@ from superwords.web.page import whole_page
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
-_LEFTOVER = "Only a handful of {} hold it: perhaps a leftover."
-SETTINGS = {
-    "alpha_omega": "How readily concepts are born (alpha_omega)",
-    "lam": "Documents of a concept that share a word (lambda)",
-    "theta": "Words' readiness to be on (theta)",
-    "alpha_pi": "Evenness of weights in a document",
-    "K": "Pull of the features (K)",
-    "alpha_sigma": "Spread of the features, shape",
-    "beta_sigma": "Spread of the features, scale",
-    "init": "Start of the chains",
-    "steps": "Steps of the sampler",
+_LEFTOVER = "Only a handful of {} hold it in the most probable draw: perhaps a leftover."
+# In the words of `superwords fit --help`.
+PRIORS = {
+    "alpha_omega": "How readily new concepts are born (α_ω)",
+    "b1": "Concentration of concepts in documents (b₁)",
+    "b2": "Concentration of words in concepts (b₂)",
+    "lam": "Prior share of words in a concept (λ)",
+    "theta": "Importance of words (θ)",
+    "alpha_pi": "Evenness of a document's weights (α_π)",
+    "K": "Precision of concepts' features (K)",
+    "alpha_sigma": "Shape of the features' noise (α_σ)",
+    "beta_sigma": "Scale of the features' noise (β_σ)",
 }
 
 
@@ -132,24 +134,46 @@ def _picture(figure: Any, label: str) -> str:
 
 def _settings(model: ConceptModel) -> str:
     schedule = model._schedule
+    starts = [model.init] if isinstance(model.init, str) else list(dict.fromkeys(model.init))
     rows = [
-        ("Chains", str(len(model.chains_))),
-        ("Sweeps", f"{schedule.n_sweeps:,}"),
-        ("Left out at the start", f"{schedule.n_burn_in:,}"),
-        ("Kept", f"every {schedule.thin}" if schedule.thin > 1 else "every draw"),
+        ("What a row is", _unit(model)),
+        ("What is known of the words", _features(model)),
+        ("Chains run side by side", str(len(model.chains_))),
+        ("Sweeps of each chain", f"{schedule.n_sweeps:,}"),
+        ("Sweeps before the first kept draw", f"{schedule.n_burn_in:,}"),
+        ("Keep one draw in", str(schedule.thin)),
+        ("Where to start", ", ".join(map(str, starts))),
+        ("Steps of the sampler", str(model.steps)),
         ("Seed", str(model.seed_)),
+        *((meaning, _prior_value(model, name)) for name, meaning in PRIORS.items()),
     ]
-    given = model.get_params()
-    for name, meaning in SETTINGS.items():
-        value = given[name]
-        if value is None:
-            said = "chosen by the program"
-        elif isinstance(value, str | int | float):
-            said = str(value)
-        else:
-            said = "one for each word"
-        rows.append((meaning, said))
     return f"<h2>Settings</h2>{_facts(rows)}"
+
+
+def _unit(model: ConceptModel) -> str:
+    corpus = model.corpus_
+    unit = (corpus.notes.get("recipe") or {}).get("unit")
+    return str(unit) if unit else row_name(corpus).removesuffix("s")
+
+
+def _features(model: ConceptModel) -> str:
+    data = model.chains_[0].model.data
+    n_features = data.Y.shape[1]
+    if n_features == 0:
+        return "nothing (no features)"
+    return f"{n_features:,} features of {int(data.known.sum()):,} of the {len(data.known):,} words"
+
+
+def _prior_value(model: ConceptModel, name: str) -> str:
+    """The value that the chains used, and who chose it."""
+    given, prior = getattr(model, name), model.chains_[0].model.prior
+    if isinstance(given, str) and given == "sample":
+        return "sampled"
+    if name == "theta":
+        return "uniform" if given is None else given if isinstance(given, str) else "given"
+    low, high = float(np.min(getattr(prior, name))), float(np.max(getattr(prior, name)))
+    value = _decimal(low) if low == high else f"{_decimal(low)} to {_decimal(high)}"
+    return f"{value} (chosen by the program)" if given is None or isinstance(given, str) else value
 
 
 def _group_chart(catalog: Catalog, column: str | None) -> str:
@@ -176,15 +200,17 @@ def _concept_table(catalog: Catalog) -> str:
     told = ""
     if is_cut:
         heads.insert(3, "Documents")
-        told = " Documents are those that hold it in any passage."
+        told = " Documents hold it in any passage."
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    known = catalog.concepts().rows
+    known = catalog.concepts().rows.sort_values("concept")
     rows = "".join(_concept_row(row, is_cut) for row in known.to_dict("records"))
     legend = f"<p>* {_LEFTOVER.format(catalog.rows)}</p>" if known["leftover"].any() else ""
     return (
         '<h2 id="concepts">Concepts</h2>'
         f"<p>Prevalence is the share of {catalog.rows} that hold a concept, strength its mean weight where it is "
-        f"held, stability the share of draws in which it is found; 95% intervals in brackets.{told}</p>{legend}"
+        "held; both are means over the draws that find it, with 95% intervals in brackets. "
+        f"Words are those on in any of its {catalog.rows} in the most probable draw; "
+        f"stability is the share of draws that find it.{told}</p>{legend}"
         '<div class="filter" hidden><label for="filter">Filter concepts</label>'
         '<input id="filter" type="search" autocomplete="off"><span id="told" role="status"></span></div>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of concepts">'
@@ -194,9 +220,9 @@ def _concept_table(catalog: Catalog) -> str:
 
 def _concept_row(row: dict[Any, Any], is_cut: bool) -> str:
     cells = [
-        (row["prevalence"], _share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])),
-        (row["strength"], _share(row["strength"], row["strength_low"], row["strength_high"])),
-        (row["source_documents"], f"{row['source_documents']:,}"),
+        _interval_cell(row, "prevalence"),
+        _interval_cell(row, "strength"),
+        (row["source_documents_mean"], _whole(row["source_documents_mean"])),
         (row["n_words"], f"{row['n_words']:,}"),
         (row["stability"], _share(row["stability"])),
     ]
@@ -210,6 +236,15 @@ def _concept_row(row: dict[Any, Any], is_cut: bool) -> str:
     mark = " *" if row["leftover"] else ""
     words = escape(", ".join(row["top_words"]))
     return f'<tr><th scope="row">{link}{mark}</th>{numbers}<td>{words}</td></tr>'
+
+
+def _interval_cell(row: dict[Any, Any], name: str) -> tuple[float, str]:
+    mean = row[f"{name}_mean"]
+    return mean, _share(mean, row[f"{name}_low"], row[f"{name}_high"])
+
+
+def _whole(mean: float | None) -> str:
+    return "–" if mean is None or pd.isna(mean) else f"{mean:,.0f}"
 
 
 def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
@@ -227,9 +262,9 @@ def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
 def _held(catalog: Catalog, known: dict[str, Any]) -> str:
     """Where a concept is held, and how far it can be relied on."""
     corpus = catalog.corpus
-    said = f"Held by {known['documents']:,} of {corpus.n_documents:,} {catalog.rows}"
+    said = f"Held by {_whole(known['documents_mean'])} of {corpus.n_documents:,} {catalog.rows}"
     if corpus.parent is not None:
-        said += f", in {known['source_documents']:,} of {n_sources(corpus):,} documents"
+        said += f", in {_whole(known['source_documents_mean'])} of {n_sources(corpus):,} documents"
     said += f"; found in {_share(known['stability'])} of the draws."
     return f"{said} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else said
 
