@@ -49,10 +49,11 @@ def test_it_is_told_to_people(capsys, ran):
         assert f"{scores['all_pairs']:.3f}" in shown
     assert told["bilingual_concepts"][0]["english"][0] in shown
     assert "superwords fit" in shown
+    assert "settings were chosen by these very pairs" in shown
     leftover = result.model.concepts().set_index("concept")["leftover"]
     for concept in (one["concept"] for one in told["bilingual_concepts"][:8]):
         assert (f" *{concept} " in shown) == leftover[concept]
-    assert "* held by only a handful of documents, perhaps a leftover." in shown
+    assert "* held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
 
 
 def test_the_artists_are_taken_off_without_a_dictionary():

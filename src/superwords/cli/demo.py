@@ -34,6 +34,9 @@ app = typer.Typer(add_completion=False)
 _CONCEPTS_SHOWN = 8
 _WORDS_SHOWN = 5
 _TRANSLATIONS_SHOWN = 4
+CAVEAT = (
+    "The demo's settings were chosen by these very pairs, so it shows what the model does and proves nothing."
+)
 _WAITING = "84 recipes, half of them English, half German (about a minute; up to one more on first use, for compiling)"
 
 
@@ -128,7 +131,7 @@ def print_result(result: DemoResult, seconds: float) -> None:
     print_line(
         "Rank accuracy: the share of all words that a word's translation is ranked above (guessing: 0.5)."
     )
-    print_line(conclusion(result))
+    print_line(f"{conclusion(result)} {CAVEAT}")
     print_line(f"{seconds:.0f} seconds in all.")
 
 
@@ -173,5 +176,6 @@ def as_plain(result: DemoResult, seed: int, seconds: float) -> dict[str, Any]:
         "n_concepts": result.model.n_concepts_,
         "rank_accuracy": accuracies(result),
         "conclusion": conclusion(result),
+        "caveat": CAVEAT,
         "bilingual_concepts": records(result.bilingual),
     }
