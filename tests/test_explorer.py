@@ -21,7 +21,7 @@ from superwords.errors import InputError
 from superwords.web.catalog import Catalog
 from superwords.web.clouds import MOST_WORDS, cloud_words
 from superwords.web.documents import DocumentPages
-from superwords.web.landscape import positions, similarity
+from superwords.web.landscape import Landscape, positions, similarity
 from superwords.web.places import spelled_places, text_parts
 from superwords.web.server import Explorer
 from superwords.web.tables import Query
@@ -130,6 +130,32 @@ def test_tables_say_what_the_model_says(client) -> None:
     held = rows(client, "document-concepts")
     assert sorted(row["concept"] for row in held) == sorted(table["concept"])
     assert [row["weight"] for row in held] == pytest.approx(table["weight"].tolist())
+
+
+@pytest.mark.parametrize("made", [planted_model, passage_model])
+def test_every_figure_lies_in_its_interval(made) -> None:
+    catalog = Catalog(made())
+    tables = [
+        catalog.concepts(),
+        catalog.group_differences("party", "A", "B"),
+        catalog.word_concepts("word20"),
+    ]
+    for concept in range(1, made().n_concepts_ + 1):
+        tables += [catalog.concept_words(concept), catalog.concept_groups(concept, "year")]
+    for table in tables:
+        for column in table.columns:
+            if column.low is not None and column.high is not None:
+                rows = table.rows.dropna(subset=[column.key])
+                assert (rows[column.low] <= rows[column.key]).all()
+                assert (rows[column.key] <= rows[column.high]).all()
+
+
+def test_the_map_has_each_concept_in_its_own_place() -> None:
+    catalog = Catalog(planted_model())
+    points = Landscape(catalog).points()
+    known = planted_model().concepts()
+    assert [one["concept"] for one in points] == known["concept"].tolist()
+    assert [one["prevalence"] for one in points] == pytest.approx(known["prevalence_mean"].tolist())
 
 
 def test_search_sort_and_pages(client) -> None:

@@ -145,6 +145,13 @@ def test_markup_in_words_and_names_stays_text(open_page) -> None:
     assert page.locator("main script, main img:not(.chart)").count() == 0
 
 
+def test_documents_and_different_words_are_counted(open_page) -> None:
+    said = open_page("#/concepts").locator("main p").first.inner_text()
+    assert "concepts in 40 documents, 40 different words. Prevalence is" in said
+    facts = open_page("#/concepts/1").locator("dl.facts").inner_text()
+    assert f"{planted_model().concepts()['documents_mean'][0]:.0f}" in facts.split()
+
+
 def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:
     page = open_page("#/concepts")
     head = page.locator("thead th", has_text="Strength")

@@ -307,8 +307,8 @@ class Word(View):
                 f"… and {_concepts(rest)} that might use it, with fewer than {percent(_LEAST_USE)} of its uses."
             )
         print_line(
-            f"Of its uses: of the {rows} that use the word, so many do for it, over all draws; open to: of the "
-            f"concept's {rows}, so many might use it, over the draws that find it."
+            f"Of its uses: share of the {rows} using the word that do so for the concept, over all draws; "
+            f"open to: share of the concept's {rows} that might use it, over the draws that find it."
         )
         standing.print_legend(shown["concept"])
 
