@@ -87,6 +87,8 @@ def test_every_view_is_reached_by_clicking(open_page) -> None:
         assert page.title() == f"{title} – superwords"
         picture(page, link.lower())
     views.get_by_role("link", name="Concepts", exact=True).click()
+    heading(page, VIEWS["Concepts"])  # the view before has a table too
+    page.wait_for_selector(READY)
     page.locator("tbody th a").first.click()
     heading(page, "1.")
     page.get_by_role("img", name="Word cloud of concept 1").wait_for()

@@ -118,9 +118,7 @@ class Catalog:
             Column("stability", "Stability", "share"),
             Column("top_words", "Most telling words", "words", sortable=False),
         ]
-        rows = self._concepts.assign(name=_texts(self.names))
-        rows = rows.sort_values("prevalence_mean", ascending=False, kind="stable")
-        return Table(columns, rows, "prevalence_mean")
+        return Table(columns, self._concepts.assign(name=_texts(self.names)))
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""

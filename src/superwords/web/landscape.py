@@ -62,7 +62,7 @@ class Landscape:
         self.places = positions(self.alike)
 
     def points(self) -> list[dict[str, Any]]:
-        known = self.catalog.concepts().rows.sort_values("concept")
+        known = self.catalog.concepts().rows
         # A concept without a word has no partner in any draw, and so no mean.
         shares = known["prevalence_mean"].fillna(known["prevalence"])
         return [
