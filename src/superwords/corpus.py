@@ -311,6 +311,16 @@ def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
     return table
 
 
+def row_name(corpus: Corpus) -> str:
+    """What the rows of a corpus are: documents, or passages of them."""
+    return "documents" if corpus.parent is None else "passages"
+
+
+def n_sources(corpus: Corpus) -> int:
+    """How many documents the rows were cut from: as many as there are rows if they were not cut."""
+    return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+
+
 def check_counts(counts: Any) -> sparse.csr_array:
     """The counts as a sorted int32 CSR array, or one sentence about the first entry that is no count."""
     if sparse.issparse(counts):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from superwords.concepts.tables import n_sources, row_name
+from superwords.corpus import n_sources, row_name
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.files import write_whole

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from superwords import features
 from superwords.cli.common import messages, say
-from superwords.corpus import Corpus
+from superwords.corpus import Corpus, n_sources
 from superwords.errors import InputError
 from superwords.text.reading import Documents, read_documents
 
@@ -131,11 +131,10 @@ def with_progress(documents: Documents, options: dict[str, Any], what: str, quie
 def _describe(corpus: Corpus, quiet: bool) -> None:
     rows = f"{corpus.n_documents:,} documents"
     if corpus.parent is not None:
-        rows = f"{corpus.n_documents:,} passages of {len(np.unique(corpus.parent)):,} documents"
+        rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
         rows += " (--unit document keeps documents whole)"
     say(f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all.", quiet)
-    n_documents = corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
-    if n_documents < _FEW:
+    if n_sources(corpus) < _FEW:
         say(f"So few documents say little: {_FEW} or more would tell concepts from chance.", quiet)
     empty = corpus.notes.get("empty_documents", [])
     if empty:

@@ -9,7 +9,7 @@ import numpy as np
 
 from superwords.cli.common import percent, print_line, print_table, records
 from superwords.cli.standing import FOUND_IN, Standing
-from superwords.concepts.tables import n_sources, row_name
+from superwords.corpus import n_sources, row_name
 
 if TYPE_CHECKING:
     from superwords.estimator import ConceptModel
@@ -27,7 +27,8 @@ def verdict_of(model: ConceptModel) -> str:
 
 def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _TOP_CONCEPTS) -> None:
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
-    table, standing = model.concepts(_WORDS_SHOWN), Standing(model)
+    table = model.concepts(_WORDS_SHOWN)
+    standing = Standing(model, table)
     shown = table if most is None else table.head(most)
     counted = {row_name(model.corpus_): "documents_mean", "documents": "source_documents_mean"}
     columns = {"": "right", "concept": "name", **dict.fromkeys(counted, "right")}

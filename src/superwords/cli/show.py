@@ -24,8 +24,7 @@ from superwords.cli.common import (
 from superwords.cli.outcome import OVER_DRAWS, print_concepts, rows_of, verdict_of, whole
 from superwords.cli.standing import FOUND_IN, Standing
 from superwords.concepts.intervals import widened
-from superwords.concepts.readings import concepts_of_word
-from superwords.concepts.tables import concept_names, n_sources, one_document, row_name, sources
+from superwords.corpus import n_sources, row_name
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -201,6 +200,8 @@ class Document(View):
     """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
+        from superwords.concepts.tables import one_document, sources
+
         corpus = self.model.corpus_
         is_passage = self.asked in corpus.ids
         names = corpus.ids if is_passage or corpus.parent is None else sources(corpus)[0]
@@ -258,6 +259,8 @@ class Word(View):
     """One word: the words it shares concepts with, and those concepts."""
 
     def read(self) -> None:
+        from superwords.concepts.readings import concepts_of_word
+
         self.table = self.model.similar_words(self.asked)
         self.concepts = concepts_of_word(self.model, self.asked)
         words = self.model.words()
@@ -285,6 +288,8 @@ class Word(View):
         )
 
     def _print_concepts(self, rows: str) -> None:
+        from superwords.concepts.tables import concept_names
+
         names, standing = concept_names(self.model), Standing(self.model)
         shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
         print_table(

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from superwords.cli.common import percent, print_line
-from superwords.concepts.tables import row_name
+from superwords.corpus import row_name
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from superwords.estimator import ConceptModel
 
 FOUND_IN = "found in"  # a column: percent of the draws
@@ -18,8 +20,9 @@ _MARK = "*"
 class Standing:
     """Which concepts are leftovers of a handful of rows, and the share of the draws that each is found in."""
 
-    def __init__(self, model: ConceptModel):
-        table = model.concepts(0).set_index("concept")
+    def __init__(self, model: ConceptModel, concepts: pd.DataFrame | None = None):
+        """`concepts` is the model's table of them, where it is at hand already."""
+        table = (model.concepts(0) if concepts is None else concepts).set_index("concept")
         self._stability, self._leftover = table["stability"], table["leftover"]
         self._rows = row_name(model.corpus_)
 

@@ -25,7 +25,6 @@ from superwords.cli.common import (
 )
 from superwords.cli.inputs import languages
 from superwords.cli.show import load_model
-from superwords.concepts.tables import source_shares, sources
 from superwords.corpus import Corpus
 from superwords.errors import InputError
 from superwords.text.reading import Documents, read_documents
@@ -76,6 +75,8 @@ def transform(
     superwords transform model.sw new.csv --text speech -o weights.csv
     superwords transform model.sw tweets.csv --unit document -o weights.csv
     """
+    from superwords.concepts.tables import sources
+
     if output is not None:
         check_output(output)
     model = load_model(model_file)
@@ -118,6 +119,8 @@ def new_corpus(
 
 def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
     """The weights of documents, summed from those of their passages; unknown words are counted and said."""
+    from superwords.concepts.tables import source_shares
+
     with warnings.catch_warnings():
         # What it would warn of is said below.
         warnings.simplefilter("ignore", UserWarning)

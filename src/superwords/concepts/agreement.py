@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from superwords.concepts.tables import row_name
+from superwords.corpus import row_name
 from superwords.draws import convergence
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from superwords.concepts.sets import on_in_concepts
+from superwords.concepts.sets import on_in_concepts, used_in_concepts
 from superwords.draws import Kept
 
 LEAST_SIMILARITY = 0.5
@@ -38,11 +38,8 @@ class Partners(NamedTuple):
 
 def usage_of(draw: Kept) -> Usage:
     state = draw.state
-    on = on_in_concepts(state)
-    concept = np.repeat(state.concept, np.diff(state.pair_ptr))
-    busy = draw.tokens.entry > 0
-    counted = np.ones(int(busy.sum()), np.int32)
-    used = sparse.csr_array(sparse.coo_array((counted, (concept[busy], state.word[busy])), shape=on.shape))
+    on, used = on_in_concepts(state), used_in_concepts(state, draw.tokens)
+    used.eliminate_zeros()
     return Usage(np.bincount(state.concept, minlength=on.shape[0]), on, used)
 
 

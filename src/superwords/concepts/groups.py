@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import betaincinv
 
-from superwords.concepts.intervals import TAILS, interval
+from superwords.concepts.intervals import TAILS, interval, mean_over_draws
 from superwords.concepts.ranking import ranked_rows
 from superwords.concepts.tables import concept_index, concept_names, drawn_weights
 from superwords.errors import InputError
@@ -46,6 +46,7 @@ def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.
     prevalence = _prevalence_draws(groups)
     low, high = interval(prevalence)
     weak, strong = interval(groups.strength)
+    holders, strength = mean_over_draws(groups.holders), mean_over_draws(groups.strength)
     used = [_users(model, rows) for rows in groups.rows]
     label = concept_names(model)
     rows = []
@@ -58,11 +59,11 @@ def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.
                     "name": label[j],
                     "group": group,
                     "n_documents": len(groups.rows[g]),
-                    "documents": _mean(groups.holders[:, g, j]),
-                    "prevalence": _mean(groups.holders[:, g, j]) / len(groups.rows[g]),
+                    "documents": holders[g, j],
+                    "prevalence": holders[g, j] / len(groups.rows[g]),
                     "prevalence_low": low[g, j],
                     "prevalence_high": high[g, j],
-                    "strength": _mean(groups.strength[:, g, j]),
+                    "strength": strength[g, j],
                     "strength_low": weak[g, j],
                     "strength_high": strong[g, j],
                     "top_words": [model.corpus_.vocabulary[i] for i, _, _, _ in top],
@@ -84,20 +85,17 @@ def compare_groups(model: ConceptModel, column: str, first: Any = None, second: 
     prevalence = _prevalence_draws(groups)
     difference = prevalence[:, a] - prevalence[:, b]
     low, high = interval(difference)
-    mean = [
-        [_mean(groups.holders[:, g, j]) / len(groups.rows[g]) for j in range(model.n_concepts_)]
-        for g in (a, b)
-    ]
+    mean = [mean_over_draws(groups.holders[:, g]) / len(groups.rows[g]) for g in (a, b)]
     table = pd.DataFrame(
         {
             "concept": np.arange(1, model.n_concepts_ + 1),
             "name": pd.Series(concept_names(model), dtype=object),
-            f"prevalence_{groups.labels[a]}": np.array(mean[0]),
-            f"prevalence_{groups.labels[b]}": np.array(mean[1]),
-            "difference": np.array(mean[0]) - np.array(mean[1]),
+            f"prevalence_{groups.labels[a]}": mean[0],
+            f"prevalence_{groups.labels[b]}": mean[1],
+            "difference": mean[0] - mean[1],
             "low": low,
             "high": high,
-            "probability_greater": [_mean(np.where(np.isnan(one), np.nan, one > 0)) for one in difference.T],
+            "probability_greater": mean_over_draws(np.where(np.isnan(difference), np.nan, difference > 0)),
         }
     )
     largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index
@@ -212,7 +210,7 @@ def _top_words(
     n_words: int | None = None,
 ) -> list[tuple[int, float, float, float]]:
     """Words of concept j in group g with shares, ranked as everywhere but with the group's share."""
-    holders = _mean(groups.holders[:, g, j])
+    holders = float(mean_over_draws(groups.holders[:, g, j]))
     if not holders > 0:
         return []
     words = model.summary_.words
@@ -241,8 +239,3 @@ def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[i
             raise InputError(f"{asked} to compare; the groups of {column!r} are {known}.")
         found.append(match[0])
     return found[0], found[1]
-
-
-def _mean(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

@@ -62,7 +62,7 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
     low, high = interval(drawn_holders / corpus.n_documents)
     weak, strong = interval(drawn_strength)
     held = mean_over_draws(drawn_holders)
-    sources = holders if corpus.parent is None else _in_sources(corpus, weights)
+    sources = holders if corpus.parent is None else _in_sources(_passages_of(corpus), weights)
     ranked = ranked_words(summary.words, model.n_concepts_, corpus.n_words)
     top = [rows[:n_words] for rows in ranked]
     return pd.DataFrame(
@@ -104,29 +104,24 @@ def counted_draws(summary: Summary) -> np.ndarray:
     return np.where(counted.any(axis=0), counted, matched)
 
 
-def row_name(corpus: Corpus) -> str:
-    """What the rows of a corpus are: documents, or passages of them."""
-    return "documents" if corpus.parent is None else "passages"
-
-
-def n_sources(corpus: Corpus) -> int:
-    """How many documents the rows were cut from: as many as there are rows if they were not cut."""
-    return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
-
-
-def _in_sources(corpus: Corpus, weights: sparse.csr_array) -> np.ndarray:
-    """(J): how many source documents hold a concept in any of their passages."""
+def _passages_of(corpus: Corpus) -> sparse.csr_array:
+    """(sources, D): 1 for each passage of a source document."""
     assert corpus.parent is not None
     _, source = np.unique(corpus.parent, return_inverse=True)
-    gather = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-    return np.diff(sparse.csc_array(gather @ weights).indptr).astype(int)
+    return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
+
+
+def _in_sources(passages: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
+    """(J): how many source documents hold a concept in any of their passages."""
+    return np.diff(sparse.csc_array(passages @ weights).indptr).astype(int)
 
 
 def _mean_in_sources(model: ConceptModel, otherwise: np.ndarray) -> np.ndarray:
     """(J): the same in the mean over the draws; `otherwise` where no draw says anything."""
     summary = model.summary_
     matched = summary.alignment.matched[summary.memberships.draw]
-    drawn = np.array([_in_sources(model.corpus_, weights) for weights in drawn_weights(model)])
+    passages = _passages_of(model.corpus_)
+    drawn = np.array([_in_sources(passages, weights) for weights in drawn_weights(model)])
     mean = mean_over_draws(np.where(matched, drawn, np.nan))
     return np.where(np.isnan(mean), otherwise, mean)
 
@@ -205,7 +200,8 @@ def one_document(model: ConceptModel, document: int, passages: bool = False) -> 
     fold = _fold(model, passages)
     held = np.zeros(model.n_concepts_, bool)
     for weights in (reference_weights(model), *drawn_weights(model)):
-        held |= _folded(weights, fold)[[document]].toarray().ravel() > 0
+        own = weights[[document]] if fold is None else fold[[document]] @ weights
+        held |= own.toarray().ravel() > 0
     concept = np.flatnonzero(held)
     return _document_rows(model, fold, np.full(len(concept), document), concept)
 

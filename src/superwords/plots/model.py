@@ -11,7 +11,8 @@ from scipy import sparse
 
 from superwords.concepts.agreement import plain_quantities
 from superwords.concepts.intervals import widened
-from superwords.concepts.tables import concept_index, concept_names, row_name
+from superwords.concepts.tables import concept_index, concept_names
+from superwords.corpus import row_name
 from superwords.errors import InputError
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_pair

@@ -13,7 +13,8 @@ from superwords.concepts.agreement import plain_quantities
 from superwords.concepts.intervals import widened
 from superwords.concepts.ranking import names as automatic_names
 from superwords.concepts.readings import telling_passage, word_index
-from superwords.concepts.tables import concept_index, reference_weights, row_name
+from superwords.concepts.tables import concept_index, reference_weights
+from superwords.corpus import row_name
 from superwords.errors import InputError
 from superwords.estimator import ConceptModel
 from superwords.web.tables import Column, Table, plain
