@@ -14,8 +14,8 @@ from scipy import sparse
 from superwords import ConceptModel, Corpus
 from superwords.draws import TRACED, Kept
 from superwords.sampler.state import State, Tokens
-from superwords.study.server import listen
-from superwords.web.server import Explorer, web_server
+from superwords.web.explorer import Explorer, web_server
+from superwords.web.serving import listen
 
 
 @contextlib.contextmanager

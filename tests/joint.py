@@ -15,7 +15,7 @@ import numpy as np
 from superwords.sampler.chain import Chain
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Affinity, Data, Model, Prior, Steps
-from superwords.sampler.moves import concentration
+from superwords.sampler.moves import concentrations as concentration
 from superwords.sampler.random import new_stream
 from superwords.sampler.simulate import draw_features, draw_structure, draw_text
 

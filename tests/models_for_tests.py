@@ -10,7 +10,7 @@ import pandas as pd
 
 from superwords import ConceptModel, Corpus
 from superwords.draws import Kept
-from superwords.generate import plant_corpus
+from superwords.lab.generators import plant_corpus
 from superwords.sampler.state import State, Tokens
 
 ODD_WORDS = ["<script>alert(1)</script>", "größe", "健康", 'a "quoted", word', "=1+1", "🙂"]

@@ -10,7 +10,7 @@ import pytest
 from cli_for_tests import assert_same_bits
 from models_for_tests import PLANTED, planted_corpus
 from superwords import ConceptModel, InputError
-from superwords.checkpoint import Checkpointer, read_checkpoint
+from superwords.fitting.checkpoint import Checkpointer, read_checkpoint
 
 KEY = {"--sweeps": 20, "--theta": None}
 

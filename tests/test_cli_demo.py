@@ -11,7 +11,7 @@ from superwords.demo.run import PICTURES, TEXT, TOGETHER, without_artists
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The demo, run once: its JSON and its model."""
-    from superwords.cli.demo import as_plain, print_next_steps, print_result
+    from superwords.cli.demo_command import as_plain, print_next_steps, print_result
     from superwords.demo.run import run_demo
 
     result = run_demo()

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from superwords import ConceptModel
-from superwords.cli.fit import fit
+from superwords.cli.fit_command import fit
+from superwords.cli.fit_run import SWEEPS
 from superwords.cli.inputs import split_features
-from superwords.cli.running import SWEEPS
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 
 from cli_for_tests import model_file, run, start
 from superwords import __version__
-from superwords.cli import demo, sampling
+from superwords.cli import demo_command as demo
 from superwords.cli import main as entry
+from superwords.cli import sampling
 from superwords.cli.main import COMMANDS
 
 MINE = ["demo", "fit", "show", "transform", "export"]
@@ -97,7 +98,7 @@ def broken(monkeypatch):
     def load(path):
         raise KeyError("the\nunthinkable")
 
-    monkeypatch.setattr("superwords.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.storage.load", load)
 
 
 def test_an_unexpected_error_is_one_sentence(capsys, broken):
@@ -133,7 +134,7 @@ def test_errors_of_the_machine(capsys, monkeypatch, error, said):
     def load(path):
         raise error
 
-    monkeypatch.setattr("superwords.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.storage.load", load)
     found = run(capsys, "show", "x.sw")
     assert found.code == 1
     assert said in found.err
@@ -144,7 +145,7 @@ def test_ctrl_c_elsewhere_than_in_a_fit(capsys, monkeypatch):
     def load(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.storage.load", load)
     found = run(capsys, "show", "x.sw")
     assert (found.code, found.err) == (1, "superwords: stopped.\n")
 
@@ -153,7 +154,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
     def make_lineup(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.compare.lineup.make_lineup", make_lineup)
+    monkeypatch.setattr("superwords.lab.compare.lineup.make_lineup", make_lineup)
     found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
     assert found.code == 1
     assert found.err == (

@@ -8,7 +8,7 @@ import pytest
 
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
 from superwords.cli.sampling import SamplingDisplay
-from superwords.fitting import Progress
+from superwords.fitting.running import Progress
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from superwords import ConceptModel
-from superwords.compare import unseen_words
-from superwords.compare.completion import (
+from superwords.fitting.folding import make_concepts
+from superwords.lab.compare import unseen_words
+from superwords.lab.compare.completion import (
     Halves,
     by_mixture,
     log_likelihood,
@@ -19,10 +20,9 @@ from superwords.compare.completion import (
     mean_and_error,
     word_frequencies,
 )
-from superwords.foldin import make_concepts
-from superwords.generate import plant_corpus
+from superwords.lab.generators import plant_corpus
+from superwords.sampler.foldin_workspace import Concepts
 from superwords.sampler.model import Prior
-from superwords.sampler.sheet import Concepts
 from superwords.sampler.state import Sizes
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7

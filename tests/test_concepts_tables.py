@@ -11,9 +11,9 @@ from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, passage_mode
 from superwords import load
 from superwords.concepts import summary
 from superwords.concepts.alignment import usage_of
+from superwords.concepts.examples import concepts_of_word, telling_passage
 from superwords.concepts.intervals import TAILS, widened
 from superwords.concepts.ranking import names, ranked_rows
-from superwords.concepts.readings import concepts_of_word, telling_passage
 from superwords.concepts.summary import WordUse
 from superwords.concepts.tables import drawn_weights, one_document, source_shares
 from superwords.errors import InputError

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from superwords.corpus import Corpus
+from superwords.corpus import stream
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.reading import read_documents
 from superwords.errors import InputError
-from superwords.text import stream
-from superwords.text.reading import read_documents
 
 DATA = Path(__file__).parents[2] / "shared/data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason=f"the shared corpora are not at {DATA}")

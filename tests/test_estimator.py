@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus
-from superwords.generate import plant_corpus
+from superwords.fitting.settings import make_features
+from superwords.lab.generators import plant_corpus
 from superwords.sampler.state import sizes_of
-from superwords.settings import make_features
 
 CORPUS = plant_corpus(40, 30, 5, 2, 25, 4, seed=1)
 
@@ -291,7 +291,7 @@ def test_other_names_are_missing_as_usual(model):
 def test_an_error_inside_an_attribute_is_not_hidden(model, monkeypatch):
     again = copy.copy(model)
     again._forget()
-    monkeypatch.setattr("superwords.estimator.word_sets", lambda draws: draws.nothing)
+    monkeypatch.setattr("superwords.fitting.estimator.word_sets", lambda draws: draws.nothing)
     with pytest.raises(AttributeError, match="nothing"):
         _ = again.word_sets_
 

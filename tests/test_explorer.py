@@ -19,12 +19,12 @@ from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, p
 from superwords import Corpus, load
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
-from superwords.web.clouds import MOST_WORDS, cloud_words
+from superwords.web.cloud_pictures import MOST_WORDS, cloud_words
 from superwords.web.documents import DocumentPages
+from superwords.web.explorer import Explorer
+from superwords.web.json_tables import Query
 from superwords.web.landscape import Landscape, positions, similarity
 from superwords.web.places import spelled_places, text_parts
-from superwords.web.server import Explorer
-from superwords.web.tables import Query
 
 TABLES = {
     "concepts": {},

@@ -13,8 +13,8 @@ import pytest
 from explorer_for_tests import served
 from models_for_tests import ODD_WORDS, planted_model
 from superwords import load
-from superwords.renaming import rename_concepts
-from superwords.web.server import Explorer
+from superwords.fitting.renaming import rename_concepts
+from superwords.web.explorer import Explorer
 from test_study_browser import CHROMIUM, browser  # noqa: F401
 
 pytestmark = [

@@ -11,8 +11,8 @@ import pytest
 import xarray
 
 from models_for_tests import EDGES, ODD_WORDS, edge_model, planted_model
+from superwords.concepts.exporting import export, pyldavis_input
 from superwords.errors import InputError
-from superwords.export import export, pyldavis_input
 
 
 def test_csv_tables_come_back(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 
 from superwords import features
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features import cooccur
 

@@ -17,10 +17,10 @@ from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
-from superwords.foldin import LEAST_INCLUSION, UnknownWordsWarning, fold, make_concepts
-from superwords.generate import plant_corpus
+from superwords.fitting.folding import LEAST_INCLUSION, UnknownWordsWarning, fold, make_concepts
+from superwords.lab.generators import plant_corpus
+from superwords.sampler.foldin_workspace import Concepts
 from superwords.sampler.model import Prior
-from superwords.sampler.sheet import Concepts
 from superwords.sampler.state import Sizes
 
 PLANTED = plant_corpus(160, 40, 5, 2, 30, 3, seed=4)

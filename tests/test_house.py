@@ -12,15 +12,15 @@ ROOT = Path(superwords.__file__).parent
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
     ["errors", "files"],
-    ["text"],
     ["corpus"],
     ["features"],
-    ["sampler", "generate"],
-    ["settings", "draws", "fitting", "foldin", "baselines"],
+    ["sampler"],
+    ["draws"],
     ["concepts"],
-    ["estimator", "archive", "storage", "renaming", "export", "checkpoint", "__init__"],
-    ["plots", "demo", "study"],
-    ["report", "web", "reproduce", "bench", "compare"],
+    ["fitting", "__init__"],
+    ["plots"],
+    ["demo", "web"],
+    ["lab"],
     ["cli"],
 ]
 PLACE = {name: k for k, names in enumerate(FLOW) for name in names}

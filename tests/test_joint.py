@@ -8,7 +8,7 @@ import pytest
 
 from joint import Setting, joint_z
 from superwords.sampler.model import PRIOR_PROPOSALS, Steps
-from superwords.sampler.moves import regroup
+from superwords.sampler.moves.split_merge import attempt as regroup
 
 LIMIT = 4.7
 SWEEP = Steps(regroups=1)

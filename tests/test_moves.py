@@ -9,20 +9,22 @@ from scipy import sparse
 
 import naive
 from joint import any_affinity
-from superwords.generate import plant_corpus
+from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves import birth, membership, text
-from superwords.sampler.moves.desk import LAST, USED, grow_pile, new_desk, new_pile, new_tally, unpack
-from superwords.sampler.moves.membership import sweep_membership
+from superwords.sampler.moves import births as birth
+from superwords.sampler.moves import concepts as membership
+from superwords.sampler.moves import text_ratios as text
+from superwords.sampler.moves.concepts import sweep_membership
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import draw_instance, start_regression
 from superwords.sampler.simulate import simulate
 from superwords.sampler.state import Sizes, relabel, sizes_of
+from superwords.sampler.workspace import LAST, USED, grow_pile, new_desk, new_pile, new_tally, unpack
 
 V = 5
 THETA = np.linspace(0.6, 1.4, V)

@@ -11,10 +11,10 @@ import pytest
 
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
 from superwords.errors import InputError
+from superwords.fitting.settings import make_theta
 from superwords.plots import figure_bytes
-from superwords.plots import model as draw
+from superwords.plots import model_plots as draw
 from superwords.sampler.initial import initial_state
-from superwords.settings import make_theta
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
 
@@ -149,7 +149,7 @@ def test_clouds_from_the_command_line(tmp_path) -> None:
 
 
 def test_all_pictures_have_a_name_of_their_own() -> None:
-    from superwords.cli.clouds import file_part, pictures
+    from superwords.cli.clouds_command import file_part, pictures
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from superwords.corpus.formats import parquet_rows
+from superwords.corpus.reading import TextStream, read_documents
 from superwords.errors import InputError
-from superwords.text.formats import parquet_rows
-from superwords.text.reading import TextStream, read_documents
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
 PARTIES = ["R", "D", "D"]

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from superwords.generate import plant_corpus
+from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_score
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves import regroup as moves
-from superwords.sampler.moves.allocation import divide, divide_blindly, make_rules
-from superwords.sampler.moves.group import BOTH, Side, Sides, count_sides, gather, undivided
-from superwords.sampler.moves.idle import Idle, Urn, bare, dress, idle_of, propose
-from superwords.sampler.moves.settle import settle
+from superwords.sampler.moves.split_merge import attempt as moves
+from superwords.sampler.moves.split_merge.division import divide, divide_blindly, make_rules
+from superwords.sampler.moves.split_merge.group import BOTH, Side, Sides, count_sides, gather, undivided
+from superwords.sampler.moves.split_merge.rebuild import settle
+from superwords.sampler.moves.split_merge.unused_words import Idle, Urn, bare, dress, idle_of, propose
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of

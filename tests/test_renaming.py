@@ -10,7 +10,7 @@ import pytest
 from models_for_tests import planted_model
 from superwords import load
 from superwords.errors import InputError
-from superwords.renaming import NAMES, checked_name, rename_concepts
+from superwords.fitting.renaming import NAMES, checked_name, rename_concepts
 
 
 @pytest.fixture

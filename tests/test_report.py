@@ -13,7 +13,7 @@ import pytest
 from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
 from superwords.errors import InputError
-from superwords.report import CLOUD_WORDS, report_page, write_report
+from superwords.web.report import CLOUD_WORDS, report_page, write_report
 from test_study_browser import CHROMIUM, browser  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")

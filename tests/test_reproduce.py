@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from superwords.cli.reproduce import app
-from superwords.corpus import Corpus
+from superwords.cli.reproduce_command import app
+from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.fitting import Progress
-from superwords.reproduce import congress, lee, mixing, recipes, settings, synthetic
-from superwords.reproduce.folder import make_folder
+from superwords.fitting.running import Progress
+from superwords.lab.reproduce import congress, lee, mixing, recipes, synthetic
+from superwords.lab.reproduce import settings_study as settings
+from superwords.lab.reproduce.folder import make_folder
 
 
 def test_the_truth_is_five_concepts_of_five_words_one_bound_to_another():

@@ -12,15 +12,16 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from superwords.cli.reproduce import app
-from superwords.compare import peers
-from superwords.corpus import Corpus
+from superwords.cli.reproduce_command import app
+from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.estimator import ConceptModel
-from superwords.reproduce import congress, lee, mixing, recipes, settings
-from superwords.reproduce.data import read_lines, t_interval
-from superwords.storage import load
-from superwords.study.pairs import load_study
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.storage import load
+from superwords.lab.compare import peers
+from superwords.lab.reproduce import congress, lee, mixing, recipes
+from superwords.lab.reproduce import settings_study as settings
+from superwords.lab.reproduce.corpora import read_lines, t_interval
+from superwords.lab.study.pairs import load_study
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

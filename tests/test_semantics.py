@@ -9,8 +9,8 @@ from scipy import sparse, stats
 import naive
 from superwords.sampler import semantics
 from superwords.sampler.model import Prior, make_data
-from superwords.sampler.moves.birth import _log_fit_newborn
-from superwords.sampler.moves.membership import log_fit_change, move_pull
+from superwords.sampler.moves.births import _log_fit_newborn
+from superwords.sampler.moves.concepts import log_fit_change, move_pull
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import Sizes
 

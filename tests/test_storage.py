@@ -14,7 +14,8 @@ from scipy import sparse
 
 import superwords
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
-from superwords import ConceptModel, Corpus, InputError, load, storage
+from superwords import ConceptModel, Corpus, InputError, load
+from superwords.fitting import storage
 
 TABLES = {
     "concepts": lambda m: m.concepts(),

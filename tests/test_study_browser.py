@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from superwords.study.store import VoteStore
+from superwords.lab.study.votes import VoteStore
 from test_study_tools import WORDS, served_here, small_study
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -10,9 +10,9 @@ import pytest
 from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
 from superwords.errors import InputError
-from superwords.study import creating
-from superwords.study.creating import concept_weights, create_study
-from superwords.study.pairs import check_study
+from superwords.lab.study import creating
+from superwords.lab.study.creating import concept_weights, create_study
+from superwords.lab.study.pairs import check_study
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")

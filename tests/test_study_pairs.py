@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.study.pairs import (
+from superwords.lab.study.pairs import (
     Question,
     build_study,
     create_from_concepts,

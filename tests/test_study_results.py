@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from superwords.cli.study import app
+from superwords.cli.study_command import app
 from superwords.errors import InputError
-from superwords.study.report import interval
-from superwords.study.results import Vote, balance, preference_of, preference_summary, results, to_table
-from superwords.study.store import Answer, VoteStore
+from superwords.lab.study.results import Vote, balance, preference_of, preference_summary, results, to_table
+from superwords.lab.study.results_page import interval
+from superwords.lab.study.votes import Answer, VoteStore
 from test_study_tools import WORDS, small_study
 
 PAPER = ["--participants", "34", "--mean", "5.735", "--sd", "1.540"]

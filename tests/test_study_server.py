@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from superwords.errors import InputError
-from superwords.study import server
-from superwords.study.results import results
-from superwords.study.store import VoteStore
+from superwords.lab.study import study_server as server
+from superwords.lab.study.results import results
+from superwords.lab.study.votes import VoteStore
+from superwords.web.serving import listen
 from test_study_tools import WORDS, Participant, served, served_here, small_study, unescaped_text
 
 OURS = [True] * 7 + [False] * 3
@@ -214,9 +215,9 @@ def test_a_busy_port_is_one_sentence() -> None:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         with pytest.raises(InputError, match="cannot listen on"):
-            server.listen("127.0.0.1", busy.getsockname()[1])
+            listen("127.0.0.1", busy.getsockname()[1])
     with pytest.raises(InputError, match="cannot listen on"):
-        server.listen("127.0.0.1", 99_999)
+        listen("127.0.0.1", 99_999)
 
 
 def test_thirty_people_at_once_lose_no_vote(tmp_path) -> None:

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from superwords.errors import InputError
-from superwords.study.results import Vote
-from superwords.study.store import AlreadyVotedError, Answer, VoteStore
+from superwords.lab.study.results import Vote
+from superwords.lab.study.votes import AlreadyVotedError, Answer, VoteStore
 from test_study_tools import WORDS, Participant, served, small_study
 
 ANSWERS = [Answer(ours_first=n % 2 == 0, chose_first=n % 3 == 0) for n in range(10)]

@@ -15,9 +15,10 @@ from typing import Any
 
 import httpx
 
-from superwords.study.pairs import Question, build_study, save_study
-from superwords.study.server import listen, web_server
-from superwords.study.store import VoteStore
+from superwords.lab.study.pairs import Question, build_study, save_study
+from superwords.lab.study.study_server import web_server
+from superwords.lab.study.votes import VoteStore
+from superwords.web.serving import listen
 
 WORDS = ["costs", "repeal", "<script>alert(1)</script>", "mandates", "\"insurance\" & 'x'"]
 WORDS += ["medicare", "states", "employers", "obamacare", "coverage"]

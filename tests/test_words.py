@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from HanTa.HanoverTagger import HanoverTagger
 
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.grams import Grams, can_be_word, cut_runs, known_grams
+from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
+from superwords.corpus.sentences import sentence_spans, tokens
+from superwords.corpus.stream import Method, TokenStream, read_chunk
+from superwords.corpus.tagging import HANTA_MODELS, FastHanTa, make_tagger
+from superwords.corpus.vocabulary import default_min_df
 from superwords.errors import InputError
-from superwords.text.grams import Grams, can_be_word, cut_runs, known_grams
-from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
-from superwords.text.sentences import sentence_spans, tokens
-from superwords.text.stream import Method, TokenStream, read_chunk
-from superwords.text.tagging import HANTA_MODELS, FastHanTa, make_tagger
-from superwords.text.vocabulary import default_min_df
 
 CARE = [
     "The health care reform helps seniors in the doughnut hole. Premiums fell.",

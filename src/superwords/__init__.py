@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.corpus import Corpus
-    from superwords.estimator import ConceptModel
-    from superwords.storage import load
+    from superwords.corpus.corpus import Corpus
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.fitting.storage import load
 
 __version__ = "0.1.0"
 __all__ = ["ConceptModel", "Corpus", "InputError", "load"]
 
-_HOMES = {"ConceptModel": "superwords.estimator", "Corpus": "superwords.corpus", "load": "superwords.storage"}
+_HOMES = {
+    "ConceptModel": "superwords.fitting.estimator",
+    "Corpus": "superwords.corpus.corpus",
+    "load": "superwords.fitting.storage",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -18,9 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from superwords import features
 from superwords.cli.common import messages, say
-from superwords.corpus import Corpus, n_sources
+from superwords.corpus.corpus import Corpus, n_sources
+from superwords.corpus.reading import Documents, read_documents
 from superwords.errors import InputError
-from superwords.text.reading import Documents, read_documents
 
 FEATURE_KINDS = ("cooccurrence", "pictures", "vectors", "table")
 _NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join(FEATURE_KINDS)}|none)(?:[:,]|$))")

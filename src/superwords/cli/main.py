@@ -57,7 +57,7 @@ class LazyCommands(typer.core.TyperGroup):
             return None
         if self._is_listing:
             return typer.core.TyperCommand(name=cmd_name, help=COMMANDS[cmd_name])
-        module = importlib.import_module(f"superwords.cli.{cmd_name}")
+        module = importlib.import_module(f"superwords.cli.{cmd_name}_command")
         return typer.main.get_command(module.app)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -20,10 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from superwords.cli.common import messages, say
-from superwords.fitting import Progress, Report
+from superwords.fitting.running import Progress, Report
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 _LINES_PER_CHAIN = 10
 _SECONDS_PER_LINE = 5.0

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from superwords.corpus import row_name
+from superwords.corpus.corpus import row_name
 from superwords.draws import convergence
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 GOOD_RHAT = 1.1
 GOOD_ESS_PER_CHAIN = 25

@@ -23,7 +23,7 @@ from superwords.concepts.tables import concept_index, concept_names, drawn_weigh
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 _BETA_DRAWS = 4000
 _BETA_SEED = 1785  # the Beta draws are numerical integration: the same call gives the same table

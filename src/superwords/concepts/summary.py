@@ -16,7 +16,7 @@ from superwords.concepts.intervals import TAILS, sparse_quantile
 from superwords.draws import Kept
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 # Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
 _MOST_PAIRS = 500_000

@@ -11,11 +11,11 @@ from scipy import sparse
 from superwords.concepts.intervals import TAILS, interval, mean_over_draws, sparse_quantile
 from superwords.concepts.ranking import names, ranked_rows, ranked_words, scores
 from superwords.concepts.summary import Summary
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 TOP_WORDS = 10
 HANDFUL = 8  # documents: a concept of no more is a leftover

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
 from superwords.demo.ranks import WordPair
 from superwords.features import table
 

@@ -10,10 +10,10 @@ import pandas as pd
 
 from superwords.demo.data import Demo, load_demo
 from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy
-from superwords.fitting import Report
+from superwords.fitting.running import Report
 
 if TYPE_CHECKING:
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
 TOGETHER, PICTURES, TEXT = "text and pictures", "pictures alone", "text alone"
 
@@ -59,7 +59,7 @@ class DemoResult:
 
 def run_demo(seed: int = SEED, report: Report | None = None, n_jobs: int | None = None) -> DemoResult:
     """Fit the recipes with text and pictures and with text alone, and rank the translations."""
-    from superwords.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel
 
     demo = load_demo()
     pictures = without_artists(demo)

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 from threadpoolctl import threadpool_limits
 
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features.block import WordFeatures, check_n_components, fixed_scores, principal_components
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, n_documents, n_words
-from superwords.sampler.moves.concentration import draw_concentrations
-from superwords.sampler.moves.membership import sweep_membership
-from superwords.sampler.moves.regroup import regroup
+from superwords.sampler.moves.concentrations import draw_concentrations
+from superwords.sampler.moves.concepts import sweep_membership
+from superwords.sampler.moves.split_merge.attempt import regroup
 from superwords.sampler.moves.tokens import draw_theta, impute_tokens
 from superwords.sampler.moves.words import sweep_words
 from superwords.sampler.published import carry_tokens

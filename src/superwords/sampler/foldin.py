@@ -11,10 +11,7 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean
-from superwords.sampler.moves.exchange import flip_concepts, try_merge, try_split, try_swap
-from superwords.sampler.random import FOLD_IN, gamma, open_stream, uniform
-from superwords.sampler.sheet import (
+from superwords.sampler.foldin_workspace import (
     FIRST,
     LENGTH,
     PAIRS,
@@ -25,6 +22,9 @@ from superwords.sampler.sheet import (
     set_explained,
     set_present,
 )
+from superwords.sampler.jit import inlined, lean
+from superwords.sampler.moves.documents import flip_concepts, try_merge, try_split, try_swap
+from superwords.sampler.random import FOLD_IN, gamma, open_stream, uniform
 
 # Tries per sweep to join or leave a concept, per share of the document's tokens that it holds on average
 _OVERLAP = 2.0

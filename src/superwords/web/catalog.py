@@ -10,14 +10,14 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.concepts.agreement import plain_quantities
+from superwords.concepts.examples import telling_passage, word_index
 from superwords.concepts.intervals import widened
 from superwords.concepts.ranking import names as automatic_names
-from superwords.concepts.readings import telling_passage, word_index
 from superwords.concepts.tables import concept_index, reference_weights
-from superwords.corpus import row_name
+from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
-from superwords.estimator import ConceptModel
-from superwords.web.tables import Column, Table, plain
+from superwords.fitting.estimator import ConceptModel
+from superwords.web.json_tables import Column, Table, plain
 
 MOST_GROUPS = 12
 SHOWN_GROUP_COLUMNS = 2

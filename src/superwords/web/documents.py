@@ -11,8 +11,8 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
+from superwords.web.json_tables import Column, Table, plain
 from superwords.web.places import WordPlaces, text_parts
-from superwords.web.tables import Column, Table, plain
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it
 MOST_MISSING = 12

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from sklearn.preprocessing import normalize
 
 from superwords.web.catalog import Catalog
-from superwords.web.tables import Column, Table
+from superwords.web.json_tables import Column, Table
 
 NEAREST = 5
 WORDS_SHARE = 0.5  # of the similarity; documents have the rest

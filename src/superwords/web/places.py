@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from superwords.corpus import Corpus
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.recipe import read_recipe
+from superwords.corpus.sentences import sentence_spans
+from superwords.corpus.stream import TokenStream, read_chunk
+from superwords.corpus.vocabulary import apply_words
 from superwords.errors import InputError
-from superwords.text.options import read_recipe
-from superwords.text.sentences import sentence_spans
-from superwords.text.stream import TokenStream, read_chunk
-from superwords.text.vocabulary import apply_words
 
 PART_CHARACTERS = 5000
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -13,11 +13,11 @@ import numpy as np
 
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
-from superwords.sampler.moves.desk import longer
-from superwords.sampler.moves.handover import hand_over
+from superwords.sampler.moves.word_move import hand_over
 from superwords.sampler.random import WORDS, open_stream, skip_by_log, uniform
 from superwords.sampler.semantics import Regression, change_case, log_student, put_back, take_out
 from superwords.sampler.state import Sizes, State, Tokens
+from superwords.sampler.workspace import longer
 
 
 class Page(NamedTuple):

@@ -1,0 +1,179 @@
+"""`superwords compare`: our concepts against topic models on one preprocessing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import AsJson, Quiet, jobs_option, print_json, print_line, print_table, say
+from superwords.cli.inputs import are_long, languages
+from superwords.cli.options import (
+    Drop,
+    DropProcedural,
+    IdColumn,
+    Language,
+    Lemmas,
+    MaxDf,
+    MinDf,
+    Tagger,
+    TextColumn,
+    Words,
+)
+from superwords.corpus.reading import Documents, read_documents
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.lab.compare.contest import Comparison
+
+app = typer.Typer(add_completion=False)
+
+RUNS = "Runs"
+RUNS_FOLDER = "runs"
+_SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
+# The page has the others; seconds were said run by run.
+_SHOWN_OF_MODELS = {
+    "model": "model",
+    "concepts": "concepts",
+    "NPMI windows": "NPMI",
+    "diversity": "diversity",
+    "stability": "stability",
+    "perplexity": "perplexity",
+    "ours ahead": "ours ahead",
+}
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
+    text: TextColumn = None,
+    id: IdColumn = None,
+    language: Language = "en",
+    words: Words = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    drop: Drop = None,
+    drop_procedural: DropProcedural = False,
+    lemmas: Lemmas = False,
+    tagger: Tagger = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Whom to compare with, with commas between: without, shuffled (features), start; hdp, lda; "
+            "topica-hdp, stm, corex, bertopic.",
+            metavar="NAMES",
+            show_default="all that are installed",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Runs of every model, each with a seed.", rich_help_panel=RUNS)
+    ] = 5,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="The seed of the peers' grid; those after it compare.", rich_help_panel=RUNS
+        ),
+    ] = 0,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = 2,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = 1000,
+    iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
+    ] = 1000,
+    salient: Annotated[
+        int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
+    ] = 60,
+    jobs: Annotated[int | None, jobs_option(RUNS)] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge concepts against topic models on held-out text, over several seeds.
+
+    Example: superwords compare speeches.csv --text speech --seeds 5 -o out/compare
+
+    Writes compare.html, compare.json and the tables as CSV to the folder. HDP and LDA need the extra `compare`,
+    others `peers`. Finished runs are kept in the folder: the same command goes on where it was interrupted.
+    """
+    from superwords.lab.compare.contenders import Effort
+    from superwords.lab.compare.contest import compare as run
+    from superwords.lab.compare.lineup import make_lineup
+    from superwords.lab.compare.writing import as_json as tables_of
+    from superwords.lab.compare.writing import write_all
+
+    lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
+    documents = _raw_text(read_documents(file, text, id))
+    split, is_long = _split(documents, ctx.params, quiet)
+    effort = Effort(chains, sweeps, iterations, jobs)
+    for line in lineup.left_out:
+        say(line, quiet)
+    found = run(
+        split,
+        is_long,
+        seeds,
+        seed,
+        effort,
+        salient,
+        lambda line: say(line, quiet),
+        lineup,
+        output / RUNS_FOLDER,
+    )
+    written = write_all(found, output)
+    if as_json:
+        print_json(tables_of(found))
+    elif not quiet:
+        print_comparison(found)
+        print_line(f"Wrote {', '.join(path.name for path in written)} to {output}.")
+
+
+def _raw_text(documents: Documents) -> Documents:
+    if documents.counts is not None or documents.are_tokens:
+        raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
+    return documents
+
+
+def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[Any, bool]:
+    from superwords.lab.compare.splitting import make_split
+
+    texts = list(documents.texts)
+    names = ("words", "min_df", "max_df", "drop", "drop_procedural", "lemmas", "tagger")
+    options = {name: given[name] for name in names} | {"n_jobs": given["jobs"]}
+    split = make_split(texts, documents.ids, languages(given["language"], documents), options)
+    is_long = are_long(texts)
+    say(
+        f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
+        f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
+        f"Our rows are {'windows' if is_long else 'documents'}.",
+        quiet,
+    )
+    return split, is_long
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Ours against all others, and each model for itself; the other contests are in the files."""
+    from superwords.lab.compare.contenders import OURS
+    from superwords.lab.compare.contest import caution
+    from superwords.lab.compare.writing import contest_rows, model_rows
+
+    contests = comparison.contests[comparison.contests["first"] == OURS]
+    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(contests)]
+    _print(rows, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
+    models = [
+        {shown: row[name] for name, shown in _SHOWN_OF_MODELS.items()}
+        for row in model_rows(comparison.models)
+    ]
+    _print(models, "Each model for itself, means over seeds", "model")
+    warning = caution(comparison.facts)
+    if warning:
+        print_line(warning)
+
+
+def _print(rows: list[dict[str, str]], title: str, left: str) -> None:
+    columns = {name: "left" if name == left else "right" for name in rows[0]}
+    print_table(columns, [list(row.values()) for row in rows], title)

@@ -1,0 +1,260 @@
+"""`superwords fit`: from documents to a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option, print_json
+from superwords.cli.fit_run import (
+    check_replaced,
+    check_schedule,
+    how_to_go_on,
+    prepared,
+    resumed,
+    run_key,
+    sample,
+    say_how_to_sample_longer,
+)
+from superwords.cli.fit_summary import outcome_as_json, print_outcome
+from superwords.cli.inputs import number_or_name, split_features
+from superwords.cli.options import (
+    WORDS,
+    Drop,
+    DropProcedural,
+    IdColumn,
+    Language,
+    Lemmas,
+    MaxDf,
+    MinDf,
+    Tagger,
+    TextColumn,
+    Words,
+)
+from superwords.errors import InputError
+
+app = typer.Typer(add_completion=False)
+
+SAMPLING, PRIOR, OUTPUT = "Sampling", "Hyperparameters (the paper's symbols)", "Output"
+
+
+@app.command()
+def fit(
+    ctx: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Documents: .csv, .tsv, .jsonl (also .gz), .parquet, .txt (one per line), .npz counts, "
+            "a folder of .txt files, or - for standard input.",
+        ),
+    ],
+    text: TextColumn = None,
+    id: IdColumn = None,
+    groups: Annotated[
+        list[str] | None, typer.Option(help="A column to compare, such as party; may be given again.")
+    ] = None,
+    language: Language = "en",
+    words: Words = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What a row is: document, or passages:5 for five sentences.",
+            rich_help_panel=WORDS,
+            show_default="passages:5 if documents are long",
+        ),
+    ] = None,
+    drop: Drop = None,
+    drop_procedural: DropProcedural = False,
+    lemmas: Lemmas = False,
+    tagger: Tagger = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is known of the words, with commas between: cooccurrence (or cooccurrence:log), "
+            "pictures:FOLDER, vectors:FILE, table:FILE; or none.",
+            rich_help_panel=WORDS,
+            show_default="cooccurrence",
+        ),
+    ] = None,
+    chains: Annotated[
+        int | None,
+        typer.Option(
+            help="Chains run side by side.",
+            show_default="2",
+            callback=at_least(1),
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(
+            help="Sweeps of each chain.",
+            show_default="1000",
+            callback=at_least(1),
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    burn_in: Annotated[
+        int | None,
+        typer.Option(
+            help="Sweeps before the first kept draw.",
+            show_default="half of them",
+            callback=at_least(0),
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    thin: Annotated[
+        int | None,
+        typer.Option(
+            help="Keep one draw in so many.",
+            show_default="so that about 100 are kept",
+            callback=at_least(1),
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to start: kmeans, kmeans:60, single, random or prior.",
+            show_default="kmeans",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="The same seed gives the same concepts.", callback=at_least(0), rich_help_panel=SAMPLING
+        ),
+    ] = None,
+    jobs: Annotated[int | None, jobs_option(SAMPLING)] = None,
+    alpha_omega: Annotated[
+        Any,
+        typer.Option(
+            help="How readily new concepts are born (α_ω); larger: more concepts; or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
+    ] = None,
+    b1: Annotated[
+        Any,
+        typer.Option(
+            help="Concentration of concepts in documents (b₁); auto: three per document; or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
+    ] = "auto",
+    b2: Annotated[
+        Any,
+        typer.Option(
+            help="Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
+            parser=number_or_name,
+            metavar="NUMBER",
+            rich_help_panel=PRIOR,
+        ),
+    ] = "auto",
+    lam: Annotated[
+        float | None,
+        typer.Option(
+            help="Prior share of words in a concept (λ).",
+            show_default="by how many documents use a word",
+            rich_help_panel=PRIOR,
+        ),
+    ] = None,
+    theta: Annotated[
+        Any,
+        typer.Option(
+            help="Importance of words (θ): uniform, frequency, root or sample.",
+            parser=number_or_name,
+            metavar="NAME",
+            rich_help_panel=PRIOR,
+        ),
+    ] = None,
+    alpha_pi: Annotated[
+        float | None, typer.Option(help="Evenness of a document's weights (α_π).", rich_help_panel=PRIOR)
+    ] = None,
+    k: Annotated[
+        float | None, typer.Option("--k", help="Precision of concepts' features (K).", rich_help_panel=PRIOR)
+    ] = None,
+    alpha_sigma: Annotated[
+        float | None, typer.Option(help="Shape of the features' noise (α_σ).", rich_help_panel=PRIOR)
+    ] = None,
+    beta_sigma: Annotated[
+        float | None, typer.Option(help="Scale of the features' noise (β_σ).", rich_help_panel=PRIOR)
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the model is saved.", rich_help_panel=OUTPUT)
+    ] = Path("model.sw"),
+    save_draws: Annotated[
+        bool,
+        typer.Option(
+            "--save-draws", help="Save every kept draw, not only the summaries.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    keep_texts: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-texts/--no-texts",
+            help="Keep the texts in the model, to quote from.",
+            rich_help_panel=OUTPUT,
+            show_default="kept if the input is under 20 MB",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=OUTPUT)
+    ] = 60.0,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with an interrupted run, same options.", rich_help_panel=OUTPUT),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the concepts of your documents and save them in one file.
+
+    Every option has a sensible default; all that is needed is the file.
+
+    \b
+    superwords fit speeches.csv --text speech --groups party -o model.sw
+    superwords fit notes/ --language de -o notes.sw
+    superwords fit notes/ --language de -o notes.sw --resume
+
+    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there. A run
+    that has ended is not gone on with: to sample longer, run it again with more --sweeps.
+    """
+    start = perf_counter()
+    given = ctx.params
+    check_schedule(given)
+    check_whole_file(output)
+    check_replaced(output, file, resume, quiet)
+    split_features(features or [])
+    checkpoint = output.parent / f"{output.name}.checkpoint"
+    key = run_key(given)
+    model = resumed(checkpoint, key, given) if resume else prepared(given, checkpoint)
+    interrupted = sample(model, given, checkpoint, key)
+    if len(model.draws_) == 0:
+        raise InputError(
+            f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
+        )
+    with busy("summing up the draws and saving", quiet):
+        model.save(output, draws="all" if save_draws else "best")
+    seconds = perf_counter() - start
+    if as_json:
+        print_json(outcome_as_json(model, output, seconds, interrupted))
+    elif not quiet:
+        print_outcome(model, output, groups or [], seconds)
+    if interrupted:
+        reached = min(chain.sweep for chain in model.chains_)
+        raise InputError(
+            f"Stopped after {reached:,} of {model._schedule.n_sweeps:,} sweeps; the model in {output} is "
+            f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
+        )
+    checkpoint.unlink(missing_ok=True)
+    say_how_to_sample_longer(model, quiet)

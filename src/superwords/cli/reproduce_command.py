@@ -1,0 +1,136 @@
+"""`superwords reproduce`: the paper's experiments, each writing its figures and a table under one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from superwords.cli.common import Jobs
+from superwords.errors import InputError
+from superwords.lab.reproduce import synthetic as synthetic_experiment
+
+app = typer.Typer(no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
+Data = Annotated[Path, typer.Option(help="Folder with the experiments' data.")]
+
+DATA = Path("../shared/data")
+
+
+@app.callback()
+def reproduce() -> None:
+    """Run the paper's experiments again. Example: superwords reproduce synthetic -o out"""
+
+
+@app.command()
+def synthetic(
+    out: Folder = Path("out/synthetic"),
+    seeds: Annotated[int, typer.Option(min=1, help="How many generated corpora.")] = 10,
+    sweeps: Annotated[int, typer.Option(min=10, help="Sweeps per fit (the paper: 1,000).")] = 1000,
+    published: Annotated[
+        bool, typer.Option("--published", help="The paper's inexact steps, for comparison.")
+    ] = False,
+) -> None:
+    """100 documents from five concepts (words 11–15 the hard one), with and without features."""
+    synthetic_experiment.reproduce(out, seeds, sweeps, "published" if published else "exact", typer.echo)
+    typer.echo(f"Wrote {out / 'synthetic.csv'} and {out / 'synthetic.png'}.")
+
+
+@app.command()
+def recipes(
+    out: Folder = Path("out/recipes"),
+    data: Data = DATA,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 5,
+    sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 200,
+    jobs: Jobs = None,
+) -> None:
+    """English and German recipes joined by pictures: are translations found?"""
+    from superwords.lab.reproduce.recipes import reproduce as run
+
+    run(data, out, seeds, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def lee(
+    out: Folder = Path("out/lee"),
+    data: Data = DATA,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds the intervals are over.", show_default="3")
+    ] = None,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.")] = 200,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of each chain of LDA and HDP.")] = 300,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of every model.")] = 6,
+    jobs: Jobs = None,
+    halves: Annotated[
+        bool,
+        typer.Option("--halves", help="Match halves of the other items instead, as settings were chosen."),
+    ] = False,
+) -> None:
+    """Similarity of 50 news items from their concepts, against people's judgements."""
+    from superwords.lab.reproduce.lee import N_SEEDS, match_halves
+    from superwords.lab.reproduce.lee import reproduce as run
+
+    if halves:
+        if seeds is not None:
+            raise InputError("Halves are matched with one seed; leave out --seeds or --halves.")
+        match_halves(data, out, sweeps, iterations, chains, jobs, typer.echo)
+        typer.echo(f"Wrote {out / 'halves.csv'}.")
+        return
+    run(data, out, seeds or N_SEEDS, sweeps, iterations, chains, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def congress(
+    out: Folder = Path("out/congress"),
+    data: Data = DATA,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each of two chains.")] = 1000,
+    hdp_iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of each of HDP's two chains.")
+    ] = 5000,
+    min_df: Annotated[int, typer.Option(min=1, help="Members that must use a word.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same concepts.")] = 0,
+    jobs: Jobs = None,
+) -> None:
+    """100 members of Congress on health care: concepts against HDP's topics, and who says what how."""
+    from superwords.lab.reproduce.congress import reproduce as run
+
+    run(data, out, sweeps, hdp_iterations, min_df, seed, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def settings(
+    out: Folder = Path("out/settings"),
+    data: Data = DATA,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds for every setting.")] = 1,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps per fit.")] = 60,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of LDA.")] = 1000,
+    quick: Annotated[bool, typer.Option("--quick", help="A few settings on a part of each corpus.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """How the defaults were chosen: one setting at a time changed on four corpora, judged on held-out text."""
+    from superwords.lab.reproduce.settings_study import reproduce as run
+
+    run(data, out, seeds, sweeps, iterations, quick, jobs, typer.echo)
+    typer.echo(f"Wrote tables to {out}.")
+
+
+@app.command()
+def mixing(
+    out: Folder = Path("out/mixing"),
+    data: Data = DATA,
+    sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of each chain; the second half counts.")] = 1000,
+    unit: Annotated[str, typer.Option(help="What a row is: 'passages:5' or 'document'.")] = "passages:5",
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chains.")] = 0,
+    part: Annotated[int, typer.Option(min=1, help="Take every N-th row only.")] = 1,
+    jobs: Jobs = None,
+) -> None:
+    """Do chains agree that start far apart? Five starts on the debate of Congress, with the usual settings."""
+    from superwords.lab.reproduce.mixing import reproduce as run
+
+    run(data, out, sweeps, unit, seed, part, jobs, typer.echo)
+    typer.echo(f"Wrote tables and figures to {out}.")

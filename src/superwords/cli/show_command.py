@@ -1,0 +1,418 @@
+"""`superwords show`: what a saved model holds, for people, as JSON or as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from superwords.cli.common import (
+    AsJson,
+    ModelFile,
+    interval,
+    only_one,
+    percent,
+    print_csv,
+    print_json,
+    print_line,
+    print_table,
+    records,
+)
+from superwords.cli.fit_summary import OVER_DRAWS, print_concepts, rows_of, verdict_of, whole
+from superwords.cli.verdict_lines import FOUND_IN, Standing
+from superwords.concepts.intervals import widened
+from superwords.corpus.corpus import n_sources, row_name
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+app = typer.Typer(add_completion=False)
+
+_WORDS_OF_CONCEPT = 25
+_GROUP_WORDS = 6
+_DIFFERENCES = 8
+_LEAST_HELD = 0.1  # share of the draws: a document's concepts below it are only counted
+_LEAST_USE = 0.01  # share of a word's uses
+_FIGURES = {"rhat": ".3f", "ess": ".0f", "mcse": ".3g"}
+
+
+@app.command()
+def show(
+    model_file: ModelFile,
+    concept: Annotated[int | None, typer.Option(help="One concept: its words and documents.")] = None,
+    document: Annotated[str | None, typer.Option(help="One document: the concepts it holds.")] = None,
+    word: Annotated[str | None, typer.Option(help="One word: its concepts and its company.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="A column: who holds what, and with which words.")
+    ] = None,
+    convergence: Annotated[
+        bool, typer.Option("--convergence", help="Whether the chains agree, in figures.")
+    ] = False,
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
+) -> None:
+    """Look at a saved model: all its concepts, or one concept, document, word or grouping.
+
+    \b
+    superwords show model.sw
+    superwords show model.sw --concept 3
+    superwords show model.sw --word insurance
+    superwords show model.sw --groups party --csv > party.csv
+    """
+    views = {
+        "--concept": concept,
+        "--document": document,
+        "--word": word,
+        "--groups": groups,
+        "--convergence": convergence,
+    }
+    chosen = only_one({name: value is not None and value is not False for name, value in views.items()})
+    only_one({"--json": as_json, "--csv": as_csv})
+    model = load_model(model_file)
+    view = VIEWS[chosen](model, views[chosen] if chosen else None)
+    if as_json:
+        print_json(view.as_json())
+    elif as_csv:
+        print_csv(view.table)
+    else:
+        view.print()
+
+
+def load_model(path: Path) -> ConceptModel:
+    """A saved model that has something to show."""
+    from superwords.fitting.storage import load
+
+    model = load(path)
+    if len(model.draws_) == 0 and "best_draw_" not in model.__dict__:
+        raise InputError(f"{str(path)!r} holds no draw yet; sample it further before looking at it.")
+    return model
+
+
+class View:
+    """One way of looking at a model: `table` is its main table."""
+
+    table: pd.DataFrame
+
+    def __init__(self, model: ConceptModel, asked: Any):
+        self.model = model
+        self.asked = asked
+        self.read()
+
+    def read(self) -> None:
+        raise NotImplementedError
+
+    def as_json(self) -> Any:
+        return records(self.table)
+
+    def print(self) -> None:
+        raise NotImplementedError
+
+
+class Concepts(View):
+    """All concepts."""
+
+    def read(self) -> None:
+        self.table = self.model.concepts()
+
+    def as_json(self) -> Any:
+        corpus = self.model.corpus_
+        return {
+            "documents": corpus.n_documents,
+            "source_documents": n_sources(corpus),
+            "words": corpus.n_words,
+            "tokens": corpus.n_tokens,
+            "n_concepts": self.model.n_concepts_,
+            "verdict": verdict_of(self.model),
+            "concepts": records(self.table),
+        }
+
+    def print(self) -> None:
+        corpus = self.model.corpus_
+        n_concepts = self.model.n_concepts_
+        print_line(f"{n_concepts} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words.")
+        known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
+        print_concepts(self.model, known, most=None)
+        print_line(verdict_of(self.model))
+
+
+class Concept(View):
+    """One concept: its words, and documents that show what it is."""
+
+    def read(self) -> None:
+        self.table = self.model.words_of(self.asked)
+        self.documents = self.model.representative_documents(self.asked)
+        self.row = self.model.concepts().iloc[self.asked - 1]
+
+    def as_json(self) -> Any:
+        concept = records(self.row.to_frame().T)[0]
+        return {**concept, "word_table": records(self.table), "documents_shown": records(self.documents)}
+
+    def print(self) -> None:
+        row, corpus = self.row, self.model.corpus_
+        rows = row_name(corpus)
+        cut = "" if corpus.parent is None else f", in {whole(row['source_documents_mean'])} of the documents"
+        used = self.table[self.table["share_used"] > 0]
+        print_line(f"Concept {self.asked}: {row['name']}")
+        print_line(
+            f"held by {whole(row['documents_mean'])} {rows} ({percent(row['prevalence_mean'])}){cut}; "
+            f"where held, {percent(row['strength_mean'])} of the text; "
+            f"found in {percent(row['stability'])} of the draws. {OVER_DRAWS}"
+        )
+        print_line(
+            f"{len(used):,} words are used for it in any draw{self._unused(len(self.table) - len(used))}."
+        )
+        note = Standing(self.model).note(self.asked)
+        if note:
+            print_line(f"{note[0].upper()}{note[1:]}")
+        shown = widened(used.head(_WORDS_OF_CONCEPT), "share_used", "used_low", "used_high")
+        print_table(
+            {"word": "left", "used by": "right", "interval": "right", "open to": "right", "sure": "right"},
+            [
+                (
+                    *(one["word"], percent(one["share_used"]), interval(one["used_low"], one["used_high"])),
+                    *(percent(one["share_on"]), percent(one["probability"])),
+                )
+                for one in shown.to_dict("records")
+            ],
+        )
+        if len(shown) < len(used):
+            print_line(f"… and {len(used) - len(shown):,} more that are used.")
+        print_line(
+            f"Of the {rows} that hold the concept, so many use the word for it, and so many might; "
+            "sure: share of the draws in which any might."
+        )
+        if len(self.documents):
+            print_line(f"{rows.capitalize()} that show what it is:")
+        for one in self.documents.to_dict("records"):
+            quoted = f": {one['passage']}" if "passage" in one else ""
+            print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
+
+    @staticmethod
+    def _unused(n_words: int) -> str:
+        return f"; {n_words:,} more are on without use" if n_words else ""
+
+
+class Document(View):
+    """One document and the concepts it holds, the surest first."""
+
+    def read(self) -> None:
+        from superwords.concepts.tables import one_document, sources
+
+        corpus = self.model.corpus_
+        is_passage = self.asked in corpus.ids
+        names = corpus.ids if is_passage or corpus.parent is None else sources(corpus)[0]
+        if self.asked not in names:
+            some = ", ".join(repr(name) for name in corpus.ids[:3])
+            raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
+        table = one_document(self.model, names.index(self.asked), is_passage)
+        stability = self.model.concepts(0)["stability"].to_numpy()
+        # Of all draws: `probability` is of those alone that find the concept.
+        self.held_in = table["probability"] * stability[table["concept"] - 1]
+        # Those it holds in half of the draws by weight, the others after them by how sure they are.
+        order = np.argsort(
+            -np.where(self.held_in >= 0.5, 1 + table["weight_mean"], self.held_in), kind="stable"
+        )
+        self.table, self.held_in = table.iloc[order], self.held_in.iloc[order]
+
+    def print(self) -> None:
+        standing, n_best = Standing(self.model), int((self.table["weight"] > 0).sum())
+        shown = self.table[(self.held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
+        print_line(
+            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws, "
+            f"and {n_best} in the most probable draw."
+        )
+        print_table(
+            {
+                **{"": "right", "concept": "words", "held in": "right", FOUND_IN: "right"},
+                **{"weight": "right", "interval": "right"},
+            },
+            [
+                (
+                    *(standing.number(one["concept"]), one["concept_name"], percent(held)),
+                    *(standing.found_in(one["concept"]), percent(one["weight_mean"])),
+                    interval(one["low"], one["high"]),
+                )
+                for one, held in zip(
+                    widened(shown, "weight_mean", "low", "high").to_dict("records"), self.held_in
+                )
+            ],
+        )
+        if len(shown) < len(self.table):
+            rest = len(self.table) - len(shown)
+            print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
+        print_line(
+            "Held in: share of all draws in which it holds the concept; found in: in which there is such a concept. "
+            "Weight: share of its text, mean and 95% interval over the draws that find the concept."
+        )
+        standing.print_legend(shown["concept"])
+
+
+def _concepts(number: int) -> str:
+    return f"{number} concept{'' if number == 1 else 's'}"
+
+
+class Word(View):
+    """One word: the words it shares concepts with, and those concepts."""
+
+    def read(self) -> None:
+        from superwords.concepts.examples import concepts_of_word
+
+        self.table = self.model.similar_words(self.asked)
+        self.concepts = concepts_of_word(self.model, self.asked)
+        words = self.model.words()
+        self.row = words[words["word"] == self.asked].iloc[0]
+
+    def as_json(self) -> Any:
+        tables = {"concept_table": records(self.concepts), "similar_words": records(self.table)}
+        return {**records(self.row.to_frame().T)[0], **tables}
+
+    def print(self) -> None:
+        rows = row_name(self.model.corpus_)
+        print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['documents']:,} {rows}.")
+        self._print_concepts(rows)
+        print_table(
+            {"word beside it": "left", "together": "right", "shares a concept": "right", "error": "right"},
+            [
+                (one["word"], percent(one["together"]), percent(one["probability"]), error_of(one["mcse"]))
+                for one in self.table.to_dict("records")
+            ],
+        )
+        print_line(
+            f"Together: of a {rows.removesuffix('s')} that uses the one word and one that uses the other, the "
+            "probability that both do so for the same concept. Shares a concept: the share of draws in which any "
+            "concept has both words on, with its Monte-Carlo error; frequent words nearly always do."
+        )
+
+    def _print_concepts(self, rows: str) -> None:
+        from superwords.concepts.tables import concept_names
+
+        names, standing = concept_names(self.model), Standing(self.model)
+        shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
+        print_table(
+            {"": "right", "concept": "words", "of its uses": "right", "open to": "right", FOUND_IN: "right"},
+            [
+                (
+                    *(standing.number(one["concept"]), names[one["concept"] - 1]),
+                    *(
+                        percent(one["share_of_uses"]),
+                        percent(one["share_on"]),
+                        standing.found_in(one["concept"]),
+                    ),
+                )
+                for one in shown.to_dict("records")
+            ],
+        )
+        rest = len(self.concepts) - len(shown)
+        if rest:
+            print_line(
+                f"… and {_concepts(rest)} that might use it, with fewer than {percent(_LEAST_USE)} of its uses."
+            )
+        print_line(
+            f"Of its uses: share of the {rows} using the word that do so for the concept, over all draws; "
+            f"open to: share of the concept's {rows} that might use it, over the draws that find it."
+        )
+        standing.print_legend(shown["concept"])
+
+
+def points(difference: float) -> str:
+    """A difference of two shares in percentage points."""
+    return f"{100 * difference:+.0f}".replace("-", "−") if np.isfinite(difference) else "–"
+
+
+def error_of(mcse: float) -> str:
+    return f"±{mcse:.1%}" if np.isfinite(mcse) else "–"
+
+
+class Groups(View):
+    """Concepts by the groups of a column."""
+
+    def read(self) -> None:
+        self.table = self.model.by_group(self.asked)
+
+    def as_json(self) -> Any:
+        return {"groups": records(self.table), "differences": self._differences()}
+
+    def _differences(self) -> list[dict[str, Any]] | None:
+        two = self.table["group"].nunique() == 2
+        return records(self.model.compare_groups(self.asked)) if two else None
+
+    def print(self) -> None:
+        lines, standing = [], Standing(self.model)
+        shown = widened(self.table, "prevalence", "prevalence_low", "prevalence_high")
+        for number, rows in shown.groupby("concept"):
+            for n, one in enumerate(rows.to_dict("records")):
+                held = interval(one["prevalence_low"], one["prevalence_high"])
+                words = ", ".join(one["top_words"][:_GROUP_WORDS])
+                j = int(str(number))
+                first = (standing.number(j), one["name"], standing.found_in(j)) if n == 0 else ("", "", "")
+                lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
+        columns = {"": "right", "concept": "name", FOUND_IN: "right", self.asked: "left", "held by": "right"}
+        print_table({**columns, "interval": "right", "with the words": "words"}, lines)
+        print_line(
+            f"Held by: share of each group's {row_name(self.model.corpus_)} that hold the concept, mean over the draws "
+            "that find it, with a 95% interval."
+        )
+        standing.print_legend(self.table["concept"])
+        if self.table["group"].nunique() == 2:
+            self._print_differences(standing)
+        print_line(verdict_of(self.model))
+
+    def _print_differences(self, standing: Standing) -> None:
+        first, second = self.table["group"].drop_duplicates()
+        largest = self.model.compare_groups(self.asked).head(_DIFFERENCES)
+        print_table(
+            {
+                "": "right",
+                "largest differences": "words",
+                f"{first} − {second}": "right",
+                "interval": "right",
+            },
+            [
+                (
+                    *(standing.number(one["concept"]), one["name"], f"{points(one['difference'])} points"),
+                    f"{points(one['low'])} to {points(one['high'])}",
+                )
+                for one in widened(largest, "difference", "low", "high").to_dict("records")
+            ],
+        )
+        print_line("Points: percentage points, the one group's share less the other's.")
+
+
+class Convergence(View):
+    """R-hat, effective sample sizes and errors of the traced quantities."""
+
+    def read(self) -> None:
+        self.table = self.model.convergence()
+
+    def as_json(self) -> Any:
+        return {"verdict": verdict_of(self.model), "quantities": records(self.table)}
+
+    def print(self) -> None:
+        print_table(
+            {"quantity": "left", "R-hat": "right", "effective draws": "right", "Monte-Carlo error": "right"},
+            [
+                (one["quantity"], *(self._told(one[name], form) for name, form in _FIGURES.items()))
+                for one in self.table.to_dict("records")
+            ],
+        )
+        print_line(verdict_of(self.model))
+
+    def _told(self, value: float, form: str) -> str:
+        """A figure; where it is missing, why: only R-hat can be, of draws that are enough."""
+        if not np.isnan(value):
+            return format(value, form)
+        return "too few draws" if self.table["ess"].isna().any() else "one chain"
+
+
+VIEWS: dict[str | None, type[View]] = {
+    None: Concepts,
+    "--concept": Concept,
+    "--document": Document,
+    "--word": Word,
+    "--groups": Groups,
+    "--convergence": Convergence,
+}

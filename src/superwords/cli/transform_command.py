@@ -1,0 +1,159 @@
+"""`superwords transform`: new documents on the concepts of a saved model."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from scipy import sparse
+
+from superwords.cli.common import (
+    AsJson,
+    Jobs,
+    ModelFile,
+    Quiet,
+    busy,
+    check_output,
+    print_json,
+    say,
+    write_text,
+)
+from superwords.cli.inputs import languages
+from superwords.cli.show_command import load_model
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.reading import Documents, read_documents
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+app = typer.Typer(add_completion=False)
+
+_EXAMPLES = 8
+
+
+@app.command()
+def transform(
+    model_file: ModelFile,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads.")],
+    text: Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="The column that names a document.", show_default="id")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the text, or column:NAME.", show_default="the model's")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The CSV file to write.", show_default="standard output"),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Read documents whole (document), or in passages (passages:5 for five sentences) whose concepts "
+            "are summed per document.",
+            show_default="as the model's were",
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Weigh new documents on the concepts of a saved model; the concepts stay as they are.
+
+    The result has one row per document and one column per concept (concept_1, …, as `superwords show` numbers
+    them). A document's weights sum to 1, and 0 means that it does not hold the concept. With --json,
+    only the concepts a document holds are listed, with their names. If the model's documents were cut into passages,
+    so are the new ones; a document's weights are those of its passages, each counting by its words.
+
+    \b
+    superwords transform model.sw new.csv --text speech -o weights.csv
+    superwords transform model.sw tweets.csv --unit document -o weights.csv
+    """
+    from superwords.concepts.tables import sources
+
+    if output is not None:
+        check_output(output)
+    model = load_model(model_file)
+    with busy("reading and weighing", quiet):
+        corpus = new_corpus(model, read_documents(file, text, id), language, unit, jobs)
+        model.n_jobs = jobs
+        weights = weigh(model, corpus, quiet)
+    ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
+    if as_json:
+        print_json(held_concepts(model, ids, weights))
+    if output is not None:
+        write_text(output, weight_table(ids, weights).to_csv(index=False))
+        say(f"Wrote the weights of {len(ids):,} documents to {output}.", quiet)
+    elif not as_json:
+        weight_table(ids, weights).to_csv(sys.stdout, index=False)
+
+
+def new_corpus(
+    model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
+) -> Corpus:
+    """The new documents, their words found and their rows cut as the model's were."""
+    recipe = model.corpus_.notes.get("recipe")
+    options: dict[str, Any] = {}
+    if documents.counts is None:
+        options |= {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
+    elif unit is not None:
+        raise InputError("--unit is for texts; counts cannot be cut into passages.")
+    if documents.counts is None and not documents.are_tokens:
+        if recipe is None or recipe["words"] == "tokens":
+            raise InputError(
+                "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
+                "give counts or tokens."
+            )
+        language = language or recipe["language"]
+        if language is None:
+            raise InputError("The model has texts of several languages; give --language, or column:NAME.")
+        options |= {"recipe": recipe, "language": languages(language, documents), "n_jobs": jobs}
+    return Corpus.from_documents(documents, **options)
+
+
+def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
+    """The weights of documents, summed from those of their passages; unknown words are counted and said."""
+    from superwords.concepts.tables import source_shares
+
+    with warnings.catch_warnings():
+        # What it would warn of is said below.
+        warnings.simplefilter("ignore", UserWarning)
+        weights = model.transform(corpus)
+    unknown = model.unknown_words_
+    if unknown.n_tokens:
+        examples = ", ".join(unknown.examples[:_EXAMPLES])
+        say(f"Words unknown to the model, not counted: {unknown.n_tokens:,} ({examples}, …).", quiet)
+    if corpus.parent is not None:
+        weights = source_shares(corpus) @ weights
+        rows = f"{corpus.n_documents:,} passages of {weights.shape[0]:,} documents"
+        say(f"Weighed {rows} (--unit document reads documents whole).", quiet)
+    n_empty = int((weights.sum(axis=1) == 0).sum())
+    if n_empty:
+        say(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.", quiet)
+    return weights
+
+
+def weight_table(ids: list[str], weights: Any) -> pd.DataFrame:
+    dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    names = [f"concept_{j + 1}" for j in range(dense.shape[1])]
+    table = pd.DataFrame(dense, columns=pd.Index(names))
+    table.insert(0, "document", ids)
+    return table
+
+
+def held_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str, Any]:
+    names = model.concepts()["name"].tolist()
+    rows = sparse.csr_array(weights)
+    documents = []
+    for d, name in enumerate(ids):
+        part = slice(rows.indptr[d], rows.indptr[d + 1])
+        held = sorted(zip(rows.data[part].tolist(), rows.indices[part].tolist()), reverse=True)
+        concepts = [{"concept": j + 1, "name": names[j], "weight": weight} for weight, j in held]
+        documents.append({"document": name, "concepts": concepts})
+    return {"unknown_words": model.unknown_words_.n_tokens, "documents": documents}

@@ -1,0 +1,149 @@
+"""Documents that show what a concept is, and words that keep its company."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from arviz_stats.base import array_stats
+
+from superwords.concepts.ranking import ranked_rows, scores
+from superwords.concepts.sets import sharing, together
+from superwords.concepts.tables import concept_index, drawn_weights, with_metadata
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+_PASSAGE = 280
+_MARKER_WORDS = 30
+_LEAST_DRAWS = 4
+
+
+def representative_documents(model: ConceptModel, concept: int, n: int = 5) -> pd.DataFrame:
+    """Documents that hold a concept strongly, and by many tokens: highest w · log(1 + w N_d) first.
+
+    w is the document's mean weight over the aligned draws. Where texts are kept, with a telling stretch.
+    """
+    j = concept_index(model, concept)
+    corpus = model.corpus_
+    drawn = drawn_weights(model)
+    matched = model.summary_.alignment.matched[model.summary_.memberships.draw][:, j]
+    weight = sum(w[:, [j]].toarray().ravel() for w in drawn) / max(int(matched.sum()), 1)
+    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
+    evidence = weight * np.log1p(weight * tokens)
+    best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
+    table = pd.DataFrame({"document": pd.Series([corpus.ids[d] for d in best], dtype=object)})
+    table = with_metadata(table, corpus.metadata, best).assign(
+        weight=weight[best], tokens=tokens[best].astype(int)
+    )
+    if corpus.texts is not None:
+        marks = _marker_words(model, j)
+        table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
+    return table
+
+
+def _marker_words(model: ConceptModel, j: int) -> dict[str, float]:
+    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+    score = scores(words, len(vocabulary))
+    rows = ranked_rows(words, j, len(vocabulary))[:_MARKER_WORDS]
+    return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
+
+
+def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
+    """The stretch of about `length` characters in which the marked words weigh most, each counted once."""
+    plain = " ".join(text.split())
+    if len(plain) <= length:
+        return plain
+    hits = sorted(
+        (found.start(), found.end(), word)
+        for word in marks
+        for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)
+    )
+    best, most = 0, -1.0
+    for first, (start, _, _) in enumerate(hits):
+        inside = {word for _, end, word in hits[first:] if end <= start + length - length // 8}
+        weight = sum(marks[word] for word in inside)
+        if weight > most:
+            best, most = start, weight
+    begin = max(0, min(best - length // 8, len(plain) - length))
+    end = min(len(plain), begin + length)
+    begin = 0 if begin == 0 else plain.find(" ", begin) + 1
+    if end < len(plain):
+        end = max(plain.rfind(" ", begin, end), begin + 1)
+    return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
+
+
+def similar_words(model: ConceptModel, word: str, n: int = 20) -> pd.DataFrame:
+    """The words most probably in a concept with `word`: probability, its Monte-Carlo standard error, and how much.
+
+    The error is NaN with fewer than four draws per chain. Frequent words share some concept in nearly every draw;
+    `together` tells them apart: the probability that a use of the one and a use of the other are for one concept.
+    """
+    i = word_index(model, word)
+    shared = sharing(model.word_sets_, i)
+    probability = shared.mean(axis=(0, 1))
+    near = together(model.word_sets_, i)
+    order = np.lexsort((-near, -probability))
+    others = [int(at) for at in order if at != i and probability[at] > 0][:n]
+    return pd.DataFrame(
+        {
+            "word": pd.Series([model.corpus_.vocabulary[at] for at in others], dtype=object),
+            "probability": probability[others],
+            "mcse": [_monte_carlo_error(shared[:, :, at].astype(float)) for at in others],
+            "together": near[others],
+        }
+    )
+
+
+def concepts_of_word(model: ConceptModel, word: str) -> pd.DataFrame:
+    """The concepts that have a word on in any draw, those that use it most first and leftovers last.
+
+    `share_of_uses` is a concept's share of the documents that use the word for any of these concepts, over all
+    draws; the other columns are those of `words_of`.
+    """
+    i = word_index(model, word)
+    words, known = model.summary_.words, model.concepts(0)
+    rows = np.flatnonzero(words.word == i)
+    j = words.concept[rows]
+    # A draw that does not find the concept does not use the word for it.
+    uses = words.documents[rows] * known["stability"].to_numpy()[j]
+    table = pd.DataFrame(
+        {
+            "concept": j + 1,
+            "share_of_uses": uses / max(float(uses.sum()), 1e-12),
+            "share_used": words.used[rows].astype(float),
+            "share_on": words.on[rows].astype(float),
+            "probability": words.inside[rows].astype(float),
+        }
+    )
+    order = np.lexsort((j, -table["share_on"], -uses, known["leftover"].to_numpy(dtype=bool)[j]))
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _monte_carlo_error(values: np.ndarray) -> float:
+    if values.shape[1] < _LEAST_DRAWS:
+        return float("nan")
+    if np.all(values == values.flat[0]):
+        return 0.0
+    return float(array_stats.mcse(values, chain_axis=0, draw_axis=1))
+
+
+def word_index(model: ConceptModel, word: str) -> int:
+    """The column of a word, or one sentence that names words spelled like it."""
+    vocabulary = model.corpus_.vocabulary
+    try:
+        return vocabulary.index(word)
+    except ValueError:
+        pass
+    folded = {known.casefold(): known for known in vocabulary}
+    near = difflib.get_close_matches(str(word).casefold(), folded, n=3, cutoff=0.6)
+    hint = (
+        f"did you mean {' or '.join(repr(folded[one]) for one in near)}?"
+        if near
+        else "no word is spelled like it."
+    )
+    raise InputError(f"The word {word!r} is not in the vocabulary; {hint}")

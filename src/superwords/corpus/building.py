@@ -1,0 +1,219 @@
+"""From texts to counts: tokens to words, words to columns, sentences or documents to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+
+from superwords.corpus.grams import Cut, document_frequency
+from superwords.corpus.procedural import procedural_units
+from superwords.corpus.recipe import Fixed, TextOptions, recipe_of, threshold
+from superwords.corpus.stream import Progress, TokenStream, stream_texts, stream_tokens
+from superwords.corpus.vocabulary import (
+    Words,
+    apply_words,
+    default_min_df,
+    find_words,
+    has_words,
+    matching_words,
+    unknown_words,
+)
+from superwords.errors import InputError
+
+N_EXAMPLES = 20
+
+
+@dataclass(frozen=True)
+class CountedTexts:
+    """What a corpus needs of its texts. `parent` is each row's source document, `spans` its place there."""
+
+    counts: sparse.csr_array
+    vocabulary: list[str]
+    sentences: sparse.csr_array
+    sentence_row: np.ndarray
+    parent: np.ndarray
+    passage: np.ndarray
+    spans: np.ndarray
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def count_texts(
+    texts: Iterable[str],
+    n_documents: int,
+    languages: str | Sequence[str],
+    options: TextOptions,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> CountedTexts:
+    """Reads, tags and counts texts; `options.fixed` holds the words of an earlier corpus to count instead."""
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 leaves nobody to read; give at least 1, or None for all cores.")
+    codes = repeat(languages) if isinstance(languages, str) else languages
+    jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    stream = stream_texts(texts, codes, options.method, n_documents, jobs, progress)
+    language = languages if isinstance(languages, str) else None
+    return _count(stream, options, language)
+
+
+def count_tokens(documents: Iterable[Iterable[list[str]]], options: TextOptions) -> CountedTexts:
+    """Counts ready tokens: every token is a word as it stands."""
+    return _count(stream_tokens(documents), options, None)
+
+
+def _count(stream: TokenStream, options: TextOptions, language: str | None) -> CountedTexts:
+    notes: dict[str, Any] = {
+        "words_read": int(stream.document_words.sum()),
+        "sentences": len(stream.sentence_document),
+    }
+    if options.fixed is None:
+        cut, column, vocabulary = _choose_words(stream, options, language, notes)
+    else:
+        cut, column, vocabulary = _fixed_words(stream, options.fixed, options.max_length, notes)
+        notes["recipe"] = recipe_of(options, language, options.fixed.units)
+    row_of_sentence, parent, passage = _rows(stream, options.passage_sentences)
+    sentence = stream.token_sentence[cut.start]
+    of_token = column[cut.unit] if len(column) else cut.unit
+    is_counted = of_token >= 0
+    sentence, of_token = sentence[is_counted], of_token[is_counted]
+    shape = (len(parent), len(vocabulary))
+    counts = _tally(row_of_sentence[sentence], of_token, shape)
+    sentences = _tally(sentence, of_token, (len(row_of_sentence), len(vocabulary)))
+    sentences.data[:] = 1
+    has_word = np.zeros(stream.n_documents, bool)
+    has_word[stream.sentence_document[sentence]] = True
+    notes["empty_documents"] = np.flatnonzero(~has_word).tolist()
+    spans = _row_spans(stream, row_of_sentence, len(parent))
+    return CountedTexts(counts, vocabulary, sentences, row_of_sentence, parent, passage, spans, notes)
+
+
+def _choose_words(
+    stream: TokenStream, options: TextOptions, language: str | None, notes: dict[str, Any]
+) -> tuple[Cut, np.ndarray, list[str]]:
+    """The words of this corpus: frequent, not too frequent, not dropped. Returns the column of each unit, or
+    -1.
+    """
+    n_documents = stream.n_documents
+    default = default_min_df(n_documents)
+    min_df = default if options.min_df is None else threshold(options.min_df, n_documents, "min_df")
+    words = find_words(stream, min_df, options.max_length, options.method.lemmas)
+    if not words.labels:
+        raise InputError(_why_no_words(stream, options.method.words, min_df))
+    procedural = procedural_units(stream, words.cut, len(words.labels))
+    dropped = {
+        "above_max_df": _too_frequent(stream, words, options),
+        "dropped": matching_words(words, options.drop),
+        "procedural": set(procedural) if options.drop_procedural else set(),
+    }
+    gone = set().union(*dropped.values())
+    vocabulary = sorted({label for u, label in enumerate(words.labels) if u not in gone})
+    if not vocabulary:
+        raise InputError(
+            f"All {len(words.labels)} words found were dropped; "
+            "give a higher max_df or a shorter list of words to drop."
+        )
+    number = {label: n for n, label in enumerate(vocabulary)}
+    column = np.array([-1 if u in gone else number[label] for u, label in enumerate(words.labels)], np.int32)
+    unknown = unknown_words(stream, words.cut)
+    notes["min_df"] = min_df
+    notes["procedural"] = [words.labels[u] for u in procedural]
+    notes["pruned"] = {
+        "below_min_df": len(unknown),
+        "tokens_below_min_df": unknown.total(),
+        **{reason: sorted(words.labels[u] for u in units) for reason, units in dropped.items()},
+    }
+    units = {
+        key: None if u in gone else label
+        for u, (key, label) in enumerate(zip(words.keys, words.labels, strict=True))
+    }
+    notes["recipe"] = recipe_of(options, language, units)
+    return words.cut, column, vocabulary
+
+
+def _why_no_words(stream: TokenStream, method: str, min_df: int) -> str:
+    documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
+    if has_words(stream):
+        return f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents."
+    if method == "phrases":
+        return (
+            f"There is no noun or name in {documents}; give more text, or ask for plain words, not phrases."
+        )
+    return f"There is no word in {documents} but stop words; give more text."
+
+
+def _fixed_words(
+    stream: TokenStream, fixed: Fixed, max_length: int, notes: dict[str, Any]
+) -> tuple[Cut, np.ndarray, list[str]]:
+    cut = apply_words(stream, list(fixed.units), max_length)
+    number = {label: n for n, label in enumerate(fixed.vocabulary)}
+    column = np.array([number.get(label, -1) if label else -1 for label in fixed.units.values()], np.int32)
+    unknown = unknown_words(stream, cut)
+    notes["unknown_words"] = unknown.total()
+    notes["unknown_examples"] = dict(unknown.most_common(N_EXAMPLES))
+    return cut, column, list(fixed.vocabulary)
+
+
+def _too_frequent(stream: TokenStream, words: Words, options: TextOptions) -> set[int]:
+    if options.max_df is None:
+        return set()
+    max_df = threshold(options.max_df, stream.n_documents, "max_df")
+    document = stream.sentence_document[stream.token_sentence[words.cut.start]]
+    df = document_frequency(words.cut.unit, document, len(words.labels), stream.n_documents)
+    return set(np.flatnonzero(df > max_df).tolist())
+
+
+def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The row of each sentence, and the document and passage number of each row; no document is without a
+    row.
+    """
+    document = stream.sentence_document
+    if passage_sentences is None:
+        every = np.arange(stream.n_documents)
+        return document.astype(np.int64), every, np.zeros_like(every)
+    n_sentences = np.bincount(document, minlength=stream.n_documents)
+    n_passages = np.maximum(1, -(-n_sentences // passage_sentences))
+    first_row = np.cumsum(n_passages) - n_passages
+    first_sentence = np.cumsum(n_sentences) - n_sentences
+    place = np.arange(len(document)) - first_sentence[document]
+    parent = np.repeat(np.arange(stream.n_documents), n_passages)
+    return (
+        first_row[document] + place // passage_sentences,
+        parent,
+        np.arange(len(parent)) - first_row[parent],
+    )
+
+
+def _row_spans(stream: TokenStream, row_of_sentence: np.ndarray, n_rows: int) -> np.ndarray:
+    spans = np.zeros((n_rows, 2), np.int64)
+    rows, first = np.unique(row_of_sentence, return_index=True)
+    last = np.append(first, len(row_of_sentence))[1:] - 1
+    spans[rows, 0] = stream.sentence_span[first, 0]
+    spans[rows, 1] = stream.sentence_span[last, 1]
+    return spans
+
+
+def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    ones = np.ones(len(rows), np.int32)
+    tally = sparse.csr_array(sparse.coo_array((ones, (rows, columns)), shape=shape))
+    tally.sum_duplicates()
+    tally.sort_indices()
+    return tally
+
+
+def row_texts(texts: Iterable[str], counted: CountedTexts, is_passages: bool) -> list[str]:
+    """The raw text of every row."""
+    if not is_passages:
+        return list(texts)
+    return list(_passage_texts(texts, counted))
+
+
+def _passage_texts(texts: Iterable[str], counted: CountedTexts) -> Iterator[str]:
+    bounds = np.searchsorted(counted.parent, np.arange(counted.parent[-1] + 2))
+    for text, start, end in zip(texts, bounds[:-1], bounds[1:]):
+        for row in range(start, end):
+            yield text[counted.spans[row, 0] : counted.spans[row, 1]].strip()

@@ -1,0 +1,373 @@
+"""A corpus: sparse word counts per document, the vocabulary, and what is known of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.corpus.building import CountedTexts, count_texts, count_tokens, row_texts
+from superwords.corpus.reading import Documents, TextStream
+from superwords.corpus.recipe import (
+    Fixed,
+    TextOptions,
+    language_code,
+    passage_length,
+    read_recipe,
+    unit_name,
+    units_of_labels,
+    word_method,
+    words_to_drop,
+)
+from superwords.corpus.stream import Method, Progress
+from superwords.errors import InputError
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Counts of V words in D rows. A row is a document, or a passage of one (then `parent` names its
+    document).
+
+    `metadata` has one row per row of `counts`, whatever was pruned. `sentences` is the sentence-by-word
+    presence matrix that sentence co-occurrence is computed from, and `sentence_row` the row of `counts` each
+    sentence belongs to; both are None for a corpus made of ready counts.
+    """
+
+    counts: sparse.csr_array
+    vocabulary: list[str]
+    metadata: pd.DataFrame
+    ids: list[str]
+    parent: np.ndarray | None = None
+    sentences: sparse.csr_array | None = None
+    sentence_row: np.ndarray | None = None
+    texts: list[str] | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.counts.shape[0])
+
+    @property
+    def n_words(self) -> int:
+        return int(self.counts.shape[1])
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def unit(self) -> str:
+        """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
+        if self.parent is None:
+            return "document"
+        known = self.notes.get("recipe", {}).get("unit", "document")
+        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
+            return str(known)
+        # Before it was written down: only the last passage of a document is shorter than the others.
+        return unit_name(int(np.bincount(self.sentence_row).max()))
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        vocabulary: Sequence[str] | None = None,
+        metadata: Any = None,
+        ids: Sequence[Any] | None = None,
+    ) -> Corpus:
+        """A corpus from ready counts: a (D, V) array or sparse matrix of whole, non-negative numbers."""
+        matrix = check_counts(counts)
+        n_documents, n_words = matrix.shape
+        words = [f"word{i}" for i in range(n_words)] if vocabulary is None else [str(w) for w in vocabulary]
+        if len(words) != n_words:
+            raise InputError(
+                f"The vocabulary has {len(words)} words but the counts have {n_words} columns; "
+                "give one word per column."
+            )
+        check_unique_words(words)
+        names = [str(d) for d in range(n_documents)] if ids is None else [str(d) for d in ids]
+        if len(names) != n_documents:
+            raise InputError(
+                f"There are {len(names)} ids for {n_documents} documents; give one id per row of the counts."
+            )
+        return cls(matrix, words, check_metadata(metadata, n_documents), names)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        language: str | Sequence[str] = "en",
+        min_df: float | None = None,
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        words: str | None = None,
+        tagger: str | None = None,
+        lemmas: bool = False,
+        drop: Iterable[str] | str | Path | None = None,
+        drop_procedural: bool = False,
+        vocabulary: Sequence[str] | None = None,
+        recipe: Mapping[str, Any] | None = None,
+        keep_texts: bool | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> Corpus:
+        """A corpus of raw texts; docs/text.md tells how words are found.
+
+        language: one code, or one per document. min_df, max_df: a number of documents or a share of them;
+        min_df is chosen from their number if not given. unit: "document", or "passages:5" for rows of five
+        sentences. words: "phrases" (noun phrases and names; the default where the language can be tagged),
+        "plain" or "ngrams:2". vocabulary: count exactly these words; recipe: find words exactly as the corpus
+        did whose `notes["recipe"]` it is. keep_texts: by default, texts are kept if they are in memory
+        already.
+        """
+        if isinstance(texts, str):
+            raise InputError("The texts are one string; give a list with one string per document.")
+        is_stored = hasattr(texts, "__len__") and iter(texts) is not texts
+        documents: Any = texts if is_stored else list(texts)
+        n_documents = len(documents)
+        if n_documents == 0:
+            raise InputError("There are no documents; give at least one text.")
+        languages = _document_languages(language, n_documents)
+        codes = {languages} if isinstance(languages, str) else set(languages)
+        if recipe is not None:
+            method, max_length, known_language, units = read_recipe(recipe)
+            if known_language is not None and isinstance(languages, str):
+                languages = known_language
+            fixed: Fixed | None = Fixed(_columns(units, vocabulary), units)
+        else:
+            method, max_length = word_method(words, codes, tagger, lemmas)
+            fixed = None if vocabulary is None else _fixed_vocabulary(vocabulary, codes, method)
+        options = TextOptions(
+            method,
+            max_length,
+            passage_length(unit),
+            min_df,
+            max_df,
+            words_to_drop(drop),
+            drop_procedural,
+            fixed,
+        )
+        names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
+        counted = count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
+        is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
+        is_passages = options.passage_sentences is not None
+        kept = row_texts(documents, counted, is_passages) if is_kept else None
+        return cls._of_rows(counted, names, table, is_passages, kept)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        documents: Iterable[Sequence[str] | Sequence[Sequence[str]]],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        min_df: float | None = None,
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        drop: Iterable[str] | str | Path | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> Corpus:
+        """A corpus of ready tokens, each a word as it stands. A document is a list of tokens (one sentence),
+        or a list of sentences, each a list of tokens.
+        """
+        sentences = [_sentences(document, d) for d, document in enumerate(documents)]
+        if not sentences:
+            raise InputError("There are no documents; give at least one list of tokens.")
+        names, table = _check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
+        fixed = None
+        if vocabulary is not None:
+            check_unique_words(vocabulary)
+            fixed = Fixed(list(vocabulary), {word: word for word in vocabulary})
+        options = TextOptions(
+            Method("tokens"), 1, passage_length(unit), min_df, max_df, words_to_drop(drop), False, fixed
+        )
+        counted = count_tokens(sentences, options)
+        return cls._of_rows(counted, names, table, options.passage_sentences is not None, None)
+
+    @classmethod
+    def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
+        """A corpus of what `superwords.text.reading.read_documents` read; options as in `from_texts`."""
+        if documents.counts is not None:
+            return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
+        make = cls.from_tokens if documents.are_tokens else cls.from_texts
+        return make(documents.texts, documents.ids, documents.metadata, **options)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        counted: CountedTexts,
+        names: list[str],
+        table: pd.DataFrame,
+        is_passages: bool,
+        texts: list[str] | None,
+    ) -> Corpus:
+        empty = counted.notes["empty_documents"]
+        notes = {**counted.notes, "empty_documents": [names[d] for d in empty]}
+        parent = counted.parent if is_passages else None
+        if is_passages:
+            table = table.iloc[counted.parent].reset_index(drop=True)
+            names = [f"{names[d]}#{p + 1}" for d, p in zip(counted.parent, counted.passage, strict=True)]
+        return cls(
+            counted.counts,
+            counted.vocabulary,
+            table,
+            names,
+            parent,
+            counted.sentences,
+            counted.sentence_row,
+            texts,
+            notes,
+        )
+
+
+def _document_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
+    if isinstance(language, str):
+        return language_code(language)
+    codes = {name: language_code(name) for name in set(language)}
+    if len(language) != n_documents:
+        raise InputError(
+            f"There are {len(language)} languages for {n_documents} documents; "
+            "give one language, or one per document."
+        )
+    return [codes[name] for name in language]
+
+
+def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) -> list[str]:
+    if vocabulary is None:
+        return sorted({label for label in units.values() if label is not None})
+    check_unique_words(vocabulary)
+    return [str(word) for word in vocabulary]
+
+
+def _fixed_vocabulary(vocabulary: Sequence[str], languages: set[str], method: Method) -> Fixed:
+    check_unique_words(vocabulary)
+    return Fixed([str(word) for word in vocabulary], units_of_labels(vocabulary, languages, method))
+
+
+def _checked(texts: Iterable[Any]) -> Iterable[str]:
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            hint = (
+                "use Corpus.from_tokens for lists of tokens"
+                if isinstance(text, list | tuple)
+                else "give strings"
+            )
+            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
+        yield text
+
+
+def _sentences(document: Any, n: int) -> list[list[str]]:
+    parts: list[Any] = [None] if isinstance(document, str) else list(document)
+    if all(isinstance(part, str) for part in parts):
+        return [parts] if parts else []
+    if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
+        return [list(part) for part in parts]
+    raise InputError(
+        f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens."
+    )
+
+
+def _check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
+    if ids is None:
+        return [str(d) for d in range(n_documents)]
+    names = [str(name) for name in ids]
+    if len(names) != n_documents:
+        raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
+    seen: dict[str, int] = {}
+    for d, name in enumerate(names):
+        if seen.setdefault(name, d) != d:
+            raise InputError(
+                f"The id {name!r} is given twice, to documents {seen[name]} and {d}; give each its own."
+            )
+    return names
+
+
+def check_unique_words(words: Sequence[str]) -> None:
+    seen: dict[str, int] = {}
+    for i, word in enumerate(words):
+        if word in seen:
+            raise InputError(
+                f"The vocabulary has the word {word!r} twice, at positions {seen[word]} and {i}; "
+                "give each word one column."
+            )
+        seen[word] = i
+
+
+def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
+    if metadata is None:
+        return pd.DataFrame(index=range(n_documents))
+    table = pd.DataFrame(metadata).reset_index(drop=True)
+    if len(table) != n_documents:
+        raise InputError(
+            f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."
+        )
+    return table
+
+
+def row_name(corpus: Corpus) -> str:
+    """What the rows of a corpus are: documents, or passages of them."""
+    return "documents" if corpus.parent is None else "passages"
+
+
+def n_sources(corpus: Corpus) -> int:
+    """How many documents the rows were cut from: as many as there are rows if they were not cut."""
+    return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+
+
+def check_counts(counts: Any) -> sparse.csr_array:
+    """The counts as a sorted int32 CSR array, or one sentence about the first entry that is no count."""
+    if sparse.issparse(counts):
+        matrix = sparse.csr_array(counts)
+    else:
+        try:
+            dense = np.asarray(counts, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                "The counts are not numbers; give a documents-by-words array of whole, non-negative counts, "
+                "or texts as a corpus made by Corpus.from_texts."
+            ) from None
+        if dense.ndim != 2:
+            raise InputError(
+                f"The counts have {dense.ndim} dimension(s); give a two-dimensional array, "
+                "one row per document and one column per word."
+            )
+        matrix = sparse.csr_array(dense)
+    if matrix.shape[0] == 0:
+        raise InputError("The counts hold zero documents; give at least one row.")
+    if matrix.shape[1] == 0:
+        raise InputError("The counts hold zero words; give at least one column.")
+    if not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool:
+        raise InputError(f"The counts are of type {matrix.dtype}; give whole, non-negative numbers.")
+    matrix.sum_duplicates()
+    data = matrix.data
+    if np.issubdtype(data.dtype, np.complexfloating):
+        raise InputError("The counts are complex numbers; give whole, non-negative numbers.")
+    for bad, what in (
+        (~np.isfinite(data.astype(float)), "not a finite number"),
+        (data < 0 if data.dtype != bool else np.zeros(len(data), bool), "negative"),
+        (data != np.floor(data.astype(float)), "not a whole number"),
+        (data.astype(float) > 2**31 - 1, "larger than 2,147,483,647"),
+    ):
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+            raise InputError(
+                f"The count in row {row}, column {int(matrix.indices[at])} is {data[at]}, which is {what}; "
+                "counts must be whole, non-negative numbers."
+            )
+    whole = sparse.csr_array((data.astype(np.int32), matrix.indices, matrix.indptr), shape=matrix.shape)
+    whole.eliminate_zeros()
+    whole.sort_indices()
+    return whole
+
+
+def documents_using(counts: sparse.csr_array) -> np.ndarray:
+    """(V) how many documents use a word, of counts without stored zeros, as a corpus's are."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])

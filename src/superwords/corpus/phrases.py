@@ -1,0 +1,106 @@
+"""Candidate words of a sentence: the runs of tokens that words of the vocabulary are cut from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from superwords.corpus.sentences import no_word_abbreviations
+from superwords.corpus.stopwords import meaningful_nouns
+from superwords.corpus.tagging import ADJECTIVE, NAME, NOUN, POSSESSIVE, VERB
+
+# What a token may do in a word of the vocabulary, as bits.
+NEW_RUN = 1  # a run (a maximal noun phrase, or a stretch of plain words) begins here
+CAN_END = 2  # a word may end here: a noun, or a plain word that is no stop word
+CAN_START = 4  # a word may begin here
+WEAK_START = (
+    8  # a word may begin here only if it is a set phrase: a stop word such as "small" in "small business"
+)
+STOP = 16  # a stop word, which is no word of the vocabulary by itself
+
+
+LINKS = {"en": "of"}  # what joins the parts of a name: "House of Representatives"
+
+
+class Candidate(NamedTuple):
+    surface: str
+    key: str
+    flags: int
+    position: int
+
+
+def plain_candidates(sentence: list[str], keys: list[str], stop: frozenset[str]) -> Iterator[Candidate]:
+    """Every word; a run ends at punctuation and numbers."""
+    is_new = True
+    for n, (token, key) in enumerate(zip(sentence, keys, strict=True)):
+        if not _is_word(token):
+            is_new = True
+            continue
+        surface = token.lower()
+        flags = STOP if surface in stop or key in stop else CAN_START | CAN_END
+        yield Candidate(surface, spelling_key(key), flags | is_new * NEW_RUN, n)
+        is_new = False
+
+
+def noun_candidates(
+    sentence: list[str], tagged: list[tuple[str, str]], stop: frozenset[str], language: str
+) -> Iterator[Candidate]:
+    """The tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of"."""
+    link = LINKS.get(language)
+    no_words = no_word_abbreviations(language)
+    meaningful = meaningful_nouns(language)
+    is_new = True
+    for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
+        if word_class == POSSESSIVE and not is_new:
+            continue
+        if token == link and not is_new and _joins_names(sentence, tagged, n):
+            yield Candidate(token, token, STOP, n)
+            continue
+        is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
+        flags = _noun_flags(word_class, is_capital and link is not None)
+        if flags == 0 or not _is_word(token) or token.lower() in no_words:
+            is_new = True
+            continue
+        surface = token.lower()
+        if base in stop and not (base in meaningful and word_class == NOUN):
+            flags |= STOP
+            if flags & CAN_END == 0 and not is_capital:
+                flags = flags & ~CAN_START | WEAK_START
+        if _is_owner(tagged, n):
+            surface += "'s"
+        yield Candidate(surface, spelling_key(base), flags | is_new * NEW_RUN, n)
+        is_new = False
+
+
+def spelling_key(base: str) -> str:
+    """What spelling variants share: "pre-existing" and "preexisting", "U.S." and "US" are one word."""
+    return base.replace("-", "").replace(".", "").replace("'", "") or base
+
+
+def _noun_flags(word_class: str, is_name_part: bool) -> int:
+    if word_class in (NOUN, NAME):
+        return CAN_START | CAN_END
+    if word_class == ADJECTIVE or (word_class == VERB and is_name_part):
+        return CAN_START
+    return 0
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalpha() and (len(token) > 1 and token[1:] != ".")
+
+
+def _joins_names(sentence: list[str], tagged: list[tuple[str, str]], n: int) -> bool:
+    if n + 1 == len(sentence):
+        return False
+    return (
+        sentence[n - 1][0].isupper()
+        and tagged[n - 1][0] in (NOUN, NAME)
+        and sentence[n + 1][0].isupper()
+        and tagged[n + 1][0] in (NOUN, NAME, ADJECTIVE)
+    )
+
+
+def _is_owner(tagged: list[tuple[str, str]], n: int) -> bool:
+    return (
+        n + 2 < len(tagged) and tagged[n + 1][0] == POSSESSIVE and tagged[n + 2][0] in (NOUN, NAME, ADJECTIVE)
+    )

@@ -1,0 +1,238 @@
+"""From texts to one long stream of integers: the candidate words of every sentence of every document."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from superwords.corpus.phrases import (
+    CAN_END,
+    CAN_START,
+    NEW_RUN,
+    Candidate,
+    noun_candidates,
+    plain_candidates,
+)
+from superwords.corpus.sentences import sentence_spans, tokens
+from superwords.corpus.stopwords import stop_words
+from superwords.corpus.tagging import HanTaTagger, make_tagger
+
+CHUNK_CHARACTERS = 400_000
+CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer than the work
+OPENING_ITEMS = 5
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How candidates are found: by noun phrases ("phrases") or plain words, with which tagger, as lemmas or
+    not.
+    """
+
+    words: str = "phrases"
+    tagger: str | None = None
+    lemmas: bool = False
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """Candidate tokens in order. A type is a (surface, key) pair; tokens of one key are one word, however
+    spelt.
+
+    `sentence_opening` is a fingerprint of how a sentence begins, and 0 where that is not known; `form_count`
+    is how often each lower-case form occurs, candidate or not.
+    """
+
+    types: list[tuple[str, str]]
+    token_type: np.ndarray
+    token_flags: np.ndarray
+    token_sentence: np.ndarray
+    sentence_document: np.ndarray
+    sentence_span: np.ndarray
+    sentence_opening: np.ndarray
+    document_words: np.ndarray
+    form_count: Counter[str]
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.document_words)
+
+
+@dataclass
+class _StreamBuilder:
+    types: dict[tuple[str, str], int] = field(default_factory=dict)
+    token_type: array = field(default_factory=lambda: array("i"))
+    token_flags: array = field(default_factory=lambda: array("B"))
+    token_sentence: array = field(default_factory=lambda: array("i"))
+    sentence_document: array = field(default_factory=lambda: array("i"))
+    sentence_span: array = field(default_factory=lambda: array("i"))
+    sentence_opening: array = field(default_factory=lambda: array("q"))
+    document_words: array = field(default_factory=lambda: array("i"))
+    form_count: Counter[str] = field(default_factory=Counter)
+
+    def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:
+        sentence = len(self.sentence_document)
+        for surface, key, flags, _ in candidates:
+            self.token_type.append(self.types.setdefault((surface, key), len(self.types)))
+            self.token_flags.append(flags)
+            self.token_sentence.append(sentence)
+        self.sentence_document.append(len(self.document_words))
+        self.sentence_span.extend(span)
+        self.sentence_opening.append(opening)
+
+    def finish(self) -> TokenStream:
+        return TokenStream(
+            list(self.types),
+            np.array(self.token_type, np.int32),
+            np.array(self.token_flags, np.uint8),
+            np.array(self.token_sentence, np.int32),
+            np.array(self.sentence_document, np.int32),
+            np.array(self.sentence_span, np.int32).reshape(-1, 2),
+            np.array(self.sentence_opening, np.int64),
+            np.array(self.document_words, np.int32),
+            self.form_count,
+        )
+
+
+def stream_texts(
+    texts: Iterable[str],
+    languages: Iterable[str],
+    method: Method,
+    n_documents: int,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> TokenStream:
+    """All candidates of all texts. The work is cut into the same chunks at any number of jobs."""
+    chunks = _chunks(texts, languages)
+    first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
+    if n_jobs == 1 or len(first) < CHUNKS_WORTH_WORKERS:
+        parts: Iterable[TokenStream] = (read_chunk(c, method) for c in chain(first, chunks))
+    else:
+        workers = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs")
+        parts = workers(delayed(read_chunk)(c, method) for c in chain(first, chunks))
+    return _join(parts, n_documents, progress)
+
+
+def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
+    """Ready tokens: each is a word as it stands. A document is a list of sentences, each a list of tokens."""
+    builder = _StreamBuilder()
+    for sentences in documents:
+        n_words = 0
+        for sentence in sentences:
+            words = (Candidate(t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
+            builder.add_sentence(words, (0, 0), opening=0)
+            n_words += len(sentence)
+        builder.document_words.append(n_words)
+    return builder.finish()
+
+
+def read_chunk(chunk: list[tuple[str, str]], method: Method) -> TokenStream:
+    """The candidates of a few documents, given as (text, language) pairs."""
+    builder = _StreamBuilder()
+    for text, language in chunk:
+        stop = stop_words(language)
+        n_words = 0
+        for start, end in sentence_spans(text, language):
+            sentence = tokens(text[start:end], language)
+            n_words += sum(token[0].isalpha() for token in sentence)
+            builder.form_count.update(token.lower() for token in sentence)
+            candidates = list(_candidates(sentence, language, stop, method))
+            phrases = candidates if method.words == "phrases" else []
+            builder.add_sentence(candidates, (start, end), _opening(sentence, phrases))
+        builder.document_words.append(n_words)
+    return builder.finish()
+
+
+def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
+    """A fingerprint of the first few items of a sentence, where a noun phrase is one item."""
+    run_of: dict[int, int] = {}
+    for n, candidate in enumerate(phrases):
+        is_same_run = n > 0 and not candidate.flags & NEW_RUN
+        run_of[candidate.position] = run_of[phrases[n - 1].position] if is_same_run else n
+    items: list[str] = []
+    last_run = -1
+    for position, token in enumerate(sentence):
+        if not token[0].isalnum():
+            continue
+        run = run_of.get(position, -1)
+        if run >= 0 and run == last_run:
+            items[-1] += " " + token.lower()
+        elif len(items) == OPENING_ITEMS:
+            break
+        else:
+            items.append(token.lower())
+        last_run = run
+    digest = hashlib.blake2b("\n".join(items).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) if items else 0
+
+
+def _candidates(
+    sentence: list[str], language: str, stop: frozenset[str], method: Method
+) -> Iterator[Candidate]:
+    if not sentence:
+        return iter(())
+    if method.words == "phrases":
+        tagged = make_tagger(language, method.tagger).tag(sentence)
+        return noun_candidates(sentence, tagged, stop, language)
+    if not method.lemmas:
+        return plain_candidates(sentence, [token.lower() for token in sentence], stop)
+    tagger = make_tagger(language, method.tagger)
+    if isinstance(tagger, HanTaTagger):
+        return plain_candidates(sentence, [tagger.lemma(token) for token in sentence], stop)
+    return plain_candidates(sentence, [base for _, base in tagger.tag(sentence)], stop)
+
+
+def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
+    chunk: list[tuple[str, str]] = []
+    size = 0
+    for pair in zip(texts, languages):
+        chunk.append(pair)
+        size += len(pair[0])
+        if size >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _join(parts: Iterable[TokenStream], n_documents: int, progress: Progress | None) -> TokenStream:
+    types: dict[tuple[str, str], int] = {}
+    form_count: Counter[str] = Counter()
+    pieces: list[TokenStream] = []
+    n_sentences = n_read = 0
+    for part in parts:
+        renumber = np.array([types.setdefault(t, len(types)) for t in part.types], np.int32)
+        form_count.update(part.form_count)
+        pieces.append(
+            replace(
+                part,
+                types=[],
+                token_type=renumber[part.token_type] if len(renumber) else part.token_type,
+                token_sentence=part.token_sentence + np.int32(n_sentences),
+                sentence_document=part.sentence_document + np.int32(n_read),
+                form_count=Counter(),
+            )
+        )
+        n_sentences += len(part.sentence_document)
+        n_read += part.n_documents
+        if progress is not None:
+            progress(n_read, n_documents)
+    return TokenStream(
+        list(types),
+        np.concatenate([piece.token_type for piece in pieces]),
+        np.concatenate([piece.token_flags for piece in pieces]),
+        np.concatenate([piece.token_sentence for piece in pieces]),
+        np.concatenate([piece.sentence_document for piece in pieces]),
+        np.concatenate([piece.sentence_span for piece in pieces]),
+        np.concatenate([piece.sentence_opening for piece in pieces]),
+        np.concatenate([piece.document_words for piece in pieces]),
+        form_count,
+    )

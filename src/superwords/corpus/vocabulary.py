@@ -1,0 +1,170 @@
+"""The words of a corpus: which sequences of tokens are words, what each is called, and which are dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from superwords.corpus.grams import (
+    Cut,
+    Grams,
+    cut_runs,
+    document_frequency,
+    eligible_grams,
+    frequent_grams,
+    known_grams,
+)
+from superwords.corpus.phrases import CAN_END, STOP, spelling_key
+from superwords.corpus.stream import TokenStream
+
+NOUN_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words found in a stream, each a unit of `cut`: its joined spelling, its label (rarely, two units share
+    one), and every spelling of it that occurs.
+    """
+
+    cut: Cut
+    keys: list[str]
+    labels: list[str]
+    surfaces: list[frozenset[str]]
+
+
+def default_min_df(n_documents: int) -> int:
+    """In how many documents a word must be: a tenth of up to 100, then as the cube root of their number.
+
+    20 documents: 2; 100: 10; 1,000: 22; 20,000: 58; 1,000,000: 215.
+    """
+    if n_documents <= 1:
+        return 1
+    if n_documents <= 100:
+        return max(2, round(n_documents / 10))
+    return round(10 * (n_documents / 100) ** (1 / 3))
+
+
+def has_words(stream: TokenStream) -> bool:
+    """Whether there is any token that may be a word, however rare."""
+    return bool(((stream.token_flags & (CAN_END | STOP)) == CAN_END).any())
+
+
+def find_words(stream: TokenStream, min_df: int, max_length: int, lemmas: bool = False) -> Words:
+    """Words in at least `min_df` documents, counted as they are cut: a word inside a longer word does not
+    count.
+    """
+    document = stream.sentence_document[stream.token_sentence]
+    grams = frequent_grams(stream, document, min_df, max_length)
+    eligible = eligible_grams(stream, grams, document, min_df)
+    eligible[0] &= ~_rarely_noun(stream, grams.key_names)
+    keys = sorted(
+        {grams.joined(n, g) for n, ok in enumerate(eligible, start=1) for g in np.flatnonzero(ok).tolist()}
+    )
+    grams = known_grams(stream, frozenset(keys), max_length)
+    unit_of = _units(grams, keys)
+    longest = np.zeros(len(keys), np.int8)
+    for n, units in enumerate(unit_of, start=1):
+        longest[units[units >= 0]] = n
+    in_use = np.ones(len(keys), bool)
+    while True:
+        cut = cut_runs(stream, grams, unit_of)
+        df = document_frequency(cut.unit, document[cut.start], len(keys), stream.n_documents)
+        rare = in_use & (df < min_df)
+        if not rare.any():
+            break
+        # The longest rare words give way first: what they covered may make a shorter word frequent.
+        rare &= longest == longest[rare].max()
+        in_use &= ~rare
+        unit_of = [np.where((units >= 0) & rare[units], -1, units) for units in unit_of]
+    return _name_words(stream, cut, keys, lemmas)
+
+
+def apply_words(stream: TokenStream, keys: Sequence[str], max_length: int) -> Cut:
+    """Cuts new text into known words, given by their joined spelling and numbered as listed."""
+    grams = known_grams(stream, frozenset(keys), max_length)
+    return cut_runs(stream, grams, _units(grams, keys))
+
+
+def unknown_words(stream: TokenStream, cut: Cut) -> Counter[str]:
+    """How often each candidate word occurs that no word of the vocabulary covers."""
+    is_left = ~cut.is_covered & ((stream.token_flags & (CAN_END | STOP)) == CAN_END)
+    types, counts = np.unique(stream.token_type[is_left], return_counts=True)
+    found: Counter[str] = Counter()
+    for t, count in zip(types.tolist(), counts.tolist(), strict=True):
+        found[stream.types[t][0].removesuffix("'s")] += count
+    return found
+
+
+def matching_words(words: Words, wanted: Iterable[str]) -> set[int]:
+    """The units that any of the wanted words names, by label or by any spelling that occurs."""
+    names = {" ".join(name.lower().split()) for name in wanted}
+    joined = {spelling_key(name).replace(" ", "") for name in names}
+    return {
+        unit
+        for unit, (label, key, surfaces) in enumerate(
+            zip(words.labels, words.keys, words.surfaces, strict=True)
+        )
+        if label in names or key in joined or surfaces & names
+    }
+
+
+def _units(grams: Grams, keys: Sequence[str]) -> list[np.ndarray]:
+    """The number among `keys` of the joined spelling of each gram, or -1."""
+    number = {key: n for n, key in enumerate(keys)}
+    return [
+        np.array([number.get(grams.joined(n, g), -1) for g in range(len(words))], np.int32)
+        for n, words in enumerate(grams.words, start=1)
+    ]
+
+
+def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
+    """Keys whose usual form is mostly outside noun phrases: verbs that are at times mistaken for nouns."""
+    is_noun = (stream.token_flags & CAN_END) > 0
+    noun_count = np.bincount(stream.token_type[is_noun], minlength=len(stream.types)).tolist()
+    phrase_count = np.bincount(stream.token_type, minlength=len(stream.types)).tolist()
+    usual: dict[str, tuple[int, int, str]] = {}
+    for (surface, key), nouns, in_phrases in zip(stream.types, noun_count, phrase_count, strict=True):
+        usual[key] = max(usual.get(key, (0, 0, "")), (nouns, in_phrases, surface))
+    rarely = []
+    for name in key_names:
+        nouns, in_phrases, surface = usual[name]
+        outside = max(0, stream.form_count[surface] - in_phrases)
+        rarely.append(nouns < NOUN_SHARE * (nouns + outside))
+    return np.array(rarely, bool)
+
+
+def _name_words(stream: TokenStream, cut: Cut, keys: list[str], lemmas: bool) -> Words:
+    """Each word is called by its most frequent spelling."""
+    spellings: list[Counter[tuple[str, str]]] = [Counter() for _ in keys]
+    for n in np.unique(cut.length):
+        of_length = cut.length == n
+        begins, units = cut.start[of_length], cut.unit[of_length]
+        window = stream.token_type[begins[:, None] + np.arange(n)]
+        rows, counts = np.unique(np.column_stack([units, window]), axis=0, return_counts=True)
+        for (unit, *types), count in zip(rows.tolist(), counts.tolist(), strict=True):
+            spellings[unit][_spelling([stream.types[t] for t in types])] += count
+    is_found = np.array([bool(spelling) for spelling in spellings], bool)
+    number = np.cumsum(is_found, dtype=np.int32) - 1
+    named = Cut(cut.start, cut.length, number[cut.unit], cut.is_covered)
+    found = [(key, spelling) for key, spelling in zip(keys, spellings, strict=True) if spelling]
+    best = [min(spelling.items(), key=lambda item: (-item[1], item[0]))[0] for _, spelling in found]
+    return Words(
+        named,
+        [key for key, _ in found],
+        [base if lemmas else surface for surface, base in best],
+        [frozenset(surface for surface, _ in spelling) for _, spelling in found],
+    )
+
+
+def _spelling(types: list[tuple[str, str]]) -> tuple[str, str]:
+    """A word as written and as its base form; an owner's 's is kept inside a word ("women's health") only."""
+    surfaces = [surface for surface, _ in types]
+    surfaces[-1] = surfaces[-1].removesuffix("'s")
+    bases = [
+        surface if spelling_key(surface.removesuffix("'s")) == key else key
+        for surface, (_, key) in zip(surfaces, types, strict=True)
+    ]
+    return " ".join(surfaces), " ".join(bases)

@@ -1,0 +1,339 @@
+"""`ConceptModel`: fit, the fitted attributes, and going on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
+
+from superwords.concepts import agreement, groups, tables
+from superwords.concepts import examples as readings
+from superwords.concepts.sets import WordSets, co_membership, word_sets
+from superwords.concepts.summary import Summary, summarize
+from superwords.corpus.corpus import Corpus
+from superwords.draws import ChainDraws, Draws, Kept
+from superwords.errors import InputError
+from superwords.fitting import folding as foldin
+from superwords.fitting.running import Report, Schedule, document_order, run_chains
+from superwords.fitting.settings import (
+    make_features,
+    make_prior,
+    make_seed,
+    make_steps,
+    make_theta,
+    whole_number,
+)
+from superwords.sampler.affinity import make_affinity
+from superwords.sampler.chain import Chain
+from superwords.sampler.initial import initial_state
+from superwords.sampler.model import Model, make_data
+from superwords.sampler.state import sizes_of
+
+_KEPT_PER_CHAIN = 100
+_DENSE_WEIGHTS = 50_000_000
+
+
+class UnfittedError(InputError, NotFittedError):
+    """The model has not seen any documents yet."""
+
+
+class ConceptModel(BaseEstimator):
+    """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
+
+    Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None
+    lets the package choose. `b1` and `b2` may be "auto", by a rule of the corpus's size (docs/settings.md); they and
+    `alpha_omega` may be "sample", drawn with all else under weak priors. `theta` may be "uniform", "frequency", "root"
+    (of the frequency) or "sample". `init` is "kmeans", "single", "random" or "prior", the first and third also with a
+    number of concepts ("kmeans:60"), or a sequence of them, one per chain. `steps` is "exact", "prior" (exact, with
+    the paper's proposals from the prior) or "published" (the paper's inexact steps, for comparison only).
+    """
+
+    corpus_: Corpus
+    seed_: int
+    unknown_words_: foldin.UnknownWords
+    chains_: list[Chain]
+    _kept: list[ChainDraws]
+    _schedule: Schedule
+    _order: np.ndarray
+
+    def __init__(
+        self,
+        alpha_omega: float | str | None = None,
+        lam: Any = None,
+        theta: Any = None,
+        alpha_pi: float | None = None,
+        K: float | None = None,
+        alpha_sigma: float | None = None,
+        beta_sigma: float | None = None,
+        b1: float | str = 1.0,
+        b2: float | str = 1.0,
+        n_chains: int = 2,
+        n_sweeps: int = 1000,
+        n_burn_in: int | None = None,
+        thin: int | None = None,
+        init: str | Sequence[str] = "kmeans",
+        standardize_features: bool = True,
+        steps: str = "exact",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        progress: Report | None = None,
+    ):
+        self.alpha_omega = alpha_omega
+        self.lam = lam
+        self.theta = theta
+        self.alpha_pi = alpha_pi
+        self.K = K
+        self.alpha_sigma = alpha_sigma
+        self.beta_sigma = beta_sigma
+        self.b1 = b1
+        self.b2 = b2
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.n_burn_in = n_burn_in
+        self.thin = thin
+        self.init = init
+        self.standardize_features = standardize_features
+        self.steps = steps
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    if not TYPE_CHECKING:  # else every name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Only reached for what is not there: what a fit finds, as long as there was none."""
+            is_fitted = "chains_" in self.__dict__
+            if not is_fitted and (name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)):
+                raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
+            return object.__getattribute__(self, name)
+
+    def fit(self, X: Any, y: Any = None, *, features: Any = None) -> ConceptModel:
+        """Sample the concepts of X (a Corpus, or counts (D, V)); features (V, F) steer them, NaN rows are unknown."""
+        self._forget()
+        self._prepare(X, features)
+        run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, features: Any = None) -> Any:
+        return self.fit(X, features=features).doc_concept_
+
+    def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
+        """(D', J): weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
+
+        X: a Corpus, counts with the model's columns, or a list of texts if the model was fitted to texts. Each text
+        is one row, also where the model's rows are passages. Words that the model does not know are left out, see
+        `unknown_words_`. A document with no known word has a row of zeros.
+        """
+        return foldin.transform(self, X, n_sweeps, return_inclusion)
+
+    def advance(self, n_sweeps: int) -> ConceptModel:
+        """Go on for further sweeps, with the bits an uninterrupted run would have had.
+
+        A model loaded without its draws then shows the draws it has kept since, once there are any.
+        """
+        more = whole_number("n_sweeps", n_sweeps, 1)
+        self._schedule = self._schedule._replace(n_sweeps=self._schedule.n_sweeps + more)
+        return self.resume()
+
+    def resume(self) -> ConceptModel:
+        """Take the chains to the planned number of sweeps, after an interruption or from a file."""
+        try:
+            run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        finally:
+            if len(self.draws_):
+                self._forget()
+        return self
+
+    def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
+        """Write the model to one portable file; draws="all" keeps every kept draw in it (docs/model.md)."""
+        from superwords.fitting.storage import save
+
+        return save(self, path, draws, texts)
+
+    @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
+    def _prepare(self, X: Any, features: Any) -> None:
+        """Check everything that is given and set the chains at their start."""
+        n_chains = whole_number("n_chains", self.n_chains, 1)
+        self._schedule = self._make_schedule()
+        steps = make_steps(self.get_params())
+        self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
+        self._order = document_order(self.corpus_.counts, self.corpus_.ids)
+        counts = sparse.csr_array(self.corpus_.counts[self._order])
+        n_words = counts.shape[1]
+        prior = make_prior(self.get_params(), counts)
+        theta = make_theta(self.theta, counts)
+        values = make_features(features, n_words, self.standardize_features)
+        model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)
+        self.seed_ = make_seed(self.random_state)
+        self.chains_ = [
+            Chain(model, initial_state(start, model.data, prior, theta, self.seed_, c), self.seed_, c)
+            for c, start in enumerate(self._starts(n_chains))
+        ]
+        self._kept = [ChainDraws() for _ in range(n_chains)]
+
+    def _starts(self, n_chains: int) -> Sequence[str]:
+        if isinstance(self.init, str):
+            return [self.init] * n_chains
+        if len(self.init) != n_chains:
+            raise InputError(
+                f"init names {len(self.init)} starts for {n_chains} chains; give one for each, or one for all."
+            )
+        return self.init
+
+    def _make_schedule(self) -> Schedule:
+        n_sweeps = whole_number("n_sweeps", self.n_sweeps, 1)
+        burn_in = n_sweeps // 2 if self.n_burn_in is None else whole_number("n_burn_in", self.n_burn_in, 0)
+        if burn_in >= n_sweeps:
+            raise InputError(
+                f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in."
+            )
+        most = n_sweeps - burn_in
+        thin = max(1, most // _KEPT_PER_CHAIN) if self.thin is None else whole_number("thin", self.thin, 1)
+        if thin > most:
+            raise InputError(
+                f"thin={thin} keeps no draw of the {most} sweeps after burn-in; give a smaller thin."
+            )
+        return Schedule(n_sweeps, burn_in, thin)
+
+    def _forget(self) -> None:
+        """Drop what was computed from earlier draws."""
+        for name, value in list(vars(type(self)).items()):
+            if isinstance(value, cached_property):
+                self.__dict__.pop(name, None)
+        self.__dict__.pop("unknown_words_", None)
+
+    @property
+    def draws_(self) -> Draws:
+        """The kept draws of all chains; documents stand in the chains' own order (see `document_order`)."""
+        return Draws(self._kept)
+
+    @cached_property
+    def best_draw_(self) -> Kept:
+        """The most probable draw over all chains, its concepts in the order of the fitted attributes."""
+        return self.draws_.most_probable()
+
+    @cached_property
+    def consensus_draw_(self) -> Kept:
+        """The draw closest to the posterior co-membership."""
+        return self.draws_.consensus(self.co_membership_)
+
+    @cached_property
+    def _concept_order(self) -> np.ndarray:
+        """Most documents first; ties by the words, so that the order does not hang on labels."""
+        sizes = sizes_of(self.best_draw_.state)
+        keys = [(-int(sizes.holders[j]), tuple(-sizes.m[j])) for j in range(len(sizes.holders))]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
+
+    @property
+    def n_concepts_(self) -> int:
+        """Concepts in the most probable draw."""
+        return len(self._concept_order)
+
+    @cached_property
+    def concept_word_(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
+        sizes = sizes_of(self.best_draw_.state)
+        return (sizes.m / np.maximum(sizes.holders, 1)[:, None])[self._concept_order]
+
+    @cached_property
+    def doc_concept_(self) -> Any:
+        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
+
+        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
+        """
+        weights = self.weights_of(self.best_draw_)[:, self._concept_order]
+        dense = weights.shape[0] * weights.shape[1] <= _DENSE_WEIGHTS
+        return weights.toarray() if dense else sparse.csr_array(weights)
+
+    def weights_of(self, draw: Kept) -> sparse.csr_array:
+        """A draw's (D, J) weights, documents in the order they were given, concepts in the draw's own."""
+        state = draw.state
+        share = self.chains_[0].model.prior.alpha_pi + draw.tokens.pair
+        row = np.repeat(np.arange(len(self._order)), np.diff(state.doc_ptr))
+        total = np.bincount(row, share, len(self._order))
+        n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
+        return sparse.csr_array(
+            (share / total[row], (self._order[row], state.concept)), shape=(len(self._order), n_rows)
+        )
+
+    @cached_property
+    def co_membership_(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        return co_membership(self.word_sets_)
+
+    @cached_property
+    def trace_(self) -> xarray.DataTree:
+        """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
+        return self.draws_.trace()
+
+    @cached_property
+    def word_sets_(self) -> WordSets:
+        """The words of every concept of every kept draw."""
+        return word_sets(self.draws_)
+
+    @cached_property
+    def names_(self) -> dict[int, str]:
+        """Names that people gave to concepts, by id; they are kept in the model file and fall with its draws."""
+        return {}
+
+    @cached_property
+    def summary_(self) -> Summary:
+        """All kept draws set beside the most probable one, which the tables are made of (docs/model.md)."""
+        return summarize(self)
+
+    def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Concepts, most documents first: prevalence, strength where held, top words, stability, leftovers."""
+        return tables.concept_table(self, n_words)
+
+    def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
+        """The n words that tell a concept (1, 2, …) apart and are used for it."""
+        return tables.top_words(self, concept, n)
+
+    def words_of(self, concept: int) -> pd.DataFrame:
+        """The words of a concept and how sure each is."""
+        return tables.word_table(self, concept)
+
+    def words(self) -> pd.DataFrame:
+        """Every word with the concepts that hold it."""
+        return tables.vocabulary_table(self)
+
+    def documents(self, passages: bool = False) -> pd.DataFrame:
+        """Concepts of documents with intervals; of passages, those of their sources unless `passages`."""
+        return tables.document_table(self, passages)
+
+    def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
+        """Documents that show what a concept is, with a passage where texts are at hand."""
+        return readings.representative_documents(self, concept, n)
+
+    def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
+        """P(a word shares a concept with `word`), with its Monte-Carlo standard error."""
+        return readings.similar_words(self, word, n)
+
+    def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Prevalence, strength and words of each concept among each group of a metadata column."""
+        return groups.by_group(self, column, n_words)
+
+    def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+        """Prevalence in one group less that in another, with interval."""
+        return groups.compare_groups(self, column, first, second)
+
+    def group_words(self, column: str, concept: int) -> pd.DataFrame:
+        """The words each group uses for a concept, with intervals."""
+        return groups.group_words(self, column, concept)
+
+    def convergence(self) -> pd.DataFrame:
+        """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""
+        return agreement.convergence_table(self)
+
+    def verdict(self) -> str:
+        """In one sentence: whether the chains agree, or why to sample longer."""
+        return agreement.verdict(self)

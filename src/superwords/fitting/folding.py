@@ -1,0 +1,198 @@
+"""Folding new documents in with the concepts kept: what is given, and the weights that come back (docs/foldin.md)."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.corpus.corpus import Corpus, check_counts
+from superwords.errors import InputError
+from superwords.fitting.settings import whole_number
+from superwords.sampler.foldin import fold_in
+from superwords.sampler.foldin_workspace import Concepts, Documents, new_sheet
+from superwords.sampler.model import Prior
+from superwords.sampler.random import new_stream
+from superwords.sampler.state import Sizes, sizes_of
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+SWEEPS = 30
+LEAST_INCLUSION = 0.1  # a concept less probable than that is off in the weights
+_BURN_IN = 3  # one sweep in so many is not kept
+_DENSE_WEIGHTS = 50_000_000
+_BLOCK = 1024
+_EXAMPLES = 10
+
+
+class UnknownWordsWarning(UserWarning):
+    """New documents use words that the model does not know; they are left out."""
+
+
+class UnknownWords(NamedTuple):
+    """Tokens of new documents that were left out, and some of their words, the most frequent first."""
+
+    n_tokens: int
+    examples: list[str]
+
+
+class Folded(NamedTuple):
+    """Per new document and concept, dense or sparse."""
+
+    weight: Any
+    inclusion: Any
+
+
+def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
+    """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept)."""
+    n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
+    if "best_draw_" not in model.__dict__ and len(model.draws_) == 0:
+        raise InputError(
+            "The model has kept no draw yet, so it has no concepts; call resume or advance first."
+        )
+    counts, model.unknown_words_ = read_documents(model.corpus_, X_new)
+    folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
+    return (folded.weight, folded.inclusion) if return_inclusion else folded.weight
+
+
+def read_documents(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:
+    """Counts with the columns of the corpus `known`, and what had to be left out."""
+    if isinstance(X_new, Corpus):
+        return _aligned(known, X_new)
+    if _is_text(X_new):
+        return _aligned(known, _read_texts(known, X_new))
+    counts = check_counts(X_new)
+    if counts.shape[1] != known.n_words:
+        raise InputError(
+            f"The new counts have {counts.shape[1]} columns but the model knows {known.n_words} words; "
+            "give one column per word of the model, or a Corpus, whose words have names."
+        )
+    return counts, UnknownWords(0, [])
+
+
+def _is_text(X_new: Any) -> bool:
+    if isinstance(X_new, str):
+        return True
+    is_list = isinstance(X_new, list | tuple | pd.Series | np.ndarray)
+    return is_list and len(X_new) > 0 and isinstance(next(iter(X_new)), str)
+
+
+def _read_texts(known: Corpus, texts: Any) -> Corpus:
+    recipe = known.notes.get("recipe")
+    if recipe is None or recipe["words"] == "tokens":
+        raise InputError(
+            "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
+            "give counts, or a Corpus of tokens (Corpus.from_tokens)."
+        )
+    if recipe["language"] is None:
+        raise InputError(
+            "The model was fitted to texts of several languages; give "
+            "Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])."
+        )
+    given = texts if isinstance(texts, str) else list(texts)
+    return Corpus.from_texts(
+        given, language=recipe["language"], vocabulary=known.vocabulary, recipe=recipe, keep_texts=False
+    )
+
+
+def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords]:
+    """Columns put in the place of the same word; a warning where words of a vocabulary have none."""
+    number = {word: i for i, word in enumerate(known.vocabulary)}
+    column = np.array([number.get(word, -1) for word in new.vocabulary], np.int64)
+    counts = sparse.coo_array(new.counts)
+    at = column[counts.col]
+    is_known = at >= 0
+    shape = (new.n_documents, known.n_words)
+    entries = counts.data[is_known], (counts.row[is_known], at[is_known])
+    aligned = check_counts(sparse.csr_array(sparse.coo_array(entries, shape=shape)))
+    total = np.where(column < 0, np.asarray(new.counts.sum(axis=0)).ravel(), 0)
+    if total.sum() == 0:
+        noted = new.notes.get("unknown_examples", {})
+        return aligned, UnknownWords(int(new.notes.get("unknown_words", 0)), list(noted)[:_EXAMPLES])
+    common = np.argsort(-total, kind="stable")[:_EXAMPLES]
+    unknown = UnknownWords(int(total.sum()), [new.vocabulary[i] for i in common if total[i] > 0])
+    sentence = f"{unknown.n_tokens:,} tokens of the new documents are words that the model does not know"
+    examples = ", ".join(unknown.examples)
+    warnings.warn(f"{sentence}; they are left out: {examples}.", UnknownWordsWarning, stacklevel=5)
+    return aligned, unknown
+
+
+def kept_concepts(model: ConceptModel) -> Concepts:
+    """The concepts of the most probable draw, in the order of the fitted attributes."""
+    draw, order = model.best_draw_, model._concept_order
+    sizes = sizes_of(draw.state)
+    in_order = Sizes(sizes.m[order], sizes.holders[order], sizes.total)
+    prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
+    return make_concepts(in_order, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
+
+
+def make_concepts(sizes: Sizes, n_documents: int, theta: np.ndarray, prior: Prior) -> Concepts:
+    """What m_j, m_ji and the prior say to a document that is not among the n_documents counted."""
+    holders = sizes.holders.astype(float)
+    extra = prior.b2 * prior.lam
+    whole = holders + prior.b2
+    j, word = np.nonzero(sizes.m)
+    on = (sizes.m[j, word] + extra[word]) / whole[j]
+    by_probability = np.lexsort((word, -on, j))
+    j, word, on = j[by_probability], word[by_probability], on[by_probability]
+    return Concepts(
+        odds=holders / (n_documents - holders + prior.b1),
+        whole=whole,
+        mass=(sizes.m @ theta + extra @ theta) / whole,
+        m=np.ascontiguousarray(sizes.m.T),
+        extra=extra,
+        extra_max=float(extra.max()),
+        theta=np.asarray(theta, float),
+        support_ptr=np.searchsorted(j, np.arange(len(holders) + 1)).astype(np.int64),
+        support=word.astype(np.int32),
+        on=on,
+        log_miss=np.log1p(-on),
+        alpha_pi=float(prior.alpha_pi),
+    )
+
+
+def fold(
+    concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int = SWEEPS, n_jobs: int | None = None
+) -> Folded:
+    """Weights and inclusion probabilities; both sparse above 50 million cells. Same bits at any n_jobs."""
+    n_documents, n_concepts = counts.shape[0], len(concepts.odds)
+    if n_concepts == 0:
+        return Folded(np.zeros((n_documents, 0)), np.zeros((n_documents, 0)))
+    documents = Documents(
+        counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data.astype(np.int32)
+    )
+    is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
+
+    def of_block(first: int) -> Folded:
+        folded = _fold_block(concepts, documents, first, seed, n_sweeps)
+        return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
+
+    jobs = max(1, n_jobs or os.cpu_count() or 1)
+    with ThreadPoolExecutor(jobs) as pool:
+        blocks = list(pool.map(of_block, range(0, n_documents, _BLOCK)))
+    stack = np.concatenate if is_dense else lambda parts: sparse.vstack(parts, format="csr")
+    return Folded(*(stack(parts) for parts in zip(*blocks)))
+
+
+def _fold_block(concepts: Concepts, documents: Documents, first: int, seed: int, n_sweeps: int) -> Folded:
+    last = min(first + _BLOCK, len(documents.ptr) - 1)
+    longest = int(np.diff(documents.ptr[first : last + 1]).max())
+    shape = last - first, len(concepts.odds)
+    weight, inclusion = np.zeros(shape), np.zeros(shape)
+    sheet = new_sheet(len(concepts.theta), shape[1], max(1, longest))
+    burn_in = n_sweeps // _BURN_IN
+    fold_in(
+        documents, first, last, concepts, sheet, new_stream(seed, 0), n_sweeps, burn_in, weight, inclusion
+    )
+    inclusion /= n_sweeps - burn_in
+    # A row whose concepts are all improbable keeps the most probable of them.
+    least = np.minimum(LEAST_INCLUSION, inclusion.max(axis=1, keepdims=True))
+    weight[inclusion < least] = 0.0
+    total = weight.sum(axis=1, keepdims=True)
+    return Folded(np.divide(weight, total, out=weight, where=total > 0), inclusion)

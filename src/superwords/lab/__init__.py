@@ -1,0 +1,1 @@
+"""Experiments and comparisons: imported by nobody but the command line."""

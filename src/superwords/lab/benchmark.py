@@ -1,0 +1,162 @@
+"""Speed, measured in one run as ratios of two things: `superwords bench`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from superwords.fitting.estimator import ConceptModel
+from superwords.lab.baselines import add_documents, tomotopy_module
+from superwords.lab.generators import Planted, plant_corpus
+from superwords.sampler.chain import Chain
+from superwords.sampler.moves.tokens import impute_tokens
+from superwords.sampler.moves.words import sweep_words
+from superwords.sampler.semantics import log_features, start_regression
+from superwords.sampler.state import n_concepts, sizes_of
+
+Tell = Callable[[str], None]
+
+
+def paper_size(seed: int = 0) -> Planted:
+    """D = 100, V = 682, F = 50, 150,000 tokens, about 30 concepts per document."""
+    return plant_corpus(100, 682, 60, 30, 1500, 50, seed)
+
+
+def passage_size(seed: int = 0) -> Planted:
+    """7,000 documents of 18 tokens, V = 900, F = 50, about 100 concepts, 4 per document."""
+    return plant_corpus(7000, 900, 100, 4, 18, 50, seed)
+
+
+def prepared(planted: Planted, seed: int = 0, **options: Any) -> Chain:
+    model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed, **options)
+    model._prepare(planted.counts, planted.features)
+    return model.chains_[0]
+
+
+def time_sweeps(chain: Chain, n_warm: int, n_sweeps: int) -> dict[str, Any]:
+    """Milliseconds per sweep, by move, after some sweeps to leave the start behind."""
+    with threadpool_limits(1):
+        for _ in chain.advance(n_warm):
+            pass
+        for move in chain.seconds:
+            chain.seconds[move] = 0.0
+        start = perf_counter()
+        for _ in chain.advance(n_sweeps):
+            pass
+        total = perf_counter() - start
+    state = chain.state
+    return {
+        "ms_per_sweep": 1e3 * total / n_sweeps,
+        "ms_by_move": {move: 1e3 * seconds / n_sweeps for move, seconds in chain.seconds.items() if seconds},
+        "concepts": n_concepts(state),
+        "concepts_per_document": len(state.concept) / (len(state.doc_ptr) - 1),
+        "words_on_per_concept_held": len(state.word) / max(1, len(state.concept)),
+    }
+
+
+def time_flips(chain: Chain, n_repeats: int = 3) -> dict[str, float]:
+    """f flips per second, word-major with memo and skipping, against P(Y|Φ) from scratch for each flip."""
+    model, state = chain.model, chain.state
+    model = model._replace(steps=model.steps._replace(handovers=0.0))
+    possible = len(state.concept) * len(state.theta)
+    fast, slow = np.inf, np.inf
+    with threadpool_limits(1):
+        for repeat in range(n_repeats):
+            tokens = impute_tokens(state, model, chain.stream, repeat)
+            sizes = sizes_of(state)
+            start = perf_counter()
+            regression = start_regression(sizes, model.data, model.prior)
+            sweep_words(state, tokens, sizes, model, regression, chain.stream, repeat)
+            fast = min(fast, (perf_counter() - start) / possible)
+            start = perf_counter()
+            for _ in range(20):
+                log_features(sizes, model.data, model.prior)
+            slow = min(slow, (perf_counter() - start) / 20)
+    return {"flips_per_second": 1 / fast, "from_scratch_per_second": 1 / slow, "times_faster": slow / fast}
+
+
+def time_hdp(planted: Planted, n_iterations: int) -> float:
+    """Milliseconds per iteration of tomotopy's HDP on the same counts, one worker."""
+    tomotopy = tomotopy_module()
+    model = tomotopy.HDPModel(tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, seed=1)
+    add_documents(model, planted.counts)
+    model.train(20, workers=1)
+    start = perf_counter()
+    model.train(n_iterations, workers=1)
+    return 1e3 * (perf_counter() - start) / n_iterations
+
+
+def time_first_sweep() -> dict[str, float]:
+    """Seconds from starting Python to the end of the first sweep, with a cold and with a warm cache of kernels."""
+    program = (
+        "from superwords.bench import prepared; from superwords.generate import plant_corpus;"
+        "next(prepared(plant_corpus(50, 60, 5, 3, 40, 5)).advance(1))"
+    )
+    out = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("cold", "warm"):
+            start = perf_counter()
+            subprocess.run(
+                [sys.executable, "-c", program], check=True, env={**os.environ, "XDG_CACHE_HOME": folder}
+            )
+            out[f"{name}_seconds"] = perf_counter() - start
+    return out
+
+
+def peak_memory() -> float:
+    """Megabytes this process has used at the most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 if sys.platform != "darwin" else 1024**2
+    )
+
+
+def run_bench(tell: Tell, quick: bool = False) -> dict[str, Any]:
+    """All of it; `quick` leaves out the cold start and shortens the rest."""
+    out: dict[str, Any] = {}
+    planted = paper_size()
+    chain = prepared(planted, init="kmeans:60")
+    out["paper"] = time_sweeps(chain, 5 if quick else 30, 5 if quick else 40)
+    tell(_sweep_line("D=100, V=682, F=50, 150,000 tokens", out["paper"]))
+    out["flips"] = time_flips(chain)
+    tell(
+        f"f flips: {out['flips']['flips_per_second']:,.0f} per second, "
+        f"{out['flips']['times_faster']:,.0f} times the formula from scratch"
+    )
+    out["memory_mb"] = peak_memory()
+    tell(f"peak memory so far: {out['memory_mb']:.0f} MB")
+    hdp = [time_hdp(planted, 20 if quick else 60) for _ in range(2)]
+    again = time_sweeps(chain, 0, 5 if quick else 40)
+    ours = 1000 * (out["paper"]["ms_per_sweep"] + again["ms_per_sweep"]) / 2 / 1e3
+    theirs = 5000 * float(np.mean(hdp)) / 1e3
+    out["against_hdp"] = {"ours_seconds": ours, "hdp_seconds": theirs, "ratio": ours / theirs}
+    tell(
+        f"1,000 of our sweeps: {ours:.0f} s; 5,000 HDP iterations: {theirs:.0f} s (one worker per chain, "
+        f"extrapolated from shorter runs, ours before and after HDP's); ratio {ours / theirs:.2f}"
+    )
+    chain = prepared(passage_size(), init="kmeans:100", b1=21000.0, b2=300.0, alpha_omega=0.05)
+    out["passages"] = time_sweeps(chain, 3 if quick else 15, 3 if quick else 10)
+    tell(_sweep_line("7,000 passages of 18 tokens, V=900, F=50", out["passages"]))
+    if not quick:
+        out["first_sweep"] = time_first_sweep()
+        tell(
+            f"first sweep after {out['first_sweep']['cold_seconds']:.0f} s with a cold cache of kernels, "
+            f"{out['first_sweep']['warm_seconds']:.1f} s with a warm one"
+        )
+    return out
+
+
+def _sweep_line(name: str, result: dict[str, Any]) -> str:
+    moves = ", ".join(f"{move} {ms:.1f}" for move, ms in result["ms_by_move"].items())
+    return (
+        f"{name}: {result['ms_per_sweep']:.0f} ms per sweep ({moves}), {result['concepts']} concepts, "
+        f"{result['concepts_per_document']:.1f} per document"
+    )

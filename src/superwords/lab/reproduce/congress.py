@@ -1,0 +1,320 @@
+"""The paper's experiment on Congress: concepts and HDP's topics of a health care debate, one document per member."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from superwords.corpus.corpus import Corpus
+from superwords.errors import InputError
+from superwords.features import cooccurrence
+from superwords.fitting.estimator import ConceptModel
+from superwords.lab.baselines import Topics, hdp
+from superwords.lab.compare.measures import coherence, presence
+from superwords.lab.compare.peers import check_installed
+from superwords.lab.reproduce.corpora import data_path, read_lines
+from superwords.lab.reproduce.folder import make_folder, write_table
+from superwords.lab.study.creating import concept_weights as telling_words
+from superwords.lab.study.pairs import Question, build_study, create_from_concepts, matched, save_study
+from superwords.plots import cloud_grid, cloud_pair, histogram, save_figure
+from superwords.plots.model_plots import before_after, concept_label, concept_weights, group_clouds
+from superwords.sampler.state import sizes_of
+
+MEMBERS = "congress_health_2017.jsonl.gz"
+SHOWN_WORD = "obamacare"
+STUDY_WORDS = (
+    "costs",
+    "repeal",
+    "premiums",
+    "mandates",
+    "insurance",
+    "medicare",
+    "states",
+    "employers",
+    "obamacare",
+    "coverage",
+)
+MIN_DF, N_FEATURES, N_CHAINS = 10, 50, 2
+MOST_CONCEPTS = 25  # per word: the paper's 99%
+N_SWEEPS, HDP_ITERATIONS = 1000, 5000
+PARTIES = ("D", "R")
+_FOCUSED = 3
+_TOP = 10
+_USED = 0.1  # share of a concept's documents that use a word for it: fewer is chance
+_LEAST_WORDS = 4  # that a member uses for an idea, for their wording to be compared
+
+Tell = Callable[[str], None]
+
+
+def load_debate(
+    data: Path,
+    min_df: int = MIN_DF,
+    unit: str = "document",
+    most: int | None = None,
+    n_jobs: int | None = None,
+) -> Corpus:
+    """Noun phrases and names of (at most so many) members, without the words of procedure."""
+    records = read_lines(data_path(data, MEMBERS))[:most]
+    columns = ("speaker", "party", "state", "chamber")
+    return Corpus.from_texts(
+        [record["text"] for record in records],
+        [record["id"] for record in records],
+        {name: [record[name] for record in records] for name in columns},
+        words="phrases",
+        min_df=min_df,
+        drop_procedural=True,
+        unit=unit,
+        n_jobs=n_jobs,
+    )
+
+
+def reproduce(
+    data: Path,
+    folder: Path,
+    n_sweeps: int = N_SWEEPS,
+    hdp_iterations: int = HDP_ITERATIONS,
+    min_df: int = MIN_DF,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    tell: Tell = print,
+) -> ConceptModel:
+    """Fits both models and writes every figure and table of the experiment, and the fitted concepts."""
+    data_path(data, MEMBERS)
+    check_installed("hdp")
+    make_folder(folder)
+    corpus = load_debate(data, min_df, n_jobs=n_jobs)
+    tell(f"{corpus.n_documents} members, {corpus.n_words} words, {corpus.n_tokens} uses of them")
+    model = ConceptModel(
+        b1="auto", b2="auto", n_chains=N_CHAINS, n_sweeps=n_sweeps, random_state=seed, n_jobs=n_jobs
+    ).fit(corpus, features=cooccurrence(corpus, N_FEATURES))
+    if model.n_concepts_ == 0:
+        raise InputError("The most probable draw has no concepts; give more sweeps.")
+    tell(f"{model.n_concepts_} concepts. {model.verdict()}")
+    _write_concepts(model, folder, tell)
+    topics = _best_topics(corpus, hdp_iterations, seed)
+    tell(f"HDP: {len(topics.topic_word)} topics")
+    _write_study(model, topics, folder, tell)
+    return model
+
+
+def _write_concepts(model: ConceptModel, folder: Path, tell: Tell) -> None:
+    """All that needs no topics, so that none of it is lost if HDP is interrupted."""
+    model.save(folder / "congress.sw")
+    table = model.concepts()
+    joined = table.assign(**{"top_words": table["top_words"].map(", ".join)}).drop(
+        columns=["shares", "stability_by_chain"]
+    )
+    write_table(joined, folder / "concepts.csv")
+    _write_concepts_per_word(model, folder, tell)
+    chosen = focused_concepts(model)
+    save_figure(_focused_figure(model, chosen), folder / "focused.png")
+    tell("most coherent concepts: " + "; ".join(", ".join(model.top_words(j, 6)) for j in chosen))
+    save_figure(before_after(model, chosen[0]), folder / "start_and_end.png")
+    _write_parties(model, folder, tell)
+    _write_wordings(model, folder, tell)
+
+
+def _best_topics(corpus: Corpus, iterations: int, seed: int) -> Topics:
+    """Of two chains the one of the higher likelihood."""
+    chains = [hdp(corpus.counts, corpus.vocabulary, iterations, N_CHAINS * seed + c) for c in range(N_CHAINS)]
+    return max(chains, key=lambda topics: topics.log_likelihood)
+
+
+def find_label(word: str, vocabulary: list[str]) -> str | None:
+    """The word as the corpus spells it, or the singular or plural that stands for it."""
+    known = {label.casefold(): label for label in vocabulary}
+    spelled = (word, word.removesuffix("s"), f"{word}s")
+    return next((known[form] for form in spelled if form in known), None)
+
+
+def _questions(model: ConceptModel, topics: Topics, words: list[str]) -> list[Question]:
+    m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
+    held = (m_ji > 0).any(axis=0)
+    column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
+    askable = [word for word in words if held[column[word]]]
+    weights = telling_words(model)
+    return create_from_concepts(weights, m_ji, model.corpus_.vocabulary, topics.topic_word, askable)
+
+
+def _write_study(model: ConceptModel, topics: Topics, folder: Path, tell: Tell) -> None:
+    """The study's pairs, and the shown word's clouds; a word that the corpus lacks is said and left out."""
+    labels = {word: find_label(word, model.corpus_.vocabulary) for word in STUDY_WORDS}
+    missing = [word for word, label in labels.items() if label is None]
+    if missing:
+        tell(f"not in the vocabulary, so not in the study: {', '.join(missing)}")
+    found = list(dict.fromkeys(label for label in labels.values() if label is not None))
+    questions = _questions(model, topics, found)
+    asked = [question for question in questions if all(matched(question))]
+    if asked:
+        study = build_study(asked, "Words of a debate", "the health care debate in Congress, 2017")
+        save_study(study, folder / "study.json")
+        tell(f"study.json: {', '.join(question.word for question in asked)}")
+    shown = next((question for question in questions if question.word == labels[SHOWN_WORD]), None)
+    if shown is not None:
+        save_figure(_word_figure(shown), folder / f"{SHOWN_WORD}.png")
+        tell(f"{shown.word}: the concept has {len(shown.ours)} words, the topic {len(shown.theirs)}")
+
+
+def _word_figure(question: Question) -> Figure:
+    """The concept and the topic, whole above and size-matched without the word itself below."""
+    ours, theirs = matched(question)
+    titles = [f"“{question.word}”: concept", f"“{question.word}”: HDP topic"]
+    matched_titles = [f"{title}, {len(ours)} words" for title in titles]
+    return cloud_grid(
+        [question.ours, question.theirs, ours, theirs], [*titles, *matched_titles], columns=2, width=4.6
+    )
+
+
+def _write_concepts_per_word(model: ConceptModel, folder: Path, tell: Tell) -> None:
+    per_word = (model.concept_word_ > 0).sum(axis=0)
+    share = float((per_word <= MOST_CONCEPTS).mean())
+    title = f"{share:.1%} of the words are in {MOST_CONCEPTS} concepts or fewer"
+    save_figure(
+        histogram(per_word, "concepts that hold a word", "words", title), folder / "concepts_per_word.png"
+    )
+    tell(f"{title} (the paper: 99%); median {np.median(per_word):g}")
+
+
+def _coherence(model: ConceptModel) -> np.ndarray:
+    """(J): NPMI of each concept's ten top words over the sentences, as `compare` has it; −1 for too few words."""
+    sentences = model.corpus_.sentences
+    if sentences is None:
+        raise InputError("The corpus has no sentences, so the concepts' coherence is unknown.")
+    units = presence(sentences)
+    column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
+    tops = [[column[word] for word in model.top_words(j + 1, _TOP)] for j in range(model.n_concepts_)]
+    return np.array([coherence(units, words) if len(words) >= _LEAST_WORDS else -1.0 for words in tops])
+
+
+def focused_concepts(model: ConceptModel) -> list[int]:
+    """The three concepts (1, 2, …) whose words share the most sentences, leftovers left out."""
+    npmi = _coherence(model)
+    usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
+    # A draw may consist of leftovers alone; then they are all there is to show.
+    allowed = usual if usual.any() else np.ones(len(usual), bool)
+    order = np.argsort(-np.where(allowed, npmi, -2.0), kind="stable")
+    return [int(j) + 1 for j in order[: min(_FOCUSED, int(allowed.sum()))]]
+
+
+def _focused_figure(model: ConceptModel, chosen: list[int]) -> Figure:
+    return cloud_grid(
+        [concept_weights(model, j) for j in chosen], [concept_label(model, j) for j in chosen], columns=3
+    )
+
+
+def _write_parties(model: ConceptModel, folder: Path, tell: Tell) -> None:
+    """The concept held by members of both parties whose words differ most between them, as two clouds."""
+    by_party = model.by_group("party", 0)
+    wide = by_party.pivot_table(index="concept", columns="group", values="prevalence")
+    if not set(PARTIES) <= set(wide.columns):
+        tell("the members are not of two parties, so no concept is drawn for both")
+        return
+    shared = wide[list(PARTIES)].min(axis=1)
+    distance = {
+        int(j): _word_distance(model.group_words("party", int(j)))
+        for j in shared.sort_values(ascending=False).index[: max(_TOP, len(shared) // 2)]
+    }
+    chosen = max(distance, key=distance.__getitem__)
+    save_figure(group_clouds(model, "party", chosen, *PARTIES), folder / "parties.png")
+    write_table(model.group_words("party", chosen), folder / "parties.csv")
+    tell(
+        f"worded most differently by the parties: {concept_label(model, chosen)} "
+        f"(total variation {distance[chosen]:.2f})"
+    )
+
+
+def _word_distance(words: pd.DataFrame) -> float:
+    """Total variation between the two parties' words for a concept."""
+    table = words.pivot_table(index="word", columns="group", values="share", fill_value=0.0)
+    table = table.reindex(columns=list(PARTIES), fill_value=0.0)
+    total = table.sum(axis=0)
+    if (total == 0).any():
+        return 0.0
+    share = table / total
+    return float(0.5 * (share[PARTIES[0]] - share[PARTIES[1]]).abs().sum())
+
+
+def wordings(model: ConceptModel) -> pd.DataFrame:
+    """For each concept a Democrat and a Republican who use it most differently: the least shared words.
+
+    Both use at least four of the words that a tenth of the concept's members use for it. Of equal overlaps,
+    the more coherent concept comes first: a bag of words is no idea that could be worded.
+    """
+    npmi = _coherence(model)
+    usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
+    rows = []
+    for j in np.flatnonzero(usual):
+        found = _most_different(model, int(j))
+        if found is not None:
+            name = concept_label(model, int(j) + 1)
+            rows.append({"concept": int(j) + 1, "name": name, **found, "coherence": npmi[j]})
+    columns = ["concept", "name", "first", "first_words", "second", "second_words", "overlap", "coherence"]
+    table = pd.DataFrame(rows, columns=pd.Index(columns))
+    return table.sort_values(["overlap", "coherence"], ascending=[True, False]).reset_index(drop=True)
+
+
+def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
+    uses, metadata = model.summary_.uses, model.corpus_.metadata
+    n_draws = len(model.summary_.memberships.draw)
+    table = model.words_of(j + 1)
+    common = set(table.loc[table["share_used"] >= _USED, "word"])
+    own: dict[int, dict[str, float]] = {}
+    for d in range(model.corpus_.n_documents):
+        part = slice(uses.ptr[d], uses.ptr[d + 1])
+        here = (uses.concept[part] == j) & (uses.draws[part] * 2 >= n_draws)
+        words = {model.corpus_.vocabulary[i] for i in uses.word[part][here]} & common
+        if len(words) >= _LEAST_WORDS:
+            own[d] = {word: _share(model, d, word) for word in words}
+    best: tuple[float, int, int] | None = None
+    for a in own:
+        for b in own:
+            if (metadata["party"].iloc[a], metadata["party"].iloc[b]) == PARTIES:
+                overlap = len(own[a].keys() & own[b].keys()) / len(own[a].keys() | own[b].keys())
+                best = min(best or (2.0, a, b), (overlap, a, b))
+    if best is None:
+        return None
+    overlap, a, b = best
+
+    def name(d: int) -> str:
+        return f"{metadata['speaker'].iloc[d]} ({metadata['party'].iloc[d]})"
+
+    return {
+        "first": name(a),
+        "first_words": own[a],
+        "second": name(b),
+        "second_words": own[b],
+        "overlap": overlap,
+    }
+
+
+def _share(model: ConceptModel, d: int, word: str) -> float:
+    """The word's share of the member's own words."""
+    row = model.corpus_.counts[[d]]
+    return float(row[0, model.corpus_.vocabulary.index(word)] / max(int(row.sum()), 1))
+
+
+def _write_wordings(model: ConceptModel, folder: Path, tell: Tell) -> None:
+    table = wordings(model)
+    plain = table.assign(
+        **{
+            name: table[name].map(lambda words: ", ".join(sorted(words, key=words.__getitem__, reverse=True)))
+            for name in ("first_words", "second_words")
+        }
+    )
+    write_table(plain, folder / "wordings.csv")
+    if table.empty:
+        tell("no idea is worded by members of both parties with enough words to compare")
+        return
+    row = table.iloc[0]
+    titles = [f"{row['name']}: {row['first']}", f"{row['name']}: {row['second']}"]
+    save_figure(cloud_pair(row["first_words"], row["second_words"], titles), folder / "wordings.png")
+    first = plain.iloc[0]
+    tell(
+        f"the same idea in other words, {row['name']}: {row['first']}: {first['first_words']}; "
+        f"{row['second']}: {first['second_words']}"
+    )

@@ -1,0 +1,222 @@
+"""Whether chains that start far apart come to agree, on the debate of Congress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from arviz_stats.base import array_stats
+from scipy import sparse
+
+from superwords.concepts.alignment import find_partners, reordered, usage_of
+from superwords.concepts.tables import HANDFUL
+from superwords.corpus.corpus import Corpus
+from superwords.draws import Kept, statistic
+from superwords.features import cooccurrence
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.running import Progress
+from superwords.lab.reproduce.congress import MEMBERS, load_debate
+from superwords.lab.reproduce.corpora import data_path
+from superwords.lab.reproduce.folder import make_folder, write_table
+from superwords.plots import save_figure, traces
+
+STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
+LARGE, USED = "in more than a handful of rows", "on-words used"
+PARTNER = 0.5  # weighted Jaccard
+AGREED = 1.1  # R-hat
+_PAIR_WORDS = 60  # most frequent ones, of which every pair is followed
+
+Tell = Callable[[str], None]
+
+
+def reproduce(
+    data: Path,
+    folder: Path,
+    n_sweeps: int,
+    unit: str,
+    seed: int,
+    part: int = 1,
+    n_jobs: int | None = None,
+    tell: Tell = print,
+) -> pd.DataFrame:
+    """Writes mixing.csv (a row per chain), agreement.csv, pairs.csv, partners.csv, traces.csv and traces.png."""
+    data_path(data, MEMBERS)
+    make_folder(folder)
+    corpus = load_debate(data, unit=unit, n_jobs=n_jobs)
+    rows = Corpus.from_counts(sparse.csr_array(corpus.counts[::part]), corpus.vocabulary)
+    tell(f"{rows.n_documents} rows, {rows.n_words} words; {n_sweeps} sweeps from {', '.join(STARTS)}")
+    trace = Trace(folder / "traces.csv", n_sweeps, tell)
+    model = ConceptModel(
+        b1="auto",
+        b2="auto",
+        init=STARTS,
+        n_chains=len(STARTS),
+        n_sweeps=n_sweeps,
+        random_state=seed,
+        n_jobs=n_jobs,
+        progress=trace,
+    )
+    model._prepare(rows, cooccurrence(corpus))
+    trace.begin([len(np.unique(chain.state.concept)) for chain in model.chains_])
+    model.resume()
+    save_figure(traces({"number of concepts": np.array(trace.seen)}), folder / "traces.png")
+    return _write_agreement(model, trace, folder, tell)
+
+
+class Trace:
+    """The number of concepts of each chain, from its start on; written down as the chains go."""
+
+    def __init__(self, path: Path, n_sweeps: int, tell: Tell):
+        self.path, self.tell = path, tell
+        self.every = max(1, n_sweeps // 10)
+        self.seen: list[list[int]] = []
+
+    def begin(self, n_concepts: Sequence[int]) -> None:
+        """Before any sweep."""
+        self.seen = [[n] for n in n_concepts]
+
+    def __call__(self, progress: Progress) -> None:
+        self.seen[progress.chain].append(progress.n_concepts)
+        if progress.sweep % self.every == 0:
+            table = pd.DataFrame({name: pd.Series(own) for name, own in zip(STARTS, self.seen)})
+            write_table(table.astype("Int64").rename_axis("sweep"), self.path, index=True)
+            self.tell(
+                f"  {STARTS[progress.chain]}: sweep {progress.sweep}, {progress.n_concepts} concepts, "
+                f"{progress.seconds:.0f} s"
+            )
+
+
+def _write_agreement(model: ConceptModel, trace: Trace, folder: Path, tell: Tell) -> pd.DataFrame:
+    followed = follow_draws(model)
+    chains = pd.DataFrame(
+        [_chain_row(model, c, trace.seen[c][0], followed[c].mean()) for c in range(len(STARTS))]
+    )
+    write_table(chains, folder / "mixing.csv")
+    tell(chains.to_string(index=False))
+    agreement = agree(followed)
+    write_table(agreement, folder / "agreement.csv")
+    tell(agreement.to_string(index=False))
+    pairs = agree_on_pairs(*pairs_together(model))
+    write_table(pairs, folder / "pairs.csv")
+    tell(told_pairs(pairs))
+    shares = partners(model)
+    write_table(shares, folder / "partners.csv", index=True)
+    off = shares.to_numpy()[~np.eye(len(shares), dtype=bool)]
+    tell(
+        f"concepts with a partner of Jaccard {PARTNER} in another chain: "
+        f"{off.mean():.0%} ({off.min():.0%} to {off.max():.0%})"
+    )
+    return agreement
+
+
+def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
+    """For each chain a row per kept draw: how many concepts, memberships and words, and how many are used."""
+    return [
+        pd.DataFrame([_measures(draw) for draw in chain.kept]).assign(
+            **{"log joint": chain.trace["log_joint"]}
+        )
+        for chain in model.draws_.chains
+    ]
+
+
+def _measures(draw: Kept) -> dict[str, float]:
+    holders = np.bincount(draw.state.concept)
+    return {
+        "concepts": float(len(holders)),
+        LARGE: float((holders > HANDFUL).sum()),
+        "memberships": float(len(draw.state.concept)),
+        "words on": float(len(draw.state.word)),
+        USED: float((draw.tokens.entry > 0).mean()),
+    }
+
+
+def pairs_together(model: ConceptModel) -> tuple[np.ndarray, list[tuple[str, str]]]:
+    """(chains, draws, pairs) of the most frequent words: how far both are used for the same concepts; and the pairs."""
+    n_uses = np.asarray(model.corpus_.counts.sum(axis=0)).ravel()
+    frequent = np.argsort(-n_uses, kind="stable")[:_PAIR_WORDS]
+    names = [model.corpus_.vocabulary[i] for i in frequent]
+    together = [[_together(draw, frequent) for draw in chain.kept] for chain in model.draws_.chains]
+    return np.array(together), [(names[a], names[b]) for a, b in zip(*np.triu_indices(len(names), 1))]
+
+
+def _together(draw: Kept, words: np.ndarray) -> np.ndarray:
+    """(pairs): the probability that a row's use of one word and a row's use of the other are for one concept."""
+    used = usage_of(draw).used[:, words].toarray()
+    share = used / np.maximum(used.sum(axis=0), 1)
+    return (share.T @ share)[np.triu_indices(len(words), 1)]
+
+
+def agree_on_pairs(together: np.ndarray, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """A row per pair: P(together) in each chain, the mean difference between chains, and R-hat.
+
+    R-hat is NaN where all draws of all chains say the same, and beyond all bounds where no chain moves but they
+    differ.
+    """
+    mean = together.mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = array_stats.rhat(together.astype(float), chain_axis=0, draw_axis=1)
+    differences = [np.abs(mean[a] - mean[b]) for a, b in combinations(range(len(mean)), 2)]
+    table = pd.DataFrame(pairs, columns=pd.Index(["first", "second"]))
+    for name, own in zip(STARTS, mean):
+        table[name] = own
+    return table.assign(difference=np.mean(differences, axis=0), **{"R-hat": rhat})
+
+
+def told_pairs(pairs: pd.DataFrame) -> str:
+    """How far the chains agree on which words belong together; pairs that never change are left out."""
+    moved = pairs[pairs["R-hat"].notna()]
+    told = f"{len(pairs)} pairs of frequent words, {len(moved)} of them not the same in all draws"
+    if moved.empty:
+        return told
+    rhat = moved["R-hat"].to_numpy()
+    return (
+        f"{told}; of these: R-hat of P(together) {np.median(rhat):.3g} in the median, "
+        f"{np.quantile(rhat, 0.9, method='higher'):.3g} at the 90% quantile, "
+        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; P(together) {_mean_of_chains(moved):.3f} on average, "
+        f"mean difference between chains {moved['difference'].mean():.3f}"
+    )
+
+
+def _mean_of_chains(pairs: pd.DataFrame) -> float:
+    return float(pairs.drop(columns=["first", "second", "difference", "R-hat"]).to_numpy().mean())
+
+
+def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:
+    splits, merges = model.chains_[c].accepted.tolist()
+    return {
+        "start": STARTS[c],
+        "concepts at first": n_at_first,
+        "concepts": mean["concepts"],
+        LARGE: mean[LARGE],
+        "concepts per row": mean["memberships"] / model.corpus_.n_documents,
+        USED: mean[USED],
+        "splits": splits,
+        "merges": merges,
+    }
+
+
+def agree(followed: list[pd.DataFrame]) -> pd.DataFrame:
+    """R-hat of what is followed, and the chains' lowest and highest mean."""
+    rows = []
+    for name in ("concepts", LARGE, "memberships", "words on", "log joint"):
+        values = np.array([chain[name] for chain in followed])
+        means = values.mean(axis=1)
+        rows.append((name, means.min(), means.max(), statistic("rhat", values)))
+    return pd.DataFrame(rows, columns=pd.Index(["quantity", "lowest chain", "highest chain", "R-hat"]))
+
+
+def partners(model: ConceptModel) -> pd.DataFrame:
+    """For each chain's last draw, the share of its concepts with a partner in another chain's last draw."""
+    usage = []
+    for chain in model.draws_.chains:
+        found = usage_of(chain.kept[-1])
+        usage.append(reordered(found, np.flatnonzero(found.holders > HANDFUL)))
+    table = pd.DataFrame(np.eye(len(STARTS)), index=list(STARTS), columns=list(STARTS))
+    for a, b in permutations(range(len(STARTS)), 2):
+        pairs = find_partners(usage[a], usage[b])
+        table.iloc[a, b] = float((pairs.jaccard >= PARTNER).mean()) if len(pairs.jaccard) else 0.0
+    return table

@@ -1,0 +1,191 @@
+"""The study's web application: shows the questionnaire, checks the answers, stores the vote."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from superwords.lab.study import question_page as page
+from superwords.lab.study.votes import AlreadyVotedError, Answer, VoteStore
+from superwords.web import guard
+from superwords.web.serving import LOOPBACK
+
+MOST_BYTES = 16_384
+MOST_FIELDS = 1_000
+COOKIE_SECONDS = 180 * 24 * 3600
+KEEP = {"Cache-Control": "max-age=3600"}
+STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+THANKS = "Thank you! Your answers are stored."
+VOTED_BEFORE = "Thank you! Your answers are stored already; each person votes once."
+
+
+class StudyPages:
+    """One study and its votes, as the handlers of the web application."""
+
+    def __init__(self, study: Mapping[str, Any], store: VoteStore) -> None:
+        self.study = study
+        self.store = store
+        self.cookie = f"superwords_study_{study['id']}"
+        self.pictures = {
+            question[side]["name"]: base64.b64decode(question[side]["picture"])
+            for question in study["questions"]
+            for side in ("ours", "theirs")
+        }
+        folder = Path(__file__).parent / "static"
+        self.static = {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    def _keyed(self, purpose: str, participant: str) -> str:
+        """A keyed digest that only this study's votes file can make."""
+        message = f"{purpose}:{participant}".encode()
+        return hmac.new(self.store.secret, message, hashlib.sha256).hexdigest()
+
+    def participant(self, request: Request) -> str | None:
+        """Who the cookie says this is: a random number of ours, with our signature."""
+        participant, _, signature = request.cookies.get(self.cookie, "").partition(".")
+        genuine = hmac.compare_digest(signature.encode(), self._keyed("cookie", participant).encode())
+        return participant if genuine else None
+
+    def ours_first(self, participant: str, number: int) -> bool:
+        """The side of question `number`: random over participants and questions, the same at each visit."""
+        return int(self._keyed(f"side {number}", participant), 16) % 2 == 0
+
+    def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
+        pairs = []
+        for number, question in enumerate(self.study["questions"], 1):
+            sides = [question["ours"], question["theirs"]]
+            if not self.ours_first(participant, number):
+                sides.reverse()
+            clouds = [page.Cloud(side["name"], list(side["words"])) for side in sides]
+            pairs.append(page.Pair(question["word"], *clouds))
+        token = self._keyed("form", participant)
+        return page.Form(self.study["title"], self.study["subject"], token, pairs, chosen)
+
+    def show(self, request: Request) -> Response:
+        participant = self.participant(request)
+        if participant is not None and self.store.has_voted(participant):
+            return HTMLResponse(page.notice(self.study["title"], VOTED_BEFORE))
+        known = participant or secrets.token_hex(16)
+        answer = HTMLResponse(page.questionnaire(self.form(known, {})))
+        if participant is None:
+            # Lax, not strict: a strict cookie is not sent when a person comes again from a link in a letter.
+            answer.set_cookie(
+                self.cookie,
+                f"{known}.{self._keyed('cookie', known)}",
+                max_age=COOKIE_SECONDS,
+                httponly=True,
+                samesite="lax",
+                secure=request.url.scheme == "https",
+            )
+        return answer
+
+    async def vote(self, request: Request) -> Response:
+        guard.refuse_cross_site(request)
+        fields = read_fields(request, await guard.bounded_body(request, MOST_BYTES))
+        participant = self.participant(request)
+        if participant is None:
+            raise HTTPException(
+                403, "This study needs its cookie to count each person once; allow cookies and open it anew."
+            )
+        if not hmac.compare_digest(
+            fields.get("token", "").encode(), self._keyed("form", participant).encode()
+        ):
+            raise HTTPException(403, "These answers do not belong to this page; open the study anew.")
+        form = self.form(participant, fields)
+        missing = unanswered(form)
+        if missing:
+            return HTMLResponse(page.questionnaire(form, missing), 422)
+        try:
+            await run_in_threadpool(self.store_vote, participant, fields)
+        except AlreadyVotedError:
+            return HTMLResponse(page.notice(self.study["title"], VOTED_BEFORE), 409)
+        except sqlite3.Error:
+            raise HTTPException(
+                503, "Your answers could not be stored just now; go back and send them again."
+            ) from None
+        return RedirectResponse("/thanks", 303)
+
+    def store_vote(self, participant: str, fields: Mapping[str, str]) -> None:
+        answers = [
+            Answer(self.ours_first(participant, number), fields[f"q{number}"] == "first")
+            for number in range(1, len(self.study["questions"]) + 1)
+        ]
+        self.store.add(participant, fields["follows"] == "yes", fields["attention"], answers)
+
+    def thanks(self, request: Request) -> Response:
+        return HTMLResponse(page.notice(self.study["title"], THANKS))
+
+    def picture(self, request: Request) -> Response:
+        data = self.pictures.get(request.path_params["name"])
+        if data is None:
+            raise HTTPException(404)
+        return Response(data, media_type="image/png", headers=KEEP)
+
+    def static_file(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self.static:
+            raise HTTPException(404)
+        return Response(self.static[name], media_type=STATIC_TYPES[Path(name).suffix], headers=KEEP)
+
+
+def read_fields(request: Request, body: bytes) -> dict[str, str]:
+    """The fields of a plain form, each given once; a field given twice counts as not given."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "Answers are taken from this study's form only.")
+    try:
+        fields = parse_qs(body.decode("ascii"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(400) from None
+    return {name: values[0] for name, values in fields.items() if len(values) == 1}
+
+
+def unanswered(form: page.Form) -> list[str]:
+    """The fields without one of the answers that the page offers."""
+    options: dict[str, Mapping[str, str]] = {"follows": page.FOLLOWS, "attention": page.ATTENTION}
+    return [field for field in form.fields() if form.chosen.get(field) not in options.get(field, page.PLACES)]
+
+
+def create_app(
+    study: Mapping[str, Any], store: VoteStore, hosts: tuple[str, ...] | None = LOOPBACK
+) -> Starlette:
+    """The application; `hosts` are the host names it answers for, None for any."""
+    pages = StudyPages(study, store)
+    middleware = [Middleware(guard.SafeHeaders)]
+    if hosts is not None:
+        middleware.append(Middleware(guard.KnownHosts, hosts=hosts))
+    return Starlette(
+        routes=[
+            Route("/", pages.show),
+            Route("/vote", pages.vote, methods=["POST"]),
+            Route("/thanks", pages.thanks),
+            Route("/cloud/{name}.png", pages.picture),
+            Route("/static/{name}", pages.static_file),
+        ],
+        middleware=middleware,
+        exception_handlers={HTTPException: guard.plain_http_error, Exception: guard.plain_failure},
+    )
+
+
+def web_server(study: Mapping[str, Any], store: VoteStore, host: str) -> uvicorn.Server:
+    """The server, to be run on a `listen` socket. It logs no request: who took part is nobody's business."""
+    app = create_app(study, store, LOOPBACK if host in LOOPBACK else None)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, limit_concurrency=500, lifespan="off"
+    )
+    return uvicorn.Server(config)

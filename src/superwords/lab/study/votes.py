@@ -1,0 +1,184 @@
+"""Votes in SQLite: one per participant, whole or not at all, on the disk before the person is thanked."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from superwords.errors import InputError
+from superwords.lab.study.results import ATTENTION, Vote
+
+FORMAT = 1
+APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
+SCHEMA = f"""
+CREATE TABLE study (id TEXT NOT NULL, title TEXT NOT NULL, secret BLOB NOT NULL);
+CREATE TABLE question (number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
+CREATE TABLE participant (
+    id TEXT PRIMARY KEY,
+    follows INTEGER NOT NULL CHECK (follows IN (0, 1)),
+    attention TEXT NOT NULL CHECK (attention IN ({", ".join(f"'{level}'" for level in ATTENTION)}))
+);
+CREATE TABLE answer (
+    participant TEXT NOT NULL REFERENCES participant (id),
+    question INTEGER NOT NULL REFERENCES question (number),
+    first TEXT NOT NULL CHECK (first IN ('ours', 'theirs')),
+    chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second')),
+    PRIMARY KEY (participant, question)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Which cloud stood first, and which place was chosen."""
+
+    ours_first: bool
+    chose_first: bool
+
+
+class AlreadyVotedError(Exception):
+    """The participant's one vote is stored already."""
+
+
+class VoteStore:
+    """The votes of one study in one file. Every call opens a connection, so threads may share a store."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Opens the votes of a study that was served before."""
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise InputError(
+                f"There is no file {str(self.path)!r}; give the votes file that `study serve` wrote."
+            )
+        try:
+            with self._connection() as connection:
+                (owner,) = connection.execute("PRAGMA application_id").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if owner != APPLICATION_ID or version != FORMAT:
+                    raise InputError(
+                        f"The file {str(self.path)!r} holds no votes of this version's format; "
+                        "give the votes file that `study serve` wrote."
+                    )
+                self.study_id, self.title, self.secret = connection.execute(
+                    "SELECT id, title, secret FROM study"
+                ).fetchone()
+                rows = connection.execute("SELECT word FROM question ORDER BY number").fetchall()
+        except sqlite3.Error as error:
+            raise InputError(f"The votes file {str(self.path)!r} could not be read: {error}.") from None
+        self.words = [word for (word,) in rows]
+
+    @classmethod
+    def for_study(cls, path: str | os.PathLike[str], study: Mapping[str, Any]) -> VoteStore:
+        """The votes of this study: the file at `path`, made if there is none."""
+        target = Path(path)
+        make_file(target, study)
+        store = cls(target)
+        if store.study_id != study["id"]:
+            raise InputError(
+                f"The votes in {str(target)!r} belong to another study, {store.title!r}; give another file."
+            )
+        return store
+
+    def add(self, participant: str, follows: bool, attention: str, answers: Sequence[Answer]) -> None:
+        """Stores a whole vote, or raises AlreadyVotedError; it is on the disk when this returns."""
+        if len(answers) != len(self.words):
+            raise ValueError(f"a vote needs {len(self.words)} answers, not {len(answers)}")
+        rows = [
+            (
+                participant,
+                number,
+                "ours" if answer.ours_first else "theirs",
+                "first" if answer.chose_first else "second",
+            )
+            for number, answer in enumerate(answers, 1)
+        ]
+        with self._connection() as connection, transaction(connection):
+            if has_voted(connection, participant):
+                raise AlreadyVotedError
+            connection.execute("INSERT INTO participant VALUES (?, ?, ?)", (participant, follows, attention))
+            connection.executemany("INSERT INTO answer VALUES (?, ?, ?, ?)", rows)
+
+    def has_voted(self, participant: str) -> bool:
+        with self._connection() as connection:
+            return has_voted(connection, participant)
+
+    def votes(self) -> list[Vote]:
+        """All votes, without saying whose."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT participant.id, follows, attention, (first = 'ours') = (chosen = 'first') "
+                "FROM participant JOIN answer ON answer.participant = participant.id "
+                "ORDER BY participant.id, question"
+            ).fetchall()
+        answers: dict[tuple[str, bool, str], list[bool]] = {}
+        for participant, follows, attention, chose_ours in rows:
+            answers.setdefault((participant, bool(follows), attention), []).append(bool(chose_ours))
+        return [
+            Vote(follows, attention, tuple(chosen)) for (_, follows, attention), chosen in answers.items()
+        ]
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with connect(f"{self.path.resolve().as_uri()}?mode=rw") as connection:
+            yield connection
+
+
+@contextmanager
+def connect(uri: str) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    # IMMEDIATE takes the write lock at once, so that looking and then inserting is one step for all.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def has_voted(connection: sqlite3.Connection, participant: str) -> bool:
+    found = connection.execute("SELECT 1 FROM participant WHERE id = ?", (participant,)).fetchone()
+    return found is not None
+
+
+def make_file(target: Path, study: Mapping[str, Any]) -> None:
+    """Writes the tables into a file that has none, so that a kill between the two steps leaves no ruin."""
+    try:
+        with connect(f"{target.resolve().as_uri()}?mode=rwc") as connection:
+            with transaction(connection):
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+                    write_tables(connection, study)
+            if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,):
+                connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error as error:
+        raise InputError(f"The votes file {str(target)!r} could not be opened: {error}.") from None
+
+
+def write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
+    for statement in SCHEMA.split(";")[:-1]:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO study VALUES (?, ?, ?)", (study["id"], study["title"], secrets.token_bytes(32))
+    )
+    connection.executemany(
+        "INSERT INTO question VALUES (?, ?)",
+        [(number, question["word"]) for number, question in enumerate(study["questions"], 1)],
+    )
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")

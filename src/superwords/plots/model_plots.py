@@ -1,0 +1,192 @@
+"""Pictures of a fitted model, each a matplotlib Figure: its concepts, their words by group, its chains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy import sparse
+
+from superwords.concepts.agreement import plain_quantities
+from superwords.concepts.intervals import widened
+from superwords.concepts.tables import concept_index, concept_names
+from superwords.corpus.corpus import row_name
+from superwords.errors import InputError
+from superwords.fitting.settings import make_theta
+from superwords.plots.charts import histogram, prevalence_by_group, traces
+from superwords.plots.clouds import cloud, cloud_pair
+from superwords.sampler.initial import initial_state
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+MOST_CONCEPTS = 25
+MOST_WORDS = 40  # in a cloud: the words after them are all as small as can be read
+LONGEST_LABEL = 42
+
+
+def concept_weights(model: ConceptModel, concept: int) -> dict[str, float]:
+    """The most telling words that are used for a concept, with their scores, as in its table of words."""
+    table = model.words_of(concept)
+    return _heaviest(table["word"], table["score"])
+
+
+def _heaviest(words: pd.Series, weights: pd.Series) -> dict[str, float]:
+    """The first words of those that weigh anything: an unused word weighs nothing."""
+    top = weights[weights > 0].sort_values(ascending=False, kind="stable").index[:MOST_WORDS]
+    return dict(zip(words[top], weights[top].astype(float)))
+
+
+def concept_cloud(model: ConceptModel, concept: int) -> Figure:
+    """The cloud of a concept (1, 2, …)."""
+    return cloud(concept_weights(model, concept), concept_label(model, concept))
+
+
+def concept_label(model: ConceptModel, concept: int) -> str:
+    name = concept_names(model)[concept_index(model, concept)]
+    short = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
+    return f"{concept}. {short}"
+
+
+def group_clouds(
+    model: ConceptModel, column: str, concept: int, first: Any = None, second: Any = None
+) -> Figure:
+    """A concept's words in two groups of documents, each word at one place; the two largest if not given."""
+    if first is None and second is None:
+        first, second = largest_groups(model, column)
+    words = model.group_words(column, concept)
+    labels = [str(first), str(second)]
+    known = {str(value) for value in model.corpus_.metadata[column].dropna()}
+    for label in labels:
+        if label not in known:
+            raise InputError(f"There is no group {label!r} in the column {column!r}.")
+    weights = [
+        _heaviest(own["word"], own["share"])
+        for own in (words[words["group"].astype(str) == label] for label in labels)
+    ]
+    name = concept_label(model, concept)
+    return cloud_pair(weights[0], weights[1], [f"{name}: {label}" for label in labels])
+
+
+def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
+    """The two groups of a column with the most documents."""
+    metadata = model.corpus_.metadata
+    if column not in metadata.columns:
+        known = ", ".join(repr(name) for name in metadata.columns) or "none"
+        raise InputError(f"There is no column {column!r}; the corpus has these: {known}.")
+    sizes = metadata[column].value_counts()
+    if len(sizes) < 2:
+        raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
+    first, second = sizes.index[:2]
+    return first, second
+
+
+def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
+    """Where the chain of the most probable draw started, and where it came: the start's concept most alike.
+
+    A word is as large as its score is beside its own panel's highest: a start has no draws to spread its words over.
+    `start` is `start_scores(model)`, for those who draw many concepts.
+    """
+    after = concept_weights(model, concept)
+    before = _closest_start(model, concept, start_scores(model) if start is None else start)
+    name = concept_label(model, concept)
+    _, start_name = shown_start(model)
+    began = {"kmeans": "k-means start"}.get(start_name.partition(":")[0], f"{start_name!r} start")
+    sides = _beside_heaviest(before), _beside_heaviest(after)
+    return cloud_pair(*sides, [f"{name}: {began}", f"{name}: most probable draw"])
+
+
+def _beside_heaviest(weights: dict[str, float]) -> dict[str, float]:
+    return {word: weight / max(weights.values()) for word, weight in weights.items()}
+
+
+def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
+    wanted = model.concept_word_[concept_index(model, concept)]
+    if score.shape[0] == 0:
+        return {}
+    length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
+    nearest = int(np.argmax((score @ wanted) / np.where(length > 0, length, 1.0)))
+    row = score[[nearest]].toarray().ravel()
+    return _heaviest(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
+
+
+def shown_start(model: ConceptModel) -> tuple[int, str]:
+    """The chain the concepts are shown of, and the name of its start."""
+    aligned = model.summary_.alignment
+    chain = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
+    return chain, model._starts(model.n_chains)[chain]
+
+
+def start_scores(model: ConceptModel) -> sparse.csr_array:
+    """(J, V) of the start: the score of a word, a document using each word that it has and that is on in it."""
+    data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
+    counts = sparse.csr_array(model.corpus_.counts[model._order])
+    chain, name = shown_start(model)
+    theta = make_theta(model.theta, counts)
+    state = initial_state(name, data, prior, theta, model.seed_, chain)
+    n_concepts = int(state.concept.max()) + 1 if len(state.concept) else 0
+    holders = np.bincount(state.concept, minlength=n_concepts)
+    document = np.repeat(np.arange(len(model._order)), np.diff(state.doc_ptr))
+    pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
+    on = sparse.csr_array(
+        (np.ones(len(pair)), (pair, state.word)), shape=(len(state.concept), model.corpus_.n_words)
+    )
+    used = on.multiply(sparse.csr_array(counts[document]) > 0)
+    gather = sparse.csr_array(
+        (np.ones(len(state.concept)), (state.concept, np.arange(len(state.concept)))),
+        shape=(n_concepts, len(state.concept)),
+    )
+    users = sparse.csr_array(gather @ used)
+    everywhere = np.maximum(np.asarray(users.sum(axis=0)).ravel(), 1.0)
+    score = users.multiply(users).multiply(1.0 / np.maximum(holders, 1)[:, None]).multiply(1.0 / everywhere)
+    return sparse.csr_array(score)
+
+
+def concepts_per_word(model: ConceptModel) -> Figure:
+    """In how many concepts of the most probable draw a word is on."""
+    return histogram((model.concept_word_ > 0).sum(axis=0), "concepts that hold a word", "words")
+
+
+def words_per_concept(model: ConceptModel) -> Figure:
+    """How many words the concepts of the most probable draw have on in any document."""
+    return histogram((model.concept_word_ > 0).sum(axis=1), "words that a concept holds", "concepts")
+
+
+def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS) -> Figure:
+    """Concepts by groups with intervals, the largest differences between the two largest groups first."""
+    table = model.by_group(column, 0)
+    compared = table[table["group"].isin(largest_groups(model, column))]
+    spread = compared.groupby("concept")["prevalence"].agg(lambda values: values.max() - values.min())
+    chosen = spread.sort_values(ascending=False, kind="stable").index[:most]
+    rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
+    rows = widened(rows, "prevalence", "prevalence_low", "prevalence_high")
+    labels = {concept: concept_label(model, int(concept)) for concept in chosen}
+    drawn = pd.DataFrame(
+        {
+            "concept": rows["concept"].map(labels),
+            "group": rows["group"],
+            "prevalence": rows["prevalence"],
+            "low": rows["prevalence_low"],
+            "high": rows["prevalence_high"],
+        }
+    )
+    shown = f" ({len(chosen)} of {len(spread)}, the largest differences)" if len(chosen) < len(spread) else ""
+    figure = prevalence_by_group(drawn, f"Concepts by {column}{shown}")
+    axes = figure.axes[0]
+    told = f"share of the group's {row_name(model.corpus_)} that hold the concept"
+    axes.set_xlabel(told, loc="right")  # centred, it would leave the picture beside long names
+    return figure
+
+
+def chain_traces(model: ConceptModel) -> Figure:
+    """What the chains traced, a line per chain, with R-hat where there are chains to compare."""
+    rhat = model.convergence().set_index("quantity")["rhat"]
+    posterior = model.trace_["posterior"]
+    plain = plain_quantities(model)
+    named = {str(name): plain.get(str(name), str(name)).removeprefix("the ") for name in rhat.index}
+    return traces(
+        {label: posterior[name].values for name, label in named.items()},
+        {label: float(rhat[name]) for name, label in named.items() if np.isfinite(rhat[name])},
+    )

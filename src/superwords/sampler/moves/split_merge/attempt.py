@@ -1,0 +1,353 @@
+"""Split and merge of whole concepts, across all their documents (docs/algebra.md section 6).
+
+Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
+they use between two concepts (allocation.py); a merge unites both, which is the split's way back; words that are on
+without a token are kept or drawn anew (idle.py). The division is launched from two seed words and leans by what the
+features say after each pass. It is accepted or rejected by Metropolis–Hastings, after a first, cheap look that leaves
+idle words and features out; π is then drawn anew for the group's documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.density import log_concepts, log_word_sets
+from superwords.sampler.model import Model
+from superwords.sampler.moves.split_merge.division import divide, divide_blindly, log_weights, make_rules
+from superwords.sampler.moves.split_merge.group import BOTH, Group, Sides, gather, undivided, whole
+from superwords.sampler.moves.split_merge.rebuild import settle
+from superwords.sampler.moves.split_merge.unused_words import Frame, Idle, Made, bare, dress, idle_of, keep
+from superwords.sampler.random import REGROUP, below, open_stream, uniform
+from superwords.sampler.semantics import log_features
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+
+_PASSES = 2  # before the one that counts
+_ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
+_ANY_SEED = 0.01
+_BLIND = 0.25  # share of the divisions that do not look at words
+_SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
+_REDRAWN = 0.8  # share of the moves that draw all idle words anew
+_MOST_REDRAWN = 10_000_000  # documents × words for which it is worth the time
+_HOPEFUL = (-40.0, 5.0)  # no first look at log ratios of split to merged between these
+_SCREEN = 0.3  # of what lies beyond, by which a first look decides
+_SEED_LEAN = 6.0
+_MOST_LEAN = 12.0
+
+
+class Seeds(NamedTuple):
+    """What a division is launched from."""
+
+    first: int  # place in a group's support
+    second: int
+    share: float
+
+
+@dataclass
+class Place:
+    """A state, its z, and what follows from them, computed when asked for."""
+
+    state: State
+    tokens: Tokens
+    sizes: Sizes
+    model: Model
+
+    @cached_property
+    def m(self) -> np.ndarray:
+        return self.sizes.m.astype(float)
+
+    @cached_property
+    def pull(self) -> np.ndarray:
+        """(J, F) Σ_i m_ji y_i: where a concept's words lie."""
+        return self.m @ self.model.data.Y
+
+    @cached_property
+    def n_used(self) -> np.ndarray:
+        """(J) words used, over all documents."""
+        concept = np.repeat(self.state.concept, np.diff(self.state.pair_ptr))
+        return np.bincount(concept[self.tokens.entry > 0], minlength=len(self.m))
+
+    @cached_property
+    def log_p(self) -> float:
+        return log_features(self.sizes, self.model.data, self.model.prior)
+
+
+def regroup(
+    state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int
+) -> tuple[State, Tokens, np.ndarray]:
+    """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
+    accepted = np.zeros(2, np.int64)
+    place = Place(state, tokens, sizes_of(state), model)
+    for attempt in range(model.steps.regroups):
+        open_stream(stream, REGROUP, sweep, attempt)
+        is_merge = uniform(stream) < 0.5
+        if is_merge and len(place.sizes.holders) < 2:
+            continue
+        new = (_merge if is_merge else _split)(place, stream)
+        if new is not None:
+            place = new
+            accepted[int(is_merge)] += 1
+    return place.state, place.tokens, accepted
+
+
+def _split(place: Place, stream: np.ndarray) -> Place | None:
+    """Concept j becomes j and a new, last one."""
+    model, n_rows = place.model, len(place.sizes.holders)
+    j = below(stream, n_rows)
+    group, now = gather(place.state, place.tokens, model, j, -1)
+    seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
+    elsewhere = place.sizes.total - place.sizes.m[j]
+    sides, log_q = _launch(group, None, seeds, elsewhere, model, stream)
+    if not sides.holders.all():
+        return None
+    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
+    split, log_ratio = _outcome(place, group, sides, [j], log_ways, stream)
+    if split is None:
+        return None
+    log_ratio += math.log(_partners_after_split(place, split, j)[-1] * n_rows / (n_rows + 1))
+    sizes = split_sizes(place.sizes, j, split)
+    if not _accepts(log_ratio, place, sizes, stream):
+        return None
+    return Place(*settle(place.state, place.tokens, group, split, (j, n_rows), model, stream), sizes, model)
+
+
+def _merge(place: Place, stream: np.ndarray) -> Place | None:
+    """Concept b joins concept a."""
+    model, n_rows = place.model, len(place.sizes.holders)
+    a = below(stream, n_rows)
+    partners = _partner_weights(place.m, place.pull, a)
+    b = _draw(partners, stream)
+    group, sides = gather(place.state, place.tokens, model, a, b)
+    if (group.null[np.diff(group.ptr) > 0] > 0).any():
+        return None  # null tokens would meet words
+    seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
+    elsewhere = place.sizes.total - place.sizes.m[a] - place.sizes.m[b]
+    _, log_q = _launch(group, sides, seeds, elsewhere, model, stream)
+    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
+    merged, log_ratio = _outcome(place, group, sides, [a, b], log_ways, stream)
+    if merged is None:
+        return None
+    log_ratio -= math.log(partners[b] * (n_rows - 1) / n_rows)
+    sizes = merged_sizes(place.sizes, (a, b), merged)
+    if not _accepts(log_ratio, place, sizes, stream):
+        return None
+    state, tokens = settle(place.state, place.tokens, group, merged, (a, b), model, stream)
+    state.concept[state.concept == n_rows - 1] = b  # the last concept takes the free number
+    return Place(state, tokens, sizes, model)
+
+
+def _outcome(
+    place: Place,
+    group: Group,
+    sides: Sides,
+    rows: list[int],
+    log_ways: float,
+    stream: np.ndarray,
+) -> tuple[Made | None, float]:
+    """What one concept is split into, or two are merged to, and the log ratio that is left; None after a first look.
+
+    The first look is by a part of the ratio without idle words and features, which is later taken off again.
+    `log_ways` is the log probability of the way from split to merged, less back.
+    """
+    model, theta = place.model, place.state.theta
+    is_merge = len(rows) == 2
+    sign = -1.0 if is_merge else 1.0
+    merged, split = bare(group, whole(group), theta), bare(group, sides, theta)
+    first = sign * _first_look(log_density_change(group, sides, merged, split, model) + log_ways)
+    if math.log(uniform(stream)) >= first:
+        return None, 0.0
+    present = [idle_of(place.state, place.tokens, group, row) for row in rows]
+    frame = make_frame(place, rows, _draw_changing(sides, len(theta), stream), present)
+    merged = dress(merged, frame, None if is_merge else present, stream)
+    split = dress(split, frame, present if is_merge else None, stream)
+    log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
+    return (merged if is_merge else split), sign * log_ratio - first
+
+
+def _first_look(log_ratio: float) -> float:
+    """By which a split is rejected at once where it is hopeless, and a merge by the opposite."""
+    low, high = _HOPEFUL
+    return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
+
+
+def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray:
+    """The documents that get new idle words: all, or only those that hold both concepts when divided.
+
+    Not all where that would take long: a split and the merge that takes it back agree on that.
+    """
+    is_all = uniform(stream) < _REDRAWN and len(sides.doc) * n_words <= _MOST_REDRAWN
+    return (sides.doc == BOTH) | is_all
+
+
+def make_frame(place: Place, rows: list[int], changing: np.ndarray, present: list[Idle]) -> Frame:
+    """What stays when these concepts, with their present idle words, are split or merged."""
+    rest = Sizes(
+        np.delete(place.sizes.m, rows, axis=0),
+        np.delete(place.sizes.holders, rows),
+        place.sizes.total - place.sizes.m[rows].sum(axis=0),
+    )
+    n_used = place.n_used.sum() - place.n_used[rows].sum()
+    fuller = min(float(rest.total.sum() / n_used), 4.0) if n_used else 2.0
+    return Frame(rest, fuller, changing, keep(present, ~changing), place.state.theta, place.model)
+
+
+def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
+    """Metropolis–Hastings, the features' ratio added."""
+    gain = log_features(sizes, place.model.data, place.model.prior) - place.log_p
+    return math.log(uniform(stream)) < log_ratio + gain
+
+
+def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
+    """log probability of the seeds when the two concepts are merged, less when the whole is split."""
+    together = np.bincount(group.word, minlength=len(group.support)).astype(float)
+    apart = _log_seeds(group, seeds, *_seed_weights(sides), model)
+    return apart - _log_seeds(group, seeds, together, together, model)
+
+
+def log_density_change(group: Group, sides: Sides, merged: Made, split: Made, model: Model) -> float:
+    """log P(c, f, z, w), π integrated out, with the group as two concepts, less as one."""
+    prior, n_documents = model.prior, len(model.data.length)
+    change = log_weights(group, sides, prior.alpha_pi)
+    for made, sign in ((split, 1), (merged, -1)):
+        part = Sizes(made.m, made.holders, made.m.sum(axis=0))
+        change += sign * (log_word_sets(part, prior) + log_concepts(made.holders, n_documents, prior))
+        change += sign * made.log_text
+    return float(change)
+
+
+def _partner_weights(m: np.ndarray, pull: np.ndarray, a: int) -> np.ndarray:
+    """Probabilities of b, given that a is to be merged: by the words on in both, and by how near their features are."""
+    weights = _ANY_PARTNER + np.square(_cosine(m, a))
+    if pull.shape[1]:
+        weights += np.square(np.maximum(_cosine(pull, a), 0.0))
+    weights[a] = 0.0
+    return weights / weights.sum()
+
+
+def _partners_after_split(place: Place, split: Made, j: int) -> np.ndarray:
+    """The same for j in the split state, of which two rows are new."""
+    own = split.m.astype(float)
+    m, pull = np.vstack([place.m, own[1:]]), np.vstack([place.pull, own[1:] @ place.model.data.Y])
+    m[j], pull[j] = own[0], own[0] @ place.model.data.Y
+    return _partner_weights(m, pull, j)
+
+
+def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
+    """Of row a with every row."""
+    size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return (rows @ rows[a]) / np.maximum(size * size[a], 1e-300)
+
+
+def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
+    cumulative = np.cumsum(weights)
+    chosen = int(np.searchsorted(cumulative, uniform(stream) * cumulative[-1], side="right"))
+    return min(chosen, int(np.flatnonzero(weights)[-1]))
+
+
+def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """Where a merge draws the seeds from: words that one concept has on and the other has not."""
+    total = sides.m[0] + sides.m[1]
+    return sides.m[0] ** 2 / total + _ANY_SEED * total, sides.m[1] ** 2 / total + _ANY_SEED * total
+
+
+def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
+    """Cosine of the features of a word of the support with all others', 0 where unknown."""
+    if model.data.Y.shape[1] == 0:
+        return _incidence(group, at)
+    return _cosine(model.data.Y[group.support], at)
+
+
+def _incidence(group: Group, at: int) -> np.ndarray:
+    """Without features: cosine of the sets of documents that have the words on."""
+    n_words = len(group.support)
+    doc = np.repeat(np.arange(len(group.doc)), np.diff(group.ptr))
+    has = np.zeros(len(group.doc), bool)
+    has[doc[group.word == at]] = True
+    count = np.bincount(group.word, minlength=n_words)
+    shared = np.bincount(group.word[has[doc]], minlength=n_words)
+    return shared / np.sqrt(np.maximum(count * count[at], 1))
+
+
+def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndarray:
+    far = weights * (1.05 - _nearness(group, first, model))
+    far[first] = 0.0
+    return far
+
+
+def _draw_seeds(
+    group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
+) -> Seeds | None:
+    """Two words of the support, far from each other; none, now and then, for a blind division."""
+    if len(group.support) < 2 or uniform(stream) < _BLIND:
+        return None
+    share = _SHARES[below(stream, len(_SHARES))]
+    s = _draw(first, stream)
+    return Seeds(s, _draw(_far(group, s, second, model), stream), share)
+
+
+def _log_seeds(
+    group: Group, seeds: Seeds | None, first: np.ndarray, second: np.ndarray, model: Model
+) -> float:
+    if seeds is None:
+        return 0.0
+    far = _far(group, seeds.first, second, model)
+    return math.log(first[seeds.first] / first.sum()) + math.log(far[seeds.second] / far.sum())
+
+
+def _launch(
+    group: Group,
+    wanted: Sides | None,
+    seeds: Seeds | None,
+    elsewhere: np.ndarray,
+    model: Model,
+    stream: np.ndarray,
+) -> tuple[Sides, float]:
+    """Divide the group from nothing; the last pass (the only one, without seeds) makes the `wanted` division, if any.
+
+    `elsewhere` is n_i without the group. Returns the division and the last pass's log probability.
+    """
+    sides = undivided(group)
+    is_forced = wanted is not None
+    if seeds is None:
+        return sides, divide_blindly(group, sides, wanted or sides, stream, is_forced)
+    rules = make_rules(model, group, seeds.share)
+    leaning = _SEED_LEAN * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
+    for _ in range(_PASSES):
+        divide(group, sides, sides, leaning, rules, stream, False)
+        leaning = _feature_lean(group, sides, elsewhere[group.support], model)
+    return sides, divide(group, sides, wanted or sides, leaning, rules, stream, is_forced)
+
+
+def _feature_lean(group: Group, sides: Sides, elsewhere: np.ndarray, model: Model) -> np.ndarray:
+    """How much better, per document, the first concept would explain a word's features than the second.
+
+    By the two concepts' mean features under the present division, at unit noise: a proposal may be rough.
+    """
+    known = model.data.known[group.support]
+    Y = model.data.Y[group.support]
+    weight = np.where(known, sides.m, 0.0)
+    first, second = (weight @ Y) / (weight.sum(axis=1) + model.prior.K)[:, None]
+    m = np.bincount(group.word, minlength=len(known))
+    share = (m / (elsewhere + m))[:, None]
+    gain = 0.5 * ((Y - share * second) ** 2 - (Y - share * first) ** 2).sum(axis=1)
+    return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
+
+
+def split_sizes(sizes: Sizes, j: int, split: Made) -> Sizes:
+    """With concept j and a new, last one as they were made."""
+    m, holders = np.vstack([sizes.m, split.m[1:]]), np.append(sizes.holders, split.holders[1])
+    m[j], holders[j] = split.m[0], split.holders[0]
+    return Sizes(m, holders, sizes.total - sizes.m[j] + split.m.sum(axis=0))
+
+
+def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Made) -> Sizes:
+    """With the two concepts as one under the first's number, and the last concept under the second's."""
+    a, b = rows
+    m, holders = sizes.m.copy(), sizes.holders.copy()
+    m[a], holders[a] = merged.m[0], merged.holders[0]
+    m[b], holders[b] = m[-1], holders[-1]
+    return Sizes(m[:-1], holders[:-1], sizes.total - sizes.m[a] - sizes.m[b] + merged.m[0])

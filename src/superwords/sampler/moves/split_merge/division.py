@@ -1,0 +1,260 @@
+"""Dividing one concept's documents and the words they use between two: a split's proposal, and a merge's way back.
+
+Documents are gone through in order; each goes to the first concept, the second or both, and then its words do, by the
+nested beta process's predictive probabilities given the documents divided so far, leaning by the words' features.
+A first pass starts from nothing, later ones take a document out and divide it anew (restricted Gibbs); the last
+pass's log probability is what the move's ratio needs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from superwords.sampler.jit import inlined, lean
+from superwords.sampler.model import Model
+from superwords.sampler.moves.split_merge.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
+from superwords.sampler.random import below, uniform
+
+_LEAST_HOLDERS = 0.5
+_BLIND_BOTH = 0.05
+
+
+class Rules(NamedTuple):
+    """Numbers of the model that dividing needs."""
+
+    n_documents: int
+    n_words: int
+    b1: float
+    b2: float
+    alpha_pi: float
+    lam_elsewhere: float  # mean λ of the words that are not in the support
+    share: float  # of the documents expected in the second concept; 0: those that are there already
+
+
+def make_rules(model: Model, group: Group, share: float) -> Rules:
+    prior = model.prior
+    n_words = len(prior.lam)
+    elsewhere = max(n_words - len(group.support), 1)
+    lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
+    return Rules(
+        len(model.data.length),
+        n_words,
+        float(prior.b1),
+        float(prior.b2),
+        float(prior.alpha_pi),
+        lam,
+        share,
+    )
+
+
+@lean
+def divide(group, sides, wanted, leaning, rules, stream, is_forced):
+    """One pass over the documents; returns the log probability of the division it makes.
+
+    With `is_forced` the division made is `wanted`, and its probability the one of having drawn it.
+    """
+    log_q = 0.0
+    for n in range(len(group.doc)):
+        enter(group, sides, n, -1.0)
+        log_q += _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
+        enter(group, sides, n, 1.0)
+    return log_q
+
+
+@lean
+def divide_blindly(group, sides, wanted, stream, is_forced):
+    """Divide the documents without a look at their words: what two copies of one concept look like.
+
+    Each goes to a side by the documents that are there already, to both with a small probability.
+    """
+    log_q = 0.0
+    for n in range(len(group.doc)):
+        p_a = (sides.holders[0] + 1.0) / (sides.holders[0] + sides.holders[1] + 2.0)
+        if is_forced:
+            side = wanted.doc[n]
+        else:
+            u = uniform(stream)
+            side = BOTH if u < _BLIND_BOTH else _one_side(uniform(stream) < p_a)
+        if side == BOTH:
+            log_q += math.log(_BLIND_BOTH)
+        else:
+            log_q += math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
+        sides.doc[n] = side
+        log_q += _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced)
+        enter(group, sides, n, 1.0)
+    return log_q
+
+
+@inlined
+def _one_side(is_first):
+    return FIRST_ONLY if is_first else SECOND_ONLY
+
+
+@inlined
+def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
+    if side != BOTH:
+        _take_whole(n, side, group, sides)
+        return 0.0
+    log_q = 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        n_ways = 3 if group.tokens[e] > 1 else 2
+        chosen = wanted.word[e] if is_forced else 1 + below(stream, n_ways)
+        log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
+    return log_q - group.null[n] * math.log(2.0)
+
+
+@inlined
+def _take_whole(n, side, group, sides):
+    """A document's words and tokens go where the document goes."""
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        sides.word[e] = side
+        sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
+    sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
+
+
+@inlined
+def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
+    """A word goes to a side with its tokens, or to both, which get one or more by coins; −log probability."""
+    sides.word[e] = chosen
+    if chosen != BOTH:
+        sides.tokens[e] = group.tokens[e] if chosen == FIRST_ONLY else 0
+        return 0.0
+    n = group.tokens[e]
+    if is_forced:
+        sides.tokens[e] = wanted.tokens[e]
+    else:
+        sides.tokens[e] = 0
+        while sides.tokens[e] == 0 or sides.tokens[e] == n:
+            sides.tokens[e] = _heads(n, stream)
+    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))
+
+
+@lean
+def _log_all_off(s, sides, group, rules):
+    """log probability that a document with the concept has every word off (words elsewhere by their mean λ)."""
+    holders, b2 = sides.holders[s], rules.b2
+    log_p, product = 0.0, 1.0
+    for i in range(len(group.support)):
+        product *= (holders - sides.m[s, i] + b2 * (1.0 - group.lam[i])) / (holders + b2)
+        if product < 1e-200:
+            log_p += math.log(product)
+            product = 1.0
+    log_p += math.log(product)
+    elsewhere = rules.n_words - len(group.support)
+    return log_p + elsewhere * math.log((holders + b2 * (1.0 - rules.lam_elsewhere)) / (holders + b2))
+
+
+@lean
+def _odds_on(s, i, sides, group, leaning, rules):
+    """Odds of a word of the support in one of the two concepts, with its lean."""
+    m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
+    odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
+    lean_to = leaning[i] if s == 0 else -leaning[i]
+    return odds * math.exp(0.5 * lean_to)
+
+
+@lean
+def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced):
+    log_a, log_b, log_both = 0.0, 0.0, 0.0
+    tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        i = group.word[e]
+        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        log_a += math.log(a)
+        log_b += math.log(b)
+        log_both += math.log(a + b + a * b * (group.tokens[e] > 1))
+        if a > b:
+            tokens_a += group.tokens[e]
+            mass_a += group.theta[i]
+        else:
+            tokens_b += group.tokens[e]
+            mass_b += group.theta[i]
+    # What the text would say were every word to go where it is likelier to.
+    log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, rules.alpha_pi)
+    log_both += log_mass(tokens_a + tokens_b, mass_a + mass_b)
+    log_both -= log_mass(tokens_a, mass_a) + log_mass(tokens_b, mass_b)
+    off_a = _log_all_off(0, sides, group, rules) + _log_held(0, group, sides, rules)
+    off_b = _log_all_off(1, sides, group, rules) + _log_held(1, group, sides, rules)
+    log_a, log_b, log_both = log_a + off_a, log_b + off_b, log_both + off_a + off_b
+    high = max(log_a, log_b, log_both)
+    p_a, p_b, p_both = math.exp(log_a - high), math.exp(log_b - high), math.exp(log_both - high)
+    total = p_a + p_b + p_both
+    if is_forced:
+        side = wanted.doc[n]
+    else:
+        u = uniform(stream) * total
+        side = FIRST_ONLY if u < p_a else (SECOND_ONLY if u < p_a + p_b else BOTH)
+    sides.doc[n] = side
+    chosen = log_a if side == FIRST_ONLY else (log_b if side == SECOND_ONLY else log_both)
+    log_q = chosen - high - math.log(total)
+    return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
+
+
+@inlined
+def _log_held(s, group, sides, rules):
+    holders = len(group.doc) * (rules.share if s else 1.0 - rules.share)
+    if rules.share == 0.0:
+        holders = max(sides.holders[s], _LEAST_HOLDERS)
+    return math.log(holders / (rules.n_documents - holders + rules.b1))
+
+
+@inlined
+def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
+    if side != BOTH:
+        _take_whole(n, side, group, sides)
+        return 0.0
+    log_q = 0.0
+    for e in range(group.ptr[n], group.ptr[n + 1]):
+        i = group.word[e]
+        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        total = a + b + a * b * (group.tokens[e] > 1)
+        if is_forced:
+            chosen = wanted.word[e]
+        else:
+            u = uniform(stream) * total
+            chosen = FIRST_ONLY if u < a else (SECOND_ONLY if u < a + b else BOTH)
+        p = a if chosen == FIRST_ONLY else (b if chosen == SECOND_ONLY else a * b)
+        log_q += math.log(p / total)
+        log_q -= _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
+    return log_q - group.null[n] * math.log(2.0)
+
+
+@inlined
+def _heads(n, stream):
+    heads = 0
+    for _ in range(n):
+        heads += uniform(stream) < 0.5
+    return heads
+
+
+@lean
+def log_weights_change(k, length, tokens_a, tokens_b, alpha):
+    """log P(z^(d)), π integrated out, when one of the document's k concepts becomes two with so many tokens each."""
+    log_change = math.lgamma((k + 1) * alpha) - math.lgamma((k + 1) * alpha + length)
+    log_change -= math.lgamma(k * alpha) - math.lgamma(k * alpha + length)
+    log_change += math.lgamma(alpha + tokens_a) + math.lgamma(alpha + tokens_b)
+    return log_change - math.lgamma(alpha) - math.lgamma(alpha + tokens_a + tokens_b)
+
+
+@inlined
+def log_mass(tokens, mass):
+    """log T^n, 1 without tokens."""
+    return tokens * math.log(mass) if tokens > 0 else 0.0
+
+
+@lean
+def log_weights(group, sides, alpha):
+    """log P(z), π integrated out, of the group divided, less undivided."""
+    log_change = 0.0
+    for n in range(len(group.doc)):
+        if sides.doc[n] != BOTH:
+            continue
+        tokens_a, tokens_b = sides.null[n], group.null[n] - sides.null[n]
+        for e in range(group.ptr[n], group.ptr[n + 1]):
+            tokens_a += sides.tokens[e]
+            tokens_b += group.tokens[e] - sides.tokens[e]
+        log_change += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, alpha)
+    return log_change

@@ -1,0 +1,326 @@
+"""Idle words, on in a document's concept without a token: what splits and merges do with them.
+
+They stay with the documents that keep one concept, or are drawn anew in all; always so where one becomes two, or back.
+Given the words used they follow an urn over the documents (γ integrated out) times (T/(T+θ_i))^n for the text and the
+features' density. The proposal goes through the documents and, in each, through the words, with what is still to come
+foreseen; where it is rough, Metropolis–Hastings makes up for it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.jit import kernel, lean
+from superwords.sampler.model import Model
+from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
+from superwords.sampler.random import uniform
+from superwords.sampler.semantics import degrees_of_freedom, posterior
+from superwords.sampler.state import Sizes, State, Tokens
+
+_MOST_LEAN = 4.0
+_MUTED = 0.65  # of what the features say: the rest is lost by foreseeing it roughly (measured)
+_LOOKS = 16  # at the features, on the way through the documents
+_EVERY = 32  # words between two looks at T
+
+
+class Idle(NamedTuple):
+    """The idle words of a concept in each document of a group."""
+
+    ptr: np.ndarray  # (n+1)
+    word: np.ndarray  # ascending in a document
+
+
+class Urn(NamedTuple):
+    """What the probability of an idle word starts from.
+
+    The features are Normal about a mean that moves by t = e/(n_i + e) of the way to the concept's when the word is
+    idle in e documents: log density g(e) = tβ − t²γ/2, up to a constant.
+    """
+
+    on: np.ndarray  # (V) b₂λ_i, and the documents that keep the word on
+    off: np.ndarray  # (V) b₂(1 − λ_i), and those that keep it off
+    theta: np.ndarray  # (V)
+    total: np.ndarray  # (V) n_i, idle words that are to be drawn left out
+    beta: np.ndarray  # (V)
+    gamma: np.ndarray  # (V)
+    expected: np.ndarray  # (V) about how many documents will have it idle
+    fuller: float  # about T with idle words, over T without
+
+
+class Progress(NamedTuple):
+    """Where the proposal stands."""
+
+    on: np.ndarray  # (V) of the urn, documents to come foreseen
+    off: np.ndarray  # (V)
+    factor: np.ndarray  # (V) of the odds, by the features now
+    foreseen: np.ndarray  # (V) the same at the outset
+    idle: np.ndarray  # (V) documents that have the word idle
+    used: np.ndarray  # (V) whether the document at hand uses it
+
+
+class Frame(NamedTuple):
+    """What a split or merge leaves as it is."""
+
+    rest: Sizes  # all further concepts
+    fuller: float  # their words on, over their words used
+    changing: np.ndarray  # (n) bool: documents that get new idle words
+    kept: Idle  # of the others
+    theta: np.ndarray
+    model: Model
+
+
+class Made(NamedTuple):
+    """The group as one concept or as two, with idle words or bare of them."""
+
+    sides: list[Side]
+    idle: list[Idle]
+    log_q: float  # log probability of having drawn the idle words
+    log_text: float  # log Π_d T_dj^{−n_dj}
+    m: np.ndarray  # (1 or 2, V)
+    holders: np.ndarray  # (1 or 2)
+
+
+def idle_of(state: State, tokens: Tokens, group: Group, j: int) -> Idle:
+    """The idle words of concept j now."""
+    size = np.diff(state.pair_ptr)
+    mine = np.repeat(state.concept == j, size) & (tokens.entry == 0)
+    doc = np.repeat(np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr)), size)[mine]
+    return Idle(np.searchsorted(doc, np.append(group.doc, len(state.doc_ptr))), state.word[mine])
+
+
+def keep(idle: list[Idle], docs: np.ndarray) -> Idle:
+    """The idle words of these documents (a mask), each of which holds one of the concepts only."""
+    kept = [_pick(one, docs) for one in idle]
+    return kept[0] if len(kept) == 1 else _join(*kept)
+
+
+def _pick(idle: Idle, docs: np.ndarray) -> Idle:
+    ptr, mine = entries_of(idle.ptr, docs)
+    return Idle(ptr, idle.word[mine])
+
+
+def _join(one: Idle, other: Idle) -> Idle:
+    """Two that share no document."""
+    doc = np.concatenate([np.repeat(np.arange(len(i.ptr) - 1), np.diff(i.ptr)) for i in (one, other)])
+    order = np.argsort(doc, kind="stable")
+    return Idle(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
+
+
+def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
+    """The one or two concepts of a division, without idle words."""
+    parts = [take_side(group, sides, s) for s in range(2) if sides.holders[s]]
+    none = Idle(np.zeros(len(group.doc) + 1, np.int64), np.zeros(0, np.int32))
+    return Made(
+        parts,
+        [none] * len(parts),
+        0.0,
+        float(sum(log_masses(part, none, theta) for part in parts)),
+        np.array([_count(part.word, theta) for part in parts]),
+        np.array([int(part.held.sum()) for part in parts]),
+    )
+
+
+def dress(made: Made, frame: Frame, present: list[Idle] | None, stream: np.ndarray) -> Made:
+    """The same with idle words: drawn or present in the documents that change, kept in the others."""
+    rest, changing, theta = frame.rest, frame.changing, frame.theta
+    idle = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
+    m = made.m + np.array([_count(one.word, theta) for one in idle])
+    log_q = 0.0
+    if changing.any():
+        total = rest.total + m.sum(axis=0)
+        sizes = Sizes(np.vstack([m, rest.m]), np.append(made.holders, rest.holders), total)
+        parts = [limit(side, changing) for side in made.sides]
+        for s, urn in enumerate(make_urns(sizes, parts, frame)):
+            wanted = None if present is None else _pick(present[s], changing)
+            found, log_p = propose(parts[s], urn, wanted, stream)
+            log_q += log_p
+            m[s] += _count(found.word, theta)
+            idle[s] = _join(idle[s], found)
+    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(made.sides, idle)))
+    return made._replace(idle=idle, log_q=log_q, log_text=log_text, m=m)
+
+
+def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    return np.bincount(words, minlength=len(theta)).astype(np.int32)
+
+
+def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
+    """The urns of the first concepts of `sizes`, which leave out the idle words of `parts`, the changing documents."""
+    data, prior, theta = frame.model.data, frame.model.prior, frame.theta
+    total = sizes.total.astype(float)
+    beta, gamma = np.zeros((2, len(parts), len(theta)))
+    if data.Y.shape[1]:
+        _, x, b, _ = posterior(sizes, data, prior)
+        precision = 0.5 * degrees_of_freedom(prior, int(data.known.sum())) / b
+        now = (sizes.m.T.astype(float) @ x) / np.maximum(total, 1.0)[:, None]
+        for s in range(len(parts)):
+            step = np.where(data.known[:, None], x[s] - now, 0.0)
+            beta[s], gamma[s] = ((data.Y - now) * step) @ precision, step**2 @ precision
+    urns = []
+    for s, part in enumerate(parts):
+        used, n = _count(part.word, theta), int(part.held.sum())
+        on = prior.b2 * prior.lam + sizes.m[s] - used
+        off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
+        odds = 0.5 * (on + used) / (off + n - used)
+        expected = (n - used) * odds / (1.0 + odds)
+        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, frame.fuller))
+    return urns
+
+
+def propose(side: Side, urn: Urn, present: Idle | None, stream: np.ndarray) -> tuple[Idle, float]:
+    """Idle words for every document that holds the concept (the present ones, if given), and their log probability."""
+    wanted = present or Idle(np.zeros_like(side.ptr), np.zeros(0, np.int32))
+    ptr, word, log_q = _go_through(side, urn, wanted.ptr, wanted.word, present is not None, stream)
+    return Idle(ptr, word), float(log_q)
+
+
+@kernel
+def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
+    """Draw the idle words document by document, or take the wanted ones; with their log probability."""
+    n_words, n_held, n_seen = len(urn.theta), side.held.sum(), 0
+    progress = Progress(
+        urn.on.copy(),
+        urn.off.copy(),
+        np.ones(n_words),
+        np.ones(n_words),
+        np.zeros(n_words),
+        np.zeros(n_words, np.bool_),
+    )
+    _look(1.0, progress, urn)
+    for i in range(n_words):
+        progress.foreseen[i] = progress.factor[i]
+    for n in range(len(side.held)):
+        if side.held[n]:
+            mass = _mark(n, True, progress, side, urn)
+            _foresee(n, 1.0, mass, progress, side, urn)
+            _mark(n, False, progress, side, urn)
+    ptr, word, at = np.zeros(len(side.held) + 1, np.int64), np.empty(len(side.word) + n_words, np.int32), 0
+    log_q = 0.0
+    for n in range(len(side.held)):
+        if side.held[n] and side.null[n] == 0:
+            if at + n_words > len(word):
+                word = np.concatenate((word, np.empty(len(word) + n_words, np.int32)))
+            to_come = 1.0 - n_seen / n_held
+            if n_seen % (1 + n_held // _LOOKS) == 0:
+                _look(to_come, progress, urn)
+            n_seen += 1
+            wanted = wanted_word[wanted_ptr[n] : wanted_ptr[n + 1]]
+            log_p, found = _draw_document(
+                n, to_come, progress, side, urn, wanted, is_forced, word[at:], stream
+            )
+            log_q += log_p
+            at += found
+        ptr[n + 1] = at
+    return ptr, word[:at].copy(), log_q
+
+
+@lean
+def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, stream):
+    """One document's idle words, each with its probability given those before; log probability and how many."""
+    on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
+    mass = _mark(n, True, progress, side, urn)
+    rest = _foresee(n, -1.0, mass, progress, side, urn)
+    tokens, found, log_q = side.per_doc[n], 0, 0.0
+    # The next idle word is the first at which the probability of none so far falls below the threshold.
+    product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
+    price, priced = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
+    for i in range(len(theta)):
+        if progress.used[i]:
+            on[i] += 1.0
+            continue
+        if tokens > 0 and (priced != theta[i] or i % _EVERY == 0):
+            price, priced = (1.0 + theta[i] / (mass + rest)) ** tokens, theta[i]
+        odds = on[i] / off[i] * factor[i] / price
+        p_off = 1.0 / (1.0 + odds)
+        rest = max(rest - theta[i] * odds * p_off, 0.0)
+        is_on = product * p_off <= threshold
+        if is_forced:
+            is_on = found < len(wanted) and wanted[found] == i
+        if is_on:
+            log_q += math.log(product * odds * p_off)
+            product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
+            on[i] += 1.0
+            progress.idle[i] += 1.0
+            factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+            mass += theta[i]
+            priced = -1.0
+            word[found] = i
+            found += 1
+        else:
+            off[i] += 1.0
+            product *= p_off
+            if product < 1e-200:
+                log_q += math.log(product)
+                threshold /= product
+                product = 1.0
+    _mark(n, False, progress, side, urn)
+    return log_q + math.log(product), found
+
+
+@lean
+def _mark(n, is_used, progress, side, urn):
+    """Mark the words a document uses, or clear the marks; Σ θ of them."""
+    mass = 0.0
+    for e in range(side.ptr[n], side.ptr[n + 1]):
+        progress.used[side.word[e]] = is_used
+        mass += urn.theta[side.word[e]]
+    return mass
+
+
+@lean
+def _foresee(n, step, mass, progress, side, urn):
+    """Count (or uncount) a document that is still to come; about how much idle words will add to its T.
+
+    A word it uses counts as on. One it does not use is as good as off in so far as it would cost: given γ the document
+    has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
+    """
+    on, off, theta = progress.on, progress.off, urn.theta
+    tokens, is_empty = side.per_doc[n], side.null[n] > 0
+    price, priced, total = 1.0, -1.0, 0.0
+    for i in range(len(theta)):
+        if progress.used[i]:
+            on[i] += step
+            continue
+        if tokens > 0 and priced != theta[i]:
+            price, priced = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
+        off[i] += step if is_empty else step * max(1.0 - progress.foreseen[i] / price, 0.0)
+        if step > 0.0:
+            continue
+        odds = on[i] / off[i] * progress.factor[i] / price
+        total += theta[i] * odds / (1.0 + odds)
+    return total
+
+
+@lean
+def _look(to_come, progress, urn):
+    for i in range(len(urn.theta)):
+        progress.factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+
+
+@lean
+def _lean(i, e, urn):
+    """Factor of the odds that one document more than e has the word idle, by its features."""
+    if urn.gamma[i] == 0.0:
+        return 1.0
+    before, after = e / max(urn.total[i] + e, 1e-300), (e + 1.0) / (urn.total[i] + e + 1.0)
+    gain = _MUTED * (after - before) * (urn.beta[i] - 0.5 * (after + before) * urn.gamma[i])
+    return math.exp(min(max(gain, -_MOST_LEAN), _MOST_LEAN))
+
+
+@lean
+def log_masses(side, idle, theta):
+    """log Π_d T_dj^{−n_dj}."""
+    log_p = 0.0
+    for n in range(len(side.held)):
+        if side.per_doc[n] == 0:
+            continue
+        mass = 0.0
+        for e in range(side.ptr[n], side.ptr[n + 1]):
+            mass += theta[side.word[e]]
+        for e in range(idle.ptr[n], idle.ptr[n + 1]):
+            mass += theta[idle.word[e]]
+        log_p -= side.per_doc[n] * math.log(mass)
+    return log_p
