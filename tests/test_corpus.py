@@ -12,7 +12,7 @@ from scipy import sparse
 
 from superwords.corpus import stream
 from superwords.corpus.corpus import Corpus
-from superwords.corpus.reading import read_documents
+from superwords.corpus.sources import open_documents
 from superwords.errors import InputError
 
 DATA = Path(__file__).parents[2] / "shared/data"
@@ -132,7 +132,7 @@ def test_texts_of_a_file_are_kept_only_on_request(tmp_path):
     path.write_text(
         "\n".join(json.dumps({"text": text, "n": n}) for n, text in enumerate(PETS)), encoding="utf-8"
     )
-    documents = read_documents(path)
+    documents = open_documents(path)
     assert Corpus.from_documents(documents, min_df=2).texts is None
     kept = Corpus.from_documents(documents, min_df=2, keep_texts=True)
     assert kept.texts == PETS
@@ -155,9 +155,9 @@ def test_tokens_are_words_as_they_stand():
 
 
 def test_documents_of_every_kind_become_a_corpus():
-    assert Corpus.from_documents(read_documents(PETS), min_df=2).vocabulary == ["cat", "dog", "garden gate"]
-    assert Corpus.from_documents(read_documents([["a", "b"], ["b"]]), min_df=2).vocabulary == ["b"]
-    counts = read_documents(sparse.csr_array(np.array([[1, 0], [0, 2]])), vocabulary=["a", "b"])
+    assert Corpus.from_documents(open_documents(PETS), min_df=2).vocabulary == ["cat", "dog", "garden gate"]
+    assert Corpus.from_documents(open_documents([["a", "b"], ["b"]]), min_df=2).vocabulary == ["b"]
+    counts = open_documents(sparse.csr_array(np.array([[1, 0], [0, 2]])), vocabulary=["a", "b"])
     assert Corpus.from_documents(counts).n_tokens == 3
 
 
@@ -199,7 +199,7 @@ def test_counts_are_checked():
 
 @pytest.fixture(scope="module")
 def congress():
-    documents = read_documents(DATA / "congress_health_2017.jsonl.gz")
+    documents = open_documents(DATA / "congress_health_2017.jsonl.gz")
     return Corpus.from_documents(documents, min_df=10, drop_procedural=True, n_jobs=1)
 
 
@@ -224,7 +224,7 @@ def test_congress_vocabulary_comes_near_the_papers(congress):
 
 @needs_data
 def test_congress_reads_at_ten_thousand_words_a_second():
-    documents = read_documents(DATA / "congress_health_2017.jsonl.gz")
+    documents = open_documents(DATA / "congress_health_2017.jsonl.gz")
     some = list(documents.texts)[60:80]
     timings = []
     for _ in range(2):
@@ -244,7 +244,7 @@ def test_congress_reads_at_ten_thousand_words_a_second():
     ],
 )
 def test_other_corpora_with_nothing_set(name, expected):
-    documents = read_documents(DATA / f"{name}.jsonl.gz")
+    documents = open_documents(DATA / f"{name}.jsonl.gz")
     languages = documents.metadata["lang"].tolist() if "lang" in documents.metadata else "en"
     corpus = Corpus.from_documents(documents, language=languages)
     assert expected <= set(corpus.vocabulary)

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from superwords.corpus.formats import parquet_rows
-from superwords.corpus.reading import TextStream, read_documents
+from superwords.corpus.sources import TextStream, open_documents
 from superwords.errors import InputError
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
@@ -46,39 +46,39 @@ def assert_read(documents):
 def test_delimited_files(tmp_path, name):
     delimiter = "\t" if "tsv" in name else ";" if "semicolons" in name else ","
     write_csv(tmp_path / name, delimiter)
-    assert_read(read_documents(tmp_path / name, text="speech"))
+    assert_read(open_documents(tmp_path / name, text="speech"))
 
 
 @pytest.mark.parametrize(("name", "opener"), [("d.jsonl", open), ("d.jsonl.gz", gzip.open)])
 def test_jsonl_files(tmp_path, name, opener):
     write_jsonl(tmp_path / name, opener)
-    assert_read(read_documents(str(tmp_path / name), text="speech"))
+    assert_read(open_documents(str(tmp_path / name), text="speech"))
 
 
 def test_parquet_file(tmp_path):
     pytest.importorskip("pyarrow", reason="the extra superwords[parquet] is not installed")
     frame = pd.DataFrame({"id": IDS, "speech": TEXTS, "party": PARTIES, "year": YEARS})
     frame.to_parquet(tmp_path / "d.parquet")
-    assert_read(read_documents(tmp_path / "d.parquet", text="speech"))
+    assert_read(open_documents(tmp_path / "d.parquet", text="speech"))
 
 
 def test_frame_keeps_its_metadata_whatever_its_index():
     frame = pd.DataFrame({"id": IDS, "speech": TEXTS, "party": PARTIES, "year": YEARS}, index=[7, 5, 6])
-    assert_read(read_documents(frame, text="speech"))
+    assert_read(open_documents(frame, text="speech"))
 
 
 def test_files_are_streams_that_can_be_read_twice(tmp_path):
     write_jsonl(tmp_path / "d.jsonl")
-    texts = read_documents(tmp_path / "d.jsonl", text="speech").texts
+    texts = open_documents(tmp_path / "d.jsonl", text="speech").texts
     assert isinstance(texts, TextStream)
     assert len(texts) == 3
     assert list(texts) == list(texts) == TEXTS
 
 
 def test_lists_of_strings_and_of_tokens():
-    assert read_documents(TEXTS).texts == TEXTS
+    assert open_documents(TEXTS).texts == TEXTS
     tokens = [["cats", "chase"], [], ["mice"]]
-    documents = read_documents(tokens)
+    documents = open_documents(tokens)
     assert documents.texts == tokens
     assert documents.are_tokens
     assert documents.ids == ["0", "1", "2"]
@@ -86,7 +86,7 @@ def test_lists_of_strings_and_of_tokens():
 
 def test_missing_texts_are_empty_documents(tmp_path):
     frame = pd.DataFrame({"text": ["one", None, float("nan")], "group": ["x", "y", "z"]})
-    documents = read_documents(frame)
+    documents = open_documents(frame)
     assert documents.texts == ["one", "", ""]
     assert documents.metadata["group"].tolist() == ["x", "y", "z"]
 
@@ -96,7 +96,7 @@ def test_folder_gives_file_and_subfolder(tmp_path):
     (tmp_path / "left" / "one.txt").write_text("Erste.", encoding="utf-8")
     (tmp_path / "two.txt").write_text("Zweite.\nZeile.", encoding="utf-8")
     (tmp_path / "ignored.md").write_text("nothing", encoding="utf-8")
-    documents = read_documents(tmp_path)
+    documents = open_documents(tmp_path)
     assert list(documents.texts) == ["Erste.", "Zweite.\nZeile."]
     assert documents.ids == ["left/one", "two"]
     assert documents.metadata.to_dict("list") == {"file": ["one.txt", "two.txt"], "folder": ["left", ""]}
@@ -111,24 +111,24 @@ def test_folder_gives_file_and_subfolder(tmp_path):
 )
 def test_standard_input(monkeypatch, given, metadata):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-    documents = read_documents("-")
+    documents = open_documents("-")
     assert list(documents.texts) == ["Eins.", "Zwei."]
     assert documents.metadata.to_dict("list") == metadata
 
 
 def test_counts_with_vocabulary(tmp_path):
     counts = sparse.csr_array(np.array([[1, 0], [2, 3]]))
-    assert read_documents(counts, vocabulary=["a", "b"]).vocabulary == ["a", "b"]
+    assert open_documents(counts, vocabulary=["a", "b"]).vocabulary == ["a", "b"]
     sparse.save_npz(tmp_path / "c.npz", counts)
     (tmp_path / "c.txt").write_text("a\nb\n", encoding="utf-8")
-    documents = read_documents(tmp_path / "c.npz")
+    documents = open_documents(tmp_path / "c.npz")
     assert documents.vocabulary == ["a", "b"]
     assert (documents.counts != counts).nnz == 0
 
 
 def test_csv_numbers_are_numbers_but_codes_stay_text(tmp_path):
     (tmp_path / "d.csv").write_text("text,zip,score\none,01234,1.5\ntwo,94305,\n", encoding="utf-8")
-    metadata = read_documents(tmp_path / "d.csv").metadata
+    metadata = open_documents(tmp_path / "d.csv").metadata
     assert metadata["zip"].tolist() == ["01234", "94305"]
     assert metadata["score"].tolist()[0] == 1.5
     assert np.isnan(metadata["score"].tolist()[1])
@@ -136,14 +136,14 @@ def test_csv_numbers_are_numbers_but_codes_stay_text(tmp_path):
 
 def test_a_field_longer_than_the_csv_module_likes(tmp_path):
     (tmp_path / "d.csv").write_text("text,g\n" + "word " * 50_000 + ",1\n", encoding="utf-8")
-    assert len(next(iter(read_documents(tmp_path / "d.csv").texts))) == 250_000
+    assert len(next(iter(open_documents(tmp_path / "d.csv").texts))) == 250_000
 
 
 def test_named_encoding_and_byte_order_mark(tmp_path):
     (tmp_path / "d.txt").write_bytes("Köln\n".encode("latin-1"))
-    assert list(read_documents(tmp_path / "d.txt", encoding="latin-1").texts) == ["Köln"]
+    assert list(open_documents(tmp_path / "d.txt", encoding="latin-1").texts) == ["Köln"]
     (tmp_path / "bom.csv").write_bytes("text\nKöln\n".encode("utf-8-sig"))
-    assert list(read_documents(tmp_path / "bom.csv").texts) == ["Köln"]
+    assert list(open_documents(tmp_path / "bom.csv").texts) == ["Köln"]
 
 
 BAD_FILES = [
@@ -183,7 +183,7 @@ def test_bad_files_are_told_in_one_sentence(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
-        read_documents(path)
+        open_documents(path)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
 
@@ -193,25 +193,25 @@ def test_missing_columns_name_those_there_are(tmp_path):
     with pytest.raises(
         InputError, match=r"no text column 'txt'; the columns are 'id', 'speech', 'party', 'year'"
     ):
-        read_documents(tmp_path / "d.csv", text="txt")
+        open_documents(tmp_path / "d.csv", text="txt")
     with pytest.raises(InputError, match="no id column 'key'"):
-        read_documents(tmp_path / "d.csv", text="speech", id="key")
+        open_documents(tmp_path / "d.csv", text="speech", id="key")
 
 
 def test_other_wrong_sources(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
-        read_documents(tmp_path / "absent.csv")
+        open_documents(tmp_path / "absent.csv")
     with pytest.raises(InputError, match=r"no \.txt file"):
-        read_documents(tmp_path)
+        open_documents(tmp_path)
     with pytest.raises(InputError, match="empty"):
-        read_documents([])
+        open_documents([])
     with pytest.raises(InputError, match="without words"):
-        read_documents(sparse.csr_array(np.eye(2)))
+        open_documents(sparse.csr_array(np.eye(2)))
     with pytest.raises(InputError, match=r"3 words but .* 2 columns"):
-        read_documents(sparse.csr_array(np.eye(2)), vocabulary=["a", "b", "c"])
+        open_documents(sparse.csr_array(np.eye(2)), vocabulary=["a", "b", "c"])
     (tmp_path / "d.txt").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match="encoding 'klingon' is not known"):
-        read_documents(tmp_path / "d.txt", encoding="klingon")
+        open_documents(tmp_path / "d.txt", encoding="klingon")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from superwords.cli.common import AsJson, Quiet, jobs_option, print_json, print_line, print_table, say
-from superwords.cli.inputs import are_long, languages
 from superwords.cli.options import (
     Drop,
     DropProcedural,
@@ -21,7 +20,8 @@ from superwords.cli.options import (
     TextColumn,
     Words,
 )
-from superwords.corpus.reading import Documents, read_documents
+from superwords.corpus.reading import are_long, document_languages
+from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def compare(
     lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
-    documents = _raw_text(read_documents(file, text, id))
+    documents = _raw_text(open_documents(file, text, id))
     split, is_long = _split(documents, ctx.params, quiet)
     effort = Effort(chains, sweeps, iterations, jobs)
     for line in lineup.left_out:
@@ -144,7 +144,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
     texts = list(documents.texts)
     names = ("words", "min_df", "max_df", "drop", "drop_procedural", "lemmas", "tagger")
     options = {name: given[name] for name in names} | {"n_jobs": given["jobs"]}
-    split = make_split(texts, documents.ids, languages(given["language"], documents), options)
+    split = make_split(texts, documents.ids, document_languages(given["language"], documents), options)
     is_long = are_long(texts)
     say(
         f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "

@@ -10,8 +10,10 @@ from zipfile import is_zipfile
 import typer
 
 from superwords.cli.common import say
-from superwords.cli.inputs import check_groups, digest, make_features, read_corpus, split_features
+from superwords.cli.inputs import make_features, read_corpus, split_features
 from superwords.cli.sampling import SamplingDisplay, report_to, stopped_softly
+from superwords.corpus.reading import check_groups
+from superwords.corpus.sources import digest
 from superwords.errors import InputError
 
 if TYPE_CHECKING:

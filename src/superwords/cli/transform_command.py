@@ -23,10 +23,10 @@ from superwords.cli.common import (
     say,
     write_text,
 )
-from superwords.cli.inputs import languages
 from superwords.cli.show_command import load_model
 from superwords.corpus.corpus import Corpus
-from superwords.corpus.reading import Documents, read_documents
+from superwords.corpus.reading import document_languages
+from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def transform(
         check_output(output)
     model = load_model(model_file)
     with busy("reading and weighing", quiet):
-        corpus = new_corpus(model, read_documents(file, text, id), language, unit, jobs)
+        corpus = new_corpus(model, open_documents(file, text, id), language, unit, jobs)
         model.n_jobs = jobs
         weights = weigh(model, corpus, quiet)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
@@ -113,7 +113,7 @@ def new_corpus(
         language = language or recipe["language"]
         if language is None:
             raise InputError("The model has texts of several languages; give --language, or column:NAME.")
-        options |= {"recipe": recipe, "language": languages(language, documents), "n_jobs": jobs}
+        options |= {"recipe": recipe, "language": document_languages(language, documents), "n_jobs": jobs}
     return Corpus.from_documents(documents, **options)
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.corpus.building import CountedTexts, count_texts, count_tokens, row_texts
-from superwords.corpus.reading import Documents, TextStream
 from superwords.corpus.recipe import (
     Fixed,
     TextOptions,
@@ -24,6 +23,7 @@ from superwords.corpus.recipe import (
     word_method,
     words_to_drop,
 )
+from superwords.corpus.sources import Documents, TextStream
 from superwords.corpus.stream import Method, Progress
 from superwords.errors import InputError
 
@@ -193,7 +193,7 @@ class Corpus:
 
     @classmethod
     def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
-        """A corpus of what `superwords.text.reading.read_documents` read; options as in `from_texts`."""
+        """A corpus of what `superwords.corpus.sources.open_documents` found; options as in `from_texts`."""
         if documents.counts is not None:
             return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
         make = cls.from_tokens if documents.are_tokens else cls.from_texts

@@ -1,284 +1,166 @@
-"""Documents from wherever they are: lists, tables, files, folders, standard input, ready counts."""
+"""One way from any kind of documents to a corpus, with the choices made on the way said aloud."""
 
 from __future__ import annotations
 
-import sys
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from io import TextIOWrapper
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy import sparse
 
-from superwords.corpus.formats import (
-    Row,
-    checked_lines,
-    csv_rows,
-    file_lines,
-    json_rows,
-    line_rows,
-    parquet_rows,
-)
+from superwords.corpus.corpus import Corpus, n_sources
+from superwords.corpus.sources import Documents, open_documents, size_of
+from superwords.corpus.stream import Progress
 from superwords.errors import InputError
 
-FILE_KINDS = ".csv, .tsv, .jsonl (each also .gz), .txt, .parquet, .npz, or a folder of .txt files"
+Say = Callable[[str], None]
 
-
-@dataclass(frozen=True)
-class Documents:
-    """Documents as read: texts (a list, or a stream that can be read again), ids and everything else known of
-    them.
-
-    Ready counts have `counts` and `vocabulary` in place of texts.
-    """
-
-    texts: Any
-    ids: list[str]
-    metadata: pd.DataFrame
-    are_tokens: bool = False
-    counts: Any = None
-    vocabulary: list[str] | None = None
-
-
-@dataclass(frozen=True)
-class TextStream:
-    """Texts read from their source each time they are asked for, so that they need not be in memory."""
-
-    read: Callable[[], Iterator[Any]]
-    length: int
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.read()
-
-    def __len__(self) -> int:
-        return self.length
+PASSAGES = "passages:5"
+LONG, LOOKED_AT = 100, 200  # words in a document on average, over the first so many
+TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
+FEW = 20  # documents
+LANGUAGE_COLUMN = "column:"
+EXAMPLES = 8
 
 
 def read_documents(
-    source: Any,
+    documents: Any,
     text: str | None = None,
     id: str | None = None,
-    encoding: str = "utf-8",
+    groups: str | Sequence[str] | None = None,
+    language: str | Sequence[str] = "en",
+    *,
+    unit: str | None = None,
+    n_jobs: int | None = None,
+    keep_texts: bool | None = None,
     vocabulary: Sequence[str] | str | Path | None = None,
-) -> Documents:
-    """Reads documents from a list of strings or of lists of tokens, a DataFrame, a file, a folder, "-"
-    (standard input) or counts with their vocabulary (a list, or a file of one word per line).
+    progress: Progress | None = None,
+    say: Say | None = None,
+    **options: Any,
+) -> Corpus:
+    """A corpus of documents of any kind.
 
-    text and id name columns; left out, they are "text" (or the only column there is) and "id" (or running
-    numbers).
+    Parameters
+    ----------
+    documents : list of str, Series, DataFrame, path, "-", counts or Corpus
+        Texts (or lists of tokens) in memory; the path of a .csv, .tsv, .jsonl (each also .gz), .parquet, .txt
+        (one document per line) or .npz file or of a folder of .txt files; "-" for standard input; sparse
+        counts with their `vocabulary`. A Corpus is returned as it is.
+    text, id : str, optional
+        The columns that hold the text and the name of each document; "text" (or the only column) and "id"
+        if not given.
+    groups : str or list of str, optional
+        Columns to compare later, such as party; kept in `corpus.notes["groups"]`.
+    language : str or list of str
+        A code such as "en", one code per document, or "column:NAME" for the column that holds them.
+    unit : str, optional
+        "document", or "passages:5" for rows of five sentences; chosen by the length of documents if not given.
+    n_jobs : int, optional
+        Processes that tag; all cores if not given.
+    keep_texts : bool, optional
+        Whether to keep the texts in the corpus; by default those in memory and of files below 20 MB.
+    vocabulary : list of str or path, optional
+        The words of ready counts.
+    progress : function, optional
+        Called with the number of documents read and of all documents.
+    say : function, optional
+        Called with each sentence about what was chosen and found.
+    **options
+        min_df, max_df, words, tagger, lemmas, drop, drop_procedural of `Corpus.from_texts`.
+
+    Returns
+    -------
+    Corpus
+
+    Examples
+    --------
+    >>> from superwords.corpus.reading import read_documents
+    >>> corpus = read_documents(["Cats chase mice.", "A cat saw a mouse."], min_df=2)
+    >>> corpus.vocabulary
+    ['cats', 'mice']
     """
-    if isinstance(source, str | Path):
-        if str(source) == "-":
-            return _read_standard_input(text, id, encoding)
-        return _read_path(Path(source), text, id, encoding, vocabulary)
-    if isinstance(source, pd.DataFrame):
-        return _read_frame(source, text, id)
-    if sparse.issparse(source):
-        return _read_counts(source, vocabulary, encoding, "the counts")
-    rows = [Row(f"document {n}", {"text": value}) for n, value in enumerate(source)]
-    return _from_rows(lambda: iter(rows), "the list", "text", None, in_memory=True)
-
-
-def _read_path(
-    path: Path, text: str | None, id: str | None, encoding: str, vocabulary: Sequence[str] | str | Path | None
-) -> Documents:
-    if not path.exists():
-        raise InputError(f"{path} does not exist; give {FILE_KINDS}.")
-    if path.is_dir():
-        return _read_folder(path, encoding)
-    kind = Path(path.stem).suffix.lower() if path.suffix == ".gz" else path.suffix.lower()
-    name = str(path)
-    if kind in (".csv", ".tsv"):
-        delimiter = "\t" if kind == ".tsv" else None
-        return _from_rows(
-            lambda: csv_rows(file_lines(path, encoding), name, delimiter), name, text, id, is_typed=False
-        )
-    if kind in (".jsonl", ".ndjson"):
-        return _from_rows(lambda: json_rows(file_lines(path, encoding), name), name, text, id)
-    if kind == ".parquet":
-        return _from_rows(lambda: parquet_rows(path), name, text, id)
-    if kind == ".txt":
-        return _from_rows(lambda: line_rows(file_lines(path, encoding), name), name, text, id)
-    if kind == ".npz":
-        try:
-            counts = sparse.load_npz(path)
-        except (ValueError, OSError, KeyError, zipfile.BadZipFile):
-            raise InputError(
-                f"{path} is not a matrix saved by scipy.sparse.save_npz; save the counts with it."
-            ) from None
-        beside = path.with_suffix(".txt")
-        return _read_counts(
-            counts, beside if vocabulary is None and beside.exists() else vocabulary, encoding, name
-        )
-    raise InputError(f"{path} is of an unknown kind; give {FILE_KINDS}.")
-
-
-def _from_rows(
-    read_rows: Callable[[], Iterator[Row]],
-    name: str,
-    text: str | None,
-    id: str | None,
-    is_typed: bool = True,
-    in_memory: bool = False,
-) -> Documents:
-    """One pass that checks every row and keeps its metadata; texts are read again when they are needed."""
-    metadata: list[dict[str, Any]] = []
-    places: dict[str, str] = {}
-    kinds: set[bool] = set()
-    text_column, id_column = "", None
-    for n, row in enumerate(read_rows()):
-        if n == 0:
-            text_column, id_column = _choose_columns(list(row.values), row.place, text, id)
-        kinds.add(_is_tokens(_text_of(row, text_column)))
-        if len(kinds) > 1:
-            raise InputError(
-                f"{row.place}, differs in kind from those before it; give all as text or all as tokens."
-            )
-        identity = str(n) if id_column is None else _id_of(row, id_column)
-        if identity in places:
-            raise InputError(
-                f"{row.place}, has the id {identity!r} that {places[identity]}, has too; "
-                "give each document its own id."
-            )
-        places[identity] = row.place
-        metadata.append({k: v for k, v in row.values.items() if k not in (text_column, id_column)})
-    if not places:
-        raise InputError(f"{name} is empty: it holds no document; give at least one.")
-    table = pd.DataFrame(metadata, index=range(len(metadata)))
-    if not is_typed:
-        table = table.apply(_as_numbers)
-
-    def texts() -> Iterator[Any]:
-        return (_text_of(row, text_column) for row in read_rows())
-
-    stream = list(texts()) if in_memory else TextStream(texts, len(places))
-    return Documents(stream, list(places), table, kinds.pop())
-
-
-def _choose_columns(
-    columns: list[str], place: str, text: str | None, id: str | None
-) -> tuple[str, str | None]:
-    there = ", ".join(map(repr, columns))
-    if text is None:
-        if "text" not in columns and len(columns) != 1:
-            raise InputError(f"{place}, has no column 'text' but {there}; name the one that holds the text.")
-        text = "text" if "text" in columns else columns[0]
-    for column, role in ((text, "text"), (id, "id")):
-        if column is not None and column not in columns:
-            raise InputError(f"{place}, has no {role} column {column!r}; the columns are {there}.")
-    return text, id if id is not None or "id" not in columns else "id"
-
-
-def _text_of(row: Row, column: str) -> Any:
-    if column not in row.values:
-        raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
-    value = row.values[column]
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    if isinstance(value, str):
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):
-        return list(value)
-    raise InputError(
-        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; "
-        "give text, or a list of tokens."
-    )
-
-
-def _is_tokens(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _id_of(row: Row, column: str) -> str:
-    value = row.values.get(column)
-    if value is None or str(value) == "":
-        raise InputError(f"{row.place}, has no {column!r}; give every document an id.")
-    return str(value)
-
-
-def _as_numbers(column: pd.Series) -> pd.Series:
-    """Numbers where all of a CSV column are; codes such as "007" stay text."""
-    filled = column[column != ""]
-    if filled.empty or filled.str.match(r"[-+]?0\d").any():
-        return column
-    try:
-        return pd.to_numeric(column.replace("", None))
-    except (ValueError, TypeError):
-        return column
-
-
-def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Documents:
-    columns = [str(column) for column in frame.columns]
-    if frame.empty:
-        raise InputError("The table is empty: it holds no document; give at least one row.")
-    text_column, id_column = _choose_columns(columns, "The table", text, id)
-    wanted = [text_column] if id_column is None else [text_column, id_column]
-    lists = [frame.iloc[:, columns.index(column)].tolist() for column in wanted]
-    rows = [
-        Row(f"the table, row {n}", dict(zip(wanted, values)))
-        for n, values in enumerate(zip(*lists, strict=True))
-    ]
-    read = _from_rows(lambda: iter(rows), "the table", text_column, id_column, in_memory=True)
-    others = [n for n, column in enumerate(columns) if column not in wanted]
-    return Documents(read.texts, read.ids, frame.iloc[:, others].reset_index(drop=True), read.are_tokens)
-
-
-def _read_folder(folder: Path, encoding: str) -> Documents:
-    paths = sorted(path for path in folder.rglob("*.txt") if path.is_file())
-    if not paths:
-        raise InputError(f"{folder} holds no .txt file; give a folder of text files, one document each.")
-
-    def rows() -> Iterator[Row]:
-        for path in paths:
-            inside = path.relative_to(folder)
-            yield Row(
-                str(path),
-                {
-                    "id": inside.with_suffix("").as_posix(),
-                    "text": "".join(file_lines(path, encoding)),
-                    "file": path.name,
-                    "folder": inside.parent.as_posix() if inside.parent != Path() else "",
-                },
-            )
-
-    return _from_rows(rows, str(folder), "text", "id")
-
-
-def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Documents:
-    name = "standard input"
-    wrapped = TextIOWrapper(sys.stdin.buffer, encoding=encoding, errors="surrogateescape")
-    lines = list(checked_lines(wrapped, name, encoding))
-    wrapped.detach()
-    first = next((line for line in lines if line.strip()), "")
-    to_rows = json_rows if first.lstrip().startswith("{") else line_rows
-    return _from_rows(lambda: to_rows(lines, name), name, text, id, in_memory=True)
-
-
-def _read_counts(
-    counts: Any, vocabulary: Sequence[str] | str | Path | None, encoding: str, name: str
-) -> Documents:
-    if vocabulary is None:
-        raise InputError(
-            f"{name} come without words; give the vocabulary, a list or a file with one word per line."
-        )
-    if isinstance(vocabulary, str | Path):
-        words = [line.strip() for line in _lines_of(Path(vocabulary), encoding)]
+    columns = [groups] if isinstance(groups, str) else list(groups or [])
+    tell = say or (lambda line: None)
+    if isinstance(documents, Corpus):
+        check_groups(columns, documents.metadata)
+        return _with_groups(documents, columns)
+    found = open_documents(documents, text, id, vocabulary=vocabulary)
+    check_groups(columns, found.metadata)
+    given = {name: value for name, value in options.items() if value is not None}
+    if found.counts is not None:
+        corpus = Corpus.from_documents(found)
+    elif found.are_tokens:
+        kept = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given}
+        corpus = Corpus.from_documents(found, unit=unit or "document", **kept)
     else:
-        words = [str(word) for word in vocabulary]
-    if len(words) != counts.shape[1]:
-        raise InputError(
-            f"The vocabulary has {len(words)} words but {name} have {counts.shape[1]} columns; "
-            "give one word per column."
-        )
-    n_documents = counts.shape[0]
-    ids = [str(d) for d in range(n_documents)]
-    return Documents([], ids, pd.DataFrame(index=range(n_documents)), False, counts, words)
+        given["language"] = document_languages(language, found)
+        given["unit"] = unit or (PASSAGES if are_long(found.texts) else "document")
+        given["keep_texts"] = _are_kept(documents) if keep_texts is None else keep_texts
+        corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
+    corpus = _with_groups(corpus, columns)
+    for line in corpus_lines(corpus):
+        tell(line)
+    return corpus
 
 
-def _lines_of(path: Path, encoding: str) -> Iterable[str]:
-    return (line for line in file_lines(path, encoding) if line.strip())
+def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:
+    """Say before the work that there is no such column to group by."""
+    for column in groups or []:
+        if column not in metadata.columns:
+            known = ", ".join(repr(name) for name in metadata.columns) or "none"
+            raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
+
+
+def are_long(texts: Iterable[str]) -> bool:
+    """Whether documents speak of so much that every concept would end up in every one of them."""
+    lengths = [len(text.split()) for text in islice(texts, LOOKED_AT)]
+    return bool(lengths) and sum(lengths) / len(lengths) > LONG
+
+
+def document_languages(language: str | Sequence[str], documents: Documents) -> str | list[str]:
+    """One language, or that of each document if a list or "column:NAME" is given."""
+    if not isinstance(language, str):
+        return [str(code) for code in language]
+    column = language.removeprefix(LANGUAGE_COLUMN)
+    if column == language:
+        return language
+    if column not in documents.metadata.columns:
+        raise InputError(f"There is no column {column!r} to take each document's language from.")
+    return [str(code) for code in documents.metadata[column]]
+
+
+def corpus_lines(corpus: Corpus) -> list[str]:
+    """What a person should know of a corpus before it is modelled, one sentence or two a line."""
+    rows = f"{corpus.n_documents:,} documents"
+    if corpus.parent is not None:
+        rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
+        rows += ' (the unit "document" keeps documents whole)'
+    lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
+    if n_sources(corpus) < FEW:
+        lines.append(f"So few documents say little: {FEW} or more would tell concepts from chance.")
+    empty = corpus.notes.get("empty_documents", [])
+    if empty:
+        lines.append(f"Documents without any of these words (kept): {len(empty):,} ({_few(empty)}).")
+    procedural = corpus.notes.get("procedural", [])
+    if procedural and not corpus.notes["pruned"]["procedural"]:
+        words = _few(procedural)
+        lines.append(f"Words that look merely procedural: {words}; drop-procedural leaves them out.")
+    elif procedural:
+        lines.append(f"Procedural words left out: {_few(procedural)}.")
+    return lines
+
+
+def _with_groups(corpus: Corpus, groups: list[str]) -> Corpus:
+    return replace(corpus, notes={**corpus.notes, "groups": groups}) if groups else corpus
+
+
+def _are_kept(documents: Any) -> bool:
+    is_file = isinstance(documents, str | Path) and str(documents) != "-"
+    return not is_file or size_of(documents) < TEXTS_KEPT_BELOW
+
+
+def _few(words: Sequence[str]) -> str:
+    more = len(words) - EXAMPLES
+    return ", ".join(words[:EXAMPLES]) + (f" and {more} more" if more > 0 else "")
