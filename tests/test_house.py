@@ -11,7 +11,8 @@ ROOT = Path(superwords.__file__).parent
 
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
-    ["errors", "files"],
+    ["errors", "files", "packing"],
+    ["container"],
     ["corpus"],
     ["features"],
     ["sampler"],

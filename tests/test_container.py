@@ -1,0 +1,322 @@
+"""The file under every model: whole after every transaction, and safe to read from a stranger."""
+
+import json
+import os
+import pickle
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import zlib
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from superwords.container import FORMAT, Choice, Container, checksum
+from superwords.errors import InputError
+from superwords.packing import DamagedError, Packed, pack, unpack
+
+VALUE = {
+    "words": np.array([3, 7, 7, 90], np.int32),
+    "weights": np.linspace(0, 1, 5),
+    "flags": np.array([[True, False]]),
+    "counts": sparse.csr_array(np.eye(3, dtype=np.int8)),
+    "nothing": np.zeros(0, np.int64),
+    "names": ["größe", None, 1.5],
+    "inner": {"seed": 2**60, "text": "\ud800 健康", "none": None},
+}
+
+
+def filled(path):
+    container = Container.create(path)
+    with container.transaction():
+        container.put("value", VALUE)
+        container.put("other", {"a": np.arange(2000)})
+        for sweep in range(3):
+            container.add_draw(0, sweep, [sweep / 3, float("-inf")], {"w": np.arange(sweep, 900)})
+        container.add_choices([Choice("name", 1, "taxes", "2026"), Choice("name", 2, "", "2027")])
+    container.close()
+    return path
+
+
+def plain(array):
+    return str(array.dtype), (array.toarray() if sparse.issparse(array) else array).tolist()
+
+
+def read(path):
+    """Everything that is in a file, as one text."""
+    container = Container.open(path)
+    found = [container.parts(), container.draws(), container.choices()]
+    for name in container.parts():
+        found.append(json.dumps(container.get(name), default=plain))
+    found += [container.draw(chain, sweep)["w"].tolist() for chain, sweep, _ in container.draws()]
+    container.close()
+    return repr(found)
+
+
+def test_values_come_back(tmp_path):
+    container = Container.open(filled(tmp_path / "a.sw"))
+    found = container.get("value")
+    for name in ("words", "weights", "flags", "nothing"):
+        assert found[name].dtype == VALUE[name].dtype
+        assert np.array_equal(found[name], VALUE[name])
+    assert (found["counts"] != VALUE["counts"]).nnz == 0
+    assert found["names"] == VALUE["names"]
+    assert found["inner"] == VALUE["inner"]
+    assert container.draws()[1] == (0, 1, [1 / 3, float("-inf")])
+    assert container.choices()[0] == Choice("name", 1, "taxes", "2026")
+    with pytest.raises(KeyError):
+        container.get("nothing")
+
+
+@pytest.mark.parametrize("name", ["a b.sw", "50%?x=1#y.sw", "größe.sw", "'quoted'.sw"])
+def test_any_name_of_a_file_will_do(tmp_path, name):
+    filled(tmp_path / name)
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+    assert "taxes" in read(tmp_path / name)
+
+
+def test_reading_leaves_the_file_and_its_folder_alone(tmp_path):
+    path = filled(tmp_path / "a.sw")
+    before = path.read_bytes()
+    container = Container.open(path)
+    with pytest.raises(sqlite3.OperationalError):
+        container.put("value", 1)
+    container.close()
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_transaction_leaves_nothing(tmp_path):
+    path = filled(tmp_path / "a.sw")
+    before = read(path)
+    container = Container.open(path, write=True)
+    with suppress(ZeroDivisionError), container.transaction():
+        container.put("value", 1)
+        container.remove_draws(0, after=0)
+        raise ZeroDivisionError
+    container.close()
+    assert read(path) == before
+
+
+def test_the_same_contents_are_the_same_bytes(tmp_path):
+    assert filled(tmp_path / "a.sw").read_bytes() == filled(tmp_path / "b.sw").read_bytes()
+
+
+def test_no_flipped_byte_goes_unseen(tmp_path):
+    """It is refused, or it stood where nothing is read and the contents are the same."""
+    path = filled(tmp_path / "a.sw")
+    whole, contents = path.read_bytes(), read(path)
+    places = [*range(0, 100), *np.random.default_rng(0).integers(100, len(whole), size=300).tolist()]
+    n_refused = 0
+    for at in places:
+        broken = bytearray(whole)
+        broken[at] ^= 0xFF
+        path.write_bytes(broken)
+        try:
+            assert read(path) == contents, at
+        except (InputError, DamagedError, zlib.error, sqlite3.Error):
+            n_refused += 1
+    assert n_refused > 50
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.2, 0.5, 0.9, 0.999])
+def test_truncated_files_are_refused(tmp_path, share):
+    path = filled(tmp_path / "a.sw")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises((InputError, DamagedError, sqlite3.Error)):
+        read(path)
+
+
+def changed(path, *statements):
+    database = sqlite3.connect(path)
+    for statement, *values in statements:
+        database.execute(statement, values)
+    database.commit()
+    database.close()
+    return path
+
+
+def test_a_missing_row_is_noticed(tmp_path):
+    for table in ("part WHERE name = 'other'", "draw WHERE sweep = 1", "choice WHERE number = 2", "contents"):
+        path = changed(filled(tmp_path / "a.sw"), (f"DELETE FROM {table}",))
+        with pytest.raises(InputError, match="parts of it are missing"):
+            Container.open(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON part BEGIN DELETE FROM draw; END",
+        "CREATE VIEW v AS SELECT * FROM part",
+        "CREATE TABLE more (a)",
+        "CREATE INDEX i ON choice (kind)",
+        "DROP TABLE choice",
+        "ALTER TABLE part RENAME COLUMN size TO bulk",
+    ],
+)
+def test_tables_of_a_stranger_are_refused(tmp_path, statement):
+    with pytest.raises(InputError, match="its tables are not those of a model"):
+        Container.open(changed(filled(tmp_path / "a.sw"), (statement,)))
+
+
+def test_an_endless_view_in_the_place_of_a_table_is_not_run(tmp_path):
+    endless = "WITH RECURSIVE n(rows) AS (SELECT 1 UNION ALL SELECT rows FROM n) SELECT * FROM n"
+    path = changed(
+        filled(tmp_path / "a.sw"), ("DROP TABLE contents",), (f"CREATE VIEW contents AS {endless}",)
+    )
+    with pytest.raises(InputError, match="its tables are not those of a model"):
+        Container.open(path)
+
+
+def test_other_files_are_told_apart(tmp_path):
+    path = tmp_path / "a.sw"
+    with pytest.raises(InputError, match="There is no file"):
+        Container.open(path)
+    with pytest.raises(InputError, match="is not a superwords model: it is not a file"):
+        Container.open(tmp_path)
+    path.write_text("hello")
+    with pytest.raises(InputError, match="is not a superwords model"):
+        Container.open(path)
+    path.write_bytes(b"PK\x03\x04" + bytes(200))
+    with pytest.raises(InputError, match="fit the model again"):
+        Container.open(path)
+    path.unlink()
+    changed(path, ("CREATE TABLE a (b)",))
+    with pytest.raises(InputError, match="another program's database"):
+        Container.open(path)
+    changed(filled(path), (f"PRAGMA user_version = {FORMAT + 1}",))
+    with pytest.raises(InputError, match=f"is in format {FORMAT + 1}.*install a newer superwords"):
+        Container.open(path)
+
+
+def test_a_declared_size_is_checked_before_anything_is_unpacked():
+    honest = pack({"a": np.zeros(1000)})
+    huge = json.dumps(
+        {"value": {"fields": {"a": {"array": 0}}}, "arrays": [["<f8", [2**40]]]},
+    )
+    with pytest.raises(DamagedError, match="larger than its data"):
+        unpack(Packed(huge, 8 * 2**40, honest.data))
+    # A bomb: small data that would grow beyond what is declared.
+    bomb = zlib.compress(bytes(10**7))
+    with pytest.raises(DamagedError, match="not of the size"):
+        unpack(Packed(honest.header, honest.size, bomb))
+    # Steps of one byte that would become numbers of eight.
+    steps = json.dumps({"value": {"array": 0}, "arrays": [["|i1", [2**27], "<i8"]]})
+    with pytest.raises(DamagedError, match="larger than its data"):
+        unpack(Packed(steps, 2**27, zlib.compress(bytes(2**16))))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ["|O", [1]],
+        ["<f8", [-1]],
+        ["<f8", [1.0]],
+        ["<f8", [True]],
+        ["<U5", [1]],
+        ["<f8", [1] * 9],
+        [">f8", [125]],
+    ],
+)
+def test_impossible_arrays_are_refused(entry):
+    header = json.dumps({"value": {"array": 0}, "arrays": [entry]})
+    with pytest.raises((DamagedError, KeyError)):
+        unpack(Packed(header, 8, zlib.compress(bytes(8))))
+
+
+def test_numbers_beyond_their_type_are_refused():
+    header = json.dumps({"value": {"array": 0}, "arrays": [["<i8", [2], "<i4"]]})
+    data = np.array([2**31, 1], "<i8").tobytes()
+    with pytest.raises(DamagedError, match="do not fit their type"):
+        unpack(Packed(header, len(data), zlib.compress(data)))
+
+
+@pytest.mark.parametrize("forged", [[0, 1, 1000], [0, 2, 1], [1, 1, 3], [0, 1]])
+def test_a_sparse_array_that_points_nowhere_is_refused(forged):
+    value = pack({"data": np.ones(3), "indices": np.arange(3, dtype=np.int32), "indptr": np.array(forged)})
+    header = json.loads(value.header)
+    header["value"]["sparse"] = [2, 3]
+    with pytest.raises((DamagedError, ValueError)):
+        unpack(value._replace(header=json.dumps(header)))
+
+
+def test_what_a_header_provokes_becomes_one_sentence(tmp_path):
+    for header in ("[" * 200_000, "9" * 5_000, '{"arrays": [], "value": {"array": 10000}}', "null"):
+        path = filled(tmp_path / "a.sw")
+        right = checksum("value", header, 0, b"")
+        changed(
+            path,
+            ("UPDATE part SET header=?, size=0, data=?, checksum=? WHERE name='value'", header, b"", right),
+        )
+        container = Container.open(path)
+        with pytest.raises((RecursionError, ValueError, TypeError, IndexError, DamagedError, zlib.error)):
+            container.get("value")
+
+
+def test_a_temporary_container_leaves_memory_and_can_be_pickled():
+    container = Container.temporary()
+    for sweep in range(4):
+        container.add_draw(0, sweep, [1.0], {"w": np.arange(sweep)})
+    copy = pickle.loads(pickle.dumps(container))
+    assert copy.draws() == container.draws()
+    copy.remove_draws(0, after=1)
+    assert len(copy.draws()) == 2
+    assert len(container.draws()) == 4
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from superwords.container import Container
+container = Container.open(Path(sys.argv[1]), write=True)
+print("ready", flush=True)
+for n in range(100_000):
+    with container.transaction():
+        container.put("left", {"n": np.full(20_000, n)})
+        container.add_draw(0, n, [n], {"w": np.random.default_rng(n).random(5_000)})
+        container.put("right", {"n": np.full(20_000, n)})
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.013, 0.05, 0.11])
+def test_killed_at_any_moment_it_holds_the_last_whole_transaction(tmp_path, delay):
+    path = filled(tmp_path / "a.sw")
+    process = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.2 + delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    container = Container.open(path)
+    last = max(sweep for _, sweep, _ in container.draws())
+    assert set(container.get("left")["n"]) == set(container.get("right")["n"]) == {last}
+    assert np.array_equal(container.draw(0, last)["w"], np.random.default_rng(last).random(5_000))
+    container.close()
+
+
+def test_a_transaction_that_was_cut_off_is_rolled_back_from_its_journal(tmp_path):
+    """The files as a kill in the midst of writing leaves them: some pages new, the old ones in the journal."""
+    path = filled(tmp_path / "a.sw")
+    before = read(path)
+    left = tmp_path / "left"
+    left.mkdir()
+    container = Container.open(path, write=True)
+    # A small cache: pages are written before the transaction ends.
+    container._database.execute("PRAGMA cache_size = 5")
+    with suppress(ZeroDivisionError), container.transaction():
+        container.put("value", {"a": np.random.default_rng(0).random(100_000)})
+        container.remove_draws(0, after=0)
+        for one in tmp_path.glob("a.sw*"):
+            shutil.copy(one, left / one.name)
+        raise ZeroDivisionError
+    container.close()
+    assert sorted(os.listdir(left)) == ["a.sw", "a.sw-journal"]
+    assert (left / "a.sw").read_bytes() != path.read_bytes()
+    assert read(left / "a.sw") == before
+    assert os.listdir(left) == ["a.sw"]
