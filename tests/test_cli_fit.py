@@ -12,7 +12,7 @@ from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_
 from superwords import ConceptModel
 from superwords.cli.fit_command import fit
 from superwords.cli.fit_run import SWEEPS
-from superwords.cli.inputs import split_features
+from superwords.cli.inputs import check_features
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_no_features(capsys, source, tmp_path):
 
 
 def test_a_comma_in_a_path_does_not_split_it():
-    assert split_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
+    assert check_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
         "cooccurrence",
         "table:a,b.csv",
         "vectors:v.txt",

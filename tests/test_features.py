@@ -17,6 +17,7 @@ from scipy import sparse
 from superwords import features
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
+from superwords.features import block as blocks
 from superwords.features import cooccur
 
 
@@ -67,7 +68,7 @@ def test_cooccurrence_is_the_pca_of_the_naive_weights(weighting):
 def test_sparse_components_equal_the_dense_ones(monkeypatch):
     corpus = random_corpus(200, 60, seed=3)
     dense = features.cooccurrence_components(corpus, 6)
-    monkeypatch.setattr(cooccur, "_DENSE_WORDS", 0)
+    monkeypatch.setattr(blocks, "_DENSE_ROWS", 0)
     thin = features.cooccurrence_components(corpus, 6)
     assert np.allclose(thin.values, dense.values, atol=1e-8)
     assert np.allclose(thin.explained, dense.explained)

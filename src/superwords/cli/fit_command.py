@@ -20,7 +20,7 @@ from superwords.cli.fit_run import (
     say_how_to_sample_longer,
 )
 from superwords.cli.fit_summary import outcome_as_json, print_outcome
-from superwords.cli.inputs import number_or_name, split_features
+from superwords.cli.inputs import check_features, number_or_name
 from superwords.cli.options import (
     WORDS,
     Drop,
@@ -77,7 +77,7 @@ def fit(
         list[str] | None,
         typer.Option(
             help="What is known of the words, with commas between: cooccurrence (or cooccurrence:log), "
-            "pictures:FOLDER, vectors:FILE, table:FILE; or none.",
+            "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
             rich_help_panel=WORDS,
             show_default="cooccurrence",
         ),
@@ -234,7 +234,7 @@ def fit(
     check_schedule(given)
     check_whole_file(output)
     check_replaced(output, file, resume, quiet)
-    split_features(features or [])
+    check_features(features or [])
     checkpoint = output.parent / f"{output.name}.checkpoint"
     key = run_key(given)
     model = resumed(checkpoint, key, given) if resume else prepared(given, checkpoint)

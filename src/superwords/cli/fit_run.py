@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
@@ -10,11 +11,12 @@ from zipfile import is_zipfile
 import typer
 
 from superwords.cli.common import say
-from superwords.cli.inputs import make_features, read_corpus, split_features
+from superwords.cli.inputs import check_features, read_corpus
 from superwords.cli.sampling import SamplingDisplay, report_to, stopped_softly
 from superwords.corpus.reading import check_groups
 from superwords.corpus.sources import digest
 from superwords.errors import InputError
+from superwords.features.specs import make_features
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -95,12 +97,14 @@ def prepared(given: Mapping[str, Any], checkpoint: Path) -> ConceptModel:
             quiet,
         )
     corpus = read_corpus(given, quiet)
-    values, is_raw = make_features(given["features"], corpus, quiet)
+    found = make_features(given["features"], corpus, lambda line: say(line, quiet))
+    if found.seeds:
+        corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
     from superwords.fitting.estimator import ConceptModel
 
     settings = {name: given[option] for option, name in MODEL_PARAMETERS.items() if given[option] is not None}
-    model = ConceptModel(**settings, standardize_features=is_raw)
-    model._prepare(corpus, values)
+    model = ConceptModel(**settings, standardize_features=found.standardize)
+    model._prepare(corpus, found.values)
     return model
 
 
@@ -148,7 +152,7 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     key["superwords"] = __version__
     # By content, not by name: the same file may be named from another folder.
     key[f"The input{_CONTENT}"] = digest(given["file"])
-    sources = [one.partition(":")[2] for one in split_features(given["features"] or [])]
+    sources = [one.partition(":")[2] for one in check_features(given["features"] or [])]
     for source in filter(None, [*sources, given["drop"] and str(given["drop"])]):
         key[f"{source}{_CONTENT}"] = digest(source)
     return key

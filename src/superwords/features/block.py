@@ -10,11 +10,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
 
 Found = TypeVar("Found")
+
+_DENSE_ROWS = 1000
+"""Up to so many words the exact dense decomposition is the faster one, and takes 8 MB."""
+
+_START_SEED = 20120614
 
 
 @dataclass(frozen=True)
@@ -114,26 +121,23 @@ def check_any_known(values: np.ndarray, source: str) -> None:
 
 
 @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-def principal_components(rows: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores on the first principal components, and the share of the variance that each explains."""
-    centred = rows - rows.mean(axis=0)
-    left, singular, right = np.linalg.svd(centred, full_matrices=False)
-    total = float(np.sum(singular**2))
-    return fixed_scores(left, singular, right, n_components, total)
+def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores on the first principal components, and the share of the variance that each explains.
 
-
-def fixed_scores(
-    left: np.ndarray, singular: np.ndarray, right: np.ndarray, n_components: int, total: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores u·s with each component's largest loading positive, so that the same data give the same signs.
-
-    Components that rounding alone made are left out: there are at most as many columns as the data have rank.
+    Signs are scikit-learn's: each component's largest loading is positive. Components that rounding alone made are
+    left out, so there are at most as many columns as the data have rank. A large sparse matrix is centred without
+    ever being written out.
     """
-    real = singular > max(len(left), right.shape[1]) * np.finfo(float).eps * max(
-        singular.max(initial=0.0), 1e-300
+    n_rows, n_columns = rows.shape
+    smaller = min(n_rows, n_columns)
+    if sparse.issparse(rows) and (n_rows <= _DENSE_ROWS or n_components >= smaller // 2):
+        rows = rows.toarray()
+    solver, wanted = (
+        ("arpack", n_components) if sparse.issparse(rows) else ("full", min(n_components, smaller))
     )
-    keep = np.flatnonzero(real)[:n_components]
-    loadings = right[keep]
-    peak = loadings[np.arange(len(keep)), np.argmax(np.abs(loadings), axis=1)]
-    scores = left[:, keep] * singular[keep] * np.sign(peak)
-    return scores, singular[keep] ** 2 / total if total > 0 else np.zeros(len(keep))
+    with np.errstate(invalid="ignore"):  # shares of a variance of 0
+        pca = PCA(wanted, svd_solver=solver, random_state=_START_SEED)
+        scores = pca.fit_transform(rows)
+    largest = pca.singular_values_.max(initial=0.0)
+    real = pca.singular_values_ > max(n_rows, n_columns) * np.finfo(float).eps * max(largest, 1e-300)
+    return scores[:, real], pca.explained_variance_ratio_[real]

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, svds
-from threadpoolctl import threadpool_limits
 
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.features.block import WordFeatures, check_n_components, fixed_scores, principal_components
+from superwords.features.block import WordFeatures, check_n_components, principal_components
 
 WEIGHTINGS = ("ppmi", "log")
 CONTEXTS = ("passages", "sentences")
-
-_DENSE_WORDS = 1000
-"""Up to this many words the exact dense decomposition is the faster one, and takes 8 MB."""
-
-_START_SEED = 20120614
 
 
 def cooccurrence(
@@ -50,7 +43,7 @@ def cooccurrence_components(
             "No two words of this corpus occur together more often than by chance, "
             "so co-occurrence tells nothing of them."
         )
-    scores, explained = sparse_principal_components(weights, n_components)
+    scores, explained = principal_components(weights, n_components)
     values = np.full((corpus.n_words, scores.shape[1]), np.nan)
     values[used] = scores
     return WordFeatures(values, explained, [f"cooccurrence_{k + 1}" for k in range(scores.shape[1])])
@@ -89,25 +82,3 @@ def weigh(presence: sparse.csr_array, weighting: str = "ppmi") -> sparse.csr_arr
     weights = sparse.csr_array((data, (row, col)), shape=together.shape)
     weights.eliminate_zeros()
     return weights
-
-
-@threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-def sparse_principal_components(rows: sparse.csr_array, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and explained shares as of the dense matrix, which is centred without ever being written out."""
-    n_rows, n_columns = rows.shape
-    if n_rows <= _DENSE_WORDS or n_components >= min(n_rows, n_columns) // 2:
-        return principal_components(rows.toarray(), n_components)
-    mean = np.asarray(rows.mean(axis=0)).ravel()
-    transposed = rows.T.tocsr()
-    centred = LinearOperator(
-        rows.shape,
-        matvec=lambda x: rows @ x - mean @ x,
-        rmatvec=lambda x: transposed @ x - mean * x.sum(),
-        matmat=lambda x: rows @ x - mean @ x,
-        rmatmat=lambda x: transposed @ x - np.outer(mean, x.sum(axis=0)),
-        dtype=float,
-    )
-    start = np.random.default_rng(_START_SEED).standard_normal(min(rows.shape))
-    left, singular, right = svds(centred, k=n_components, v0=start)
-    total = float((rows.data**2).sum() - n_rows * (mean**2).sum())
-    return fixed_scores(left[:, ::-1], singular[::-1], right[::-1], n_components, total)

@@ -1,0 +1,130 @@
+"""Features from what a person knows: words that belong together, as one column for every group of seed words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+from superwords.features.block import check_vocabulary, column, find_word, read_table
+
+STRENGTH = 1.0
+_SHOWN = 8
+
+
+def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) -> np.ndarray:
+    """Seed words as features, (V, G): a word's strength in the column of each group it belongs to.
+
+    Parameters
+    ----------
+    groups : mapping, DataFrame or path
+        `{group: [words]}` or `{group: {word: strength}}`, or a table (see `read_seeds`). Words that must not
+        meet get groups of their own.
+    vocabulary : sequence of str
+        The words of the corpus.
+    strength : float
+        How much a seed counts; a word's own strength is multiplied by it.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, G), groups in the order given; words of no group are unknown (NaN).
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> features.seeds({"sweet": ["sugar", "honey"], "sour": ["lemon"]}, ["honey", "lemon", "salt", "sugar"])
+    array([[ 1.,  0.],
+           [ 0.,  1.],
+           [nan, nan],
+           [ 1.,  0.]])
+    """
+    words = check_vocabulary(vocabulary)
+    found = find_seeds(groups, words)
+    if not isinstance(strength, (int, float)) or not 0 < strength < np.inf:
+        raise InputError(f"The strength of the seeds is {strength!r}; give a positive number.")
+    values = np.zeros((len(words), len(found)))
+    for g, members in enumerate(found.values()):
+        for i, own in members.items():
+            values[i, g] = strength * own
+    values[~values.any(axis=1)] = np.nan
+    return values
+
+
+def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, float]]:
+    """The seed words of each group by their place in the vocabulary, each with its strength.
+
+    A word that the vocabulary does not hold is named in a warning; a group without any that it does is an error.
+    """
+    given = groups if isinstance(groups, Mapping) else read_seeds(groups)
+    place = {word: i for i, word in enumerate(vocabulary)}
+    found: dict[str, dict[int, float]] = {}
+    missing: list[str] = []
+    for group, words in given.items():
+        members = _strengths(words, str(group))
+        known = {word: find_word(place, word) for word in members}
+        if all(at is None for at in known.values()):
+            raise InputError(
+                f"None of the seed words of {str(group)!r} is in the vocabulary: {_few(list(members))}."
+            )
+        missing += [word for word, at in known.items() if at is None]
+        found[str(group)] = {at: members[word] for word, at in known.items() if at is not None}
+    if not found:
+        raise InputError("There are no seed words; give at least one group with its words.")
+    if missing:
+        warnings.warn(
+            f"Seed words that are not in the vocabulary are left out: {_few(missing)}.", stacklevel=3
+        )
+    return found
+
+
+def read_seeds(source: Any) -> dict[str, dict[str, float]]:
+    """Groups of seed words from a DataFrame, CSV or TSV file with the columns `word` and `group`.
+
+    A word of several groups has them with commas between, or several rows. An optional column `strength` says how
+    much each row counts.
+    """
+    name = str(source) if isinstance(source, (str, Path)) else "The table of seeds"
+    table = read_table(source, name)
+    words, labels = column(table, "word", name), column(table, "group", name)
+    strengths = table["strength"] if "strength" in table.columns else pd.Series(STRENGTH, table.index)
+    numbers = pd.to_numeric(strengths, errors="coerce").fillna(
+        pd.Series(np.where(strengths.isna(), STRENGTH, np.nan), table.index)
+    )
+    groups: dict[str, dict[str, float]] = {}
+    for row, (word, cell, number) in enumerate(zip(words, labels, numbers, strict=True), start=1):
+        if pd.isna(word) or pd.isna(cell):
+            raise InputError(f"{name}: row {row} lacks a word or a group; give both in every row.")
+        if not 0 < number < np.inf:
+            raise InputError(
+                f"{name}: the strength of {str(word)!r} is {strengths.iloc[row - 1]!r}; give a positive number."
+            )
+        for group in filter(None, (part.strip() for part in str(cell).split(","))):
+            groups.setdefault(group, {})[str(word).strip()] = float(number)
+    return groups
+
+
+def _strengths(words: Any, group: str) -> dict[str, float]:
+    if isinstance(words, str):
+        raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
+    members = (
+        {str(word): float(value) for word, value in words.items()}
+        if isinstance(words, Mapping)
+        else {str(word): STRENGTH for word in words}
+    )
+    if not members:
+        raise InputError(f"The group {group!r} has no seed words; give at least one.")
+    for word, value in members.items():
+        if not 0 < value < np.inf:
+            raise InputError(f"The strength of {word!r} is {value!r}; give a positive number.")
+    return members
+
+
+def _few(words: list[str]) -> str:
+    more = len(words) - _SHOWN
+    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

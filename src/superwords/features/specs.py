@@ -1,0 +1,169 @@
+"""Features by their names, as `superwords fit --features` and `superwords.fit` take them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.corpus.corpus import Corpus
+from superwords.errors import InputError
+from superwords.features.combining import combine
+from superwords.features.cooccur import cooccurrence_components
+from superwords.features.language_models import embedding_components
+from superwords.features.numbers import table
+from superwords.features.picture import picture_components
+from superwords.features.seeding import find_seeds, seeds
+from superwords.features.word_vectors import vectors
+
+KINDS = ("cooccurrence", "embeddings", "pictures", "seeds", "table", "vectors")
+_NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join(KINDS)}|none)(?:[:,]|$))")
+
+Say = Callable[[str], None]
+
+
+class MadeFeatures(NamedTuple):
+    """What `make_features` gives."""
+
+    values: np.ndarray | None  # (V, F), NaN rows where unknown; None: no features
+    standardize: bool  # whether they are still to be standardised; combined blocks are not
+    seeds: dict[str, list[str]]  # the seed words of each group, as they stand in the vocabulary
+
+
+def make_features(
+    spec: str | Sequence[str] | None, corpus: Corpus, say: Say = lambda line: None
+) -> MadeFeatures:
+    """The features that a text such as "cooccurrence,seeds:seeds.csv" asks for.
+
+    Parameters
+    ----------
+    spec : str, sequence of str or None
+        Blocks with commas between: cooccurrence (or cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER,
+        seeds:FILE, table:FILE, vectors:FILE; or none. Without any, co-occurrence where the corpus has it.
+    corpus : Corpus
+        Whose words they are.
+    say : function
+        Is told one line about every block.
+
+    Returns
+    -------
+    MadeFeatures
+        The values, whether they are still to be standardised, and the seed words of each group.
+
+    Examples
+    --------
+    >>> from superwords import Corpus
+    >>> from superwords.features.specs import make_features
+    >>> corpus = Corpus.from_counts([[2, 1, 0], [0, 1, 1], [1, 1, 0]], ["tea", "milk", "ink"])
+    >>> make_features("none", corpus).values is None
+    True
+    """
+    wanted = split_features(spec)
+    if wanted == ["none"]:
+        return MadeFeatures(None, True, {})
+    if not wanted:
+        try:
+            return MadeFeatures(_cooccurrence("", corpus, say), True, {})
+        except InputError as error:
+            say(f"No word features are used: {error}")
+            return MadeFeatures(None, True, {})
+    blocks = [_BLOCKS[kind](source, corpus, say) for kind, source in map(_parts, wanted)]
+    groups = _seed_words(wanted, corpus)
+    if len(blocks) == 1:
+        return MadeFeatures(blocks[0], True, groups)
+    return MadeFeatures(combine(*blocks), False, groups)
+
+
+def split_features(spec: str | Sequence[str] | None) -> list[str]:
+    """The single blocks of "cooccurrence,pictures:FOLDER"; a path may hold a comma."""
+    texts = [spec] if isinstance(spec, str) else list(spec or [])
+    wanted = [one for text in texts for one in _NEXT_BLOCK.split(text)]
+    for one in wanted:
+        kind, source = _parts(one)
+        if one == "none" and len(wanted) > 1:
+            raise InputError("The features none cannot be joined with other features.")
+        if one != "none" and kind not in KINDS:
+            raise InputError(
+                f"The features {one!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
+                "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several of them with commas between, or none."
+            )
+        if kind in KINDS[1:] and not source:
+            raise InputError(f"The features {kind} need a file or folder, as in {kind}:PATH.")
+    return wanted
+
+
+def _parts(one: str) -> tuple[str, str]:
+    kind, _, source = one.partition(":")
+    return kind, source
+
+
+def _cooccurrence(weighting: str, corpus: Corpus, say: Say) -> np.ndarray:
+    found = cooccurrence_components(corpus, weighting=weighting or "ppmi")
+    _say_known(found.values, "co-occurrence", say, found.total_explained)
+    return found.values
+
+
+def _embeddings(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+    found = embedding_components(source, corpus.vocabulary)
+    _say_known(found.values, f"the embeddings {source}", say, found.total_explained)
+    return found.values
+
+
+def _pictures(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+    found = picture_components(source, corpus.vocabulary)
+    _say_known(found.values, "pictures", say, found.total_explained)
+    return found.values
+
+
+def _table(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+    values = table(source, corpus.vocabulary)
+    _say_known(values, source, say)
+    return values
+
+
+def _vectors(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+    values = vectors(source, corpus.vocabulary)
+    _say_known(values, source, say)
+    return values
+
+
+def _seeds(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+    with warnings.catch_warnings(record=True) as unknown:
+        warnings.simplefilter("always")
+        values = seeds(source, corpus.vocabulary)
+    for warning in unknown:
+        say(str(warning.message))
+    _say_known(values, source, say)
+    return values
+
+
+_BLOCKS: dict[str, Callable[[str, Corpus, Say], np.ndarray]] = {
+    "cooccurrence": _cooccurrence,
+    "embeddings": _embeddings,
+    "pictures": _pictures,
+    "seeds": _seeds,
+    "table": _table,
+    "vectors": _vectors,
+}
+
+
+def _seed_words(wanted: Sequence[str], corpus: Corpus) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for kind, source in map(_parts, wanted):
+        if kind != "seeds":
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said once, when the block was made
+            found = find_seeds(source, corpus.vocabulary)
+        for group, members in found.items():
+            groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
+    return groups
+
+
+def _say_known(values: np.ndarray, source: str, say: Say, explained: float | None = None) -> None:
+    known = int((~np.isnan(values).any(axis=1)).sum())
+    line = f"Word features from {source}: {values.shape[1]} columns for {known:,} of {len(values):,} words"
+    say(line + (f", {explained:.0%} of the variance." if explained is not None else "."))
