@@ -60,8 +60,8 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
         np.ones(n_words),
     )
     imputed = Tokens(tokens.ravel(), tokens.sum(axis=1), np.zeros(len(pair_concept), np.int64))
-    model.corpus_, model._order = corpus, np.arange(n_documents)
-    for chain in model._kept:
+    model.corpus_, model.order_ = corpus, np.arange(n_documents)
+    for chain in model.kept_:
         chain.kept = [Kept(sweep, state, imputed, float(-sweep)) for sweep in (1, 2)]
         chain.trace = {name: [1.0, 2.0] for name in TRACED}
     model._forget()

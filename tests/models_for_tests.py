@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from functools import cache
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from superwords import ConceptModel, Corpus
+from superwords.concepts.summary import summarize
 from superwords.draws import Kept
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.state import State, Tokens
@@ -93,3 +95,18 @@ def kept(documents: list[dict[int, dict[int, int]]], n_words: int, sweep: int = 
         np.zeros(len(pairs), np.int64),
     )
     return Kept(sweep, state, tokens, 0.0)
+
+
+def with_parts(model, **parts):
+    """The same model with other parts of its result."""
+    changed = copy.copy(model)
+    changed.__dict__["result_"] = copy.copy(model.result_)
+    changed.result_.remember(**parts)
+    changed.corpus_ = changed.result_.corpus
+    return changed
+
+
+def summary_of(model):
+    """The summary of a model, made anew."""
+    result = model.result_
+    return summarize(result.draws, result.best_draw, result.concept_order, result.order, result.weights_of)

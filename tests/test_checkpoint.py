@@ -21,7 +21,7 @@ SAMPLED = {"b1": "sample", "b2": "sample", "alpha_omega": "sample", "theta": "sa
 
 def prepared(n_jobs: int = 2, **settings: object) -> ConceptModel:
     model = ConceptModel(**SETTINGS, n_jobs=n_jobs, **settings)
-    model._prepare(planted_corpus(), PLANTED.features)
+    model.start(planted_corpus(), PLANTED.features)
     return model
 
 

@@ -76,7 +76,7 @@ def test_options_reach_the_model(capsys, source, tmp_path):
     assert (prior.alpha_sigma, prior.beta_sigma) == (3.0, 1.5)
     assert np.all(prior.lam == 0.1)
     assert (model.theta, model.init, len(model.chains_)) == ("root", "random:3", 1)
-    assert tuple(model._schedule) == (16, 4, 2)
+    assert tuple(model.schedule_) == (16, 4, 2)
     assert len(model.draws_) == 6
 
 

@@ -1,13 +1,11 @@
 """Concepts are recognised across draws, and what is averaged over draws is what a slow loop averages."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from models_for_tests import kept, planted_model
+from models_for_tests import kept, planted_model, summary_of, with_parts
 from superwords.concepts import sets, summary
 from superwords.concepts.alignment import find_partners, usage_of
 from superwords.concepts.intervals import TAILS, sparse_quantile
@@ -72,11 +70,11 @@ def test_sparse_quantiles_are_numpys():
 
 def test_the_summary_is_what_a_slow_loop_gives():
     model = planted_model()
-    gathered, order = model.summary_, model._concept_order
+    gathered, order = model.result_.summary, model.result_.concept_order
     reference = usage_of(model.best_draw_)
     j = 1
     on, used, holders = [], [], []
-    for s, draw in enumerate(model.draws_.all()):
+    for s, draw in enumerate(model.draws_):
         usage = usage_of(draw)
         partner = find_partners(reference, usage).of[order[j]]
         assert (partner >= 0) == gathered.alignment.matched[s, j]
@@ -100,8 +98,8 @@ def test_the_summary_is_what_a_slow_loop_gives():
 
 def test_the_most_probable_draw_is_its_own_partner():
     model = planted_model()
-    place = next(s for s, draw in enumerate(model.draws_.all()) if draw is model.best_draw_)
-    np.testing.assert_allclose(model.summary_.alignment.similarity[place], 1, rtol=1e-6)
+    place = next(s for s, draw in enumerate(model.draws_) if draw is model.best_draw_)
+    np.testing.assert_allclose(model.result_.summary.alignment.similarity[place], 1, rtol=1e-6)
 
 
 def test_permuted_labels_do_not_change_the_usage():
@@ -114,24 +112,24 @@ def test_permuted_labels_do_not_change_the_usage():
 
 def test_word_sets_give_the_co_membership_of_the_draws():
     model = planted_model()
-    draws = model.draws_.all()
+    draws = model.draws_
     together = np.zeros((model.corpus_.n_words,) * 2)
-    for draw, on in zip(draws, sets_by_draw(model.word_sets_), strict=True):
+    for draw, on in zip(draws, sets_by_draw(model.result_.word_sets), strict=True):
         m = sizes_of(draw.state).m
         assert ((m > 0) == (on.toarray() > 0)).all()
         assert (on_in_concepts(draw.state).toarray() == m).all()
         together += ((m > 0).T.astype(int) @ (m > 0).astype(int)) > 0
-    np.testing.assert_allclose(co_membership(model.word_sets_), together / len(draws))
-    shared = sharing(model.word_sets_, 7)
+    np.testing.assert_allclose(co_membership(model.result_.word_sets), together / len(draws))
+    shared = sharing(model.result_.word_sets, 7)
     assert shared.shape == (2, 20, 40)
     np.testing.assert_allclose(shared.mean(axis=(0, 1)), together[7] / len(draws))
 
 
 def test_a_large_vocabulary_gives_a_sparse_co_membership(monkeypatch):
     model = planted_model()
-    dense = co_membership(model.word_sets_)
+    dense = co_membership(model.result_.word_sets)
     monkeypatch.setattr(sets, "DENSE_WORDS", 10)
-    found = co_membership(model.word_sets_)
+    found = co_membership(model.result_.word_sets)
     assert sparse.issparse(found)
     np.testing.assert_allclose(found.toarray(), dense)
 
@@ -140,11 +138,12 @@ def test_of_too_many_memberships_evenly_spaced_draws_are_kept(monkeypatch):
     whole = planted_model()
     monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
     monkeypatch.setattr(summary, "_FEWEST_DRAWS", 5)
-    model = copy.copy(whole)
-    model.__dict__["summary_"] = summary.summarize(whole)
-    assert model.summary_.memberships.draw.tolist() == [0, 10, 20, 29, 39]
-    np.testing.assert_array_equal(model.summary_.alignment.similarity, whole.summary_.alignment.similarity)
-    np.testing.assert_array_equal(model.summary_.words.used, whole.summary_.words.used)
+    model = with_parts(whole, summary=summary_of(whole))
+    assert model.result_.summary.memberships.draw.tolist() == [0, 10, 20, 29, 39]
+    np.testing.assert_array_equal(
+        model.result_.summary.alignment.similarity, whole.result_.summary.alignment.similarity
+    )
+    np.testing.assert_array_equal(model.result_.summary.words.used, whole.result_.summary.words.used)
     columns = ["document", "concept", "weight"]
     pd.testing.assert_frame_equal(model.documents()[columns], whole.documents()[columns])
     assert len(model.by_group("party")) == len(whole.by_group("party"))

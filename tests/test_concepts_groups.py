@@ -1,12 +1,11 @@
 """Groups of documents: planted differences are found, and intervals hold what they say they hold."""
 
-import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from models_for_tests import PLANTED, passage_model, planted_model
+from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.concepts.groups import make_groups
 from superwords.concepts.tables import drawn_weights
 from superwords.errors import InputError
@@ -14,9 +13,8 @@ from superwords.errors import InputError
 
 def with_metadata(**columns):
     """The planted model with other groups."""
-    model = copy.copy(planted_model())
-    model.corpus_ = replace(model.corpus_, metadata=model.corpus_.metadata.assign(**columns))
-    return model
+    corpus = planted_model().corpus_
+    return with_parts(planted_model(), corpus=replace(corpus, metadata=corpus.metadata.assign(**columns)))
 
 
 def planted_partner(model):
@@ -47,8 +45,8 @@ def test_groups_drawn_by_lot_hardly_differ():
 def test_prevalence_and_strength_of_a_group_are_those_of_its_documents():
     model = planted_model()
     table = model.by_group("year")
-    drawn = np.array([w.toarray() for w in drawn_weights(model)])
-    matched = model.summary_.alignment.matched
+    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
+    matched = model.result_.summary.alignment.matched
     for row in table.itertuples():
         here = drawn[matched[:, row.concept - 1]][
             :, model.corpus_.metadata["year"] == row.group, row.concept - 1
@@ -64,7 +62,7 @@ def test_prevalence_and_strength_of_a_group_are_those_of_its_documents():
 def test_the_interval_holds_the_sampling_of_documents():
     """A concept held by all documents in all draws may still be absent from another one of the group."""
     model = planted_model()
-    groups = make_groups(model, "party")
+    groups = make_groups(model.result_, "party")
     row = model.by_group("party").set_index(["concept", "group"]).loc[(planted_partner(model), "A")]
     n = len(groups.rows[0])
     assert row["prevalence_high"] - row["prevalence_low"] > 1 / n
@@ -72,20 +70,20 @@ def test_the_interval_holds_the_sampling_of_documents():
 
 def test_passages_of_one_document_count_for_less():
     model = passage_model()
-    effect = make_groups(model, "year").effect
+    effect = make_groups(model.result_, "year").effect
     assert effect.shape == (3, model.n_concepts_)
     assert (effect >= 1).all()
-    alike = copy.copy(model)
-    alike.corpus_ = replace(model.corpus_, metadata=model.corpus_.metadata.assign(all="x"))
+    metadata = model.corpus_.metadata.assign(all="x")
+    alike = with_parts(model, corpus=replace(model.corpus_, metadata=metadata))
     j = 0
-    held = np.array([w.toarray()[:, j] > 0 for w in drawn_weights(alike)])
-    held = held[alike.summary_.alignment.matched[:, j]]
+    held = np.array([w.toarray()[:, j] > 0 for w in drawn_weights(alike.result_)])
+    held = held[alike.result_.summary.alignment.matched[:, j]]
     ratio = []
     for one in held:
         share = one.mean()
         between = sum((one[d * 4 : d * 4 + 4] - share).sum() ** 2 for d in range(10)) * 10 / 9
         ratio.append(between / (40 * share * (1 - share)))
-    assert make_groups(alike, "all").effect[0, j] == pytest.approx(max(1, np.mean(ratio)))
+    assert make_groups(alike.result_, "all").effect[0, j] == pytest.approx(max(1, np.mean(ratio)))
 
 
 def test_words_of_a_group():
@@ -98,11 +96,11 @@ def test_words_of_a_group():
     first = model.by_group("party").set_index(["concept", "group"]).loc[(concept, "A")]
     ours = table[table["group"] == "A"]
     assert first["top_words"] == ours["word"].tolist()[:10]
-    uses, draws = model.summary_.uses, model.summary_.memberships.draw
+    uses, draws = model.result_.summary.uses, model.result_.summary.memberships.draw
     word = model.corpus_.vocabulary.index(ours["word"].iloc[0])
     inside = np.repeat(PLANTED.holds[:, 0], np.diff(uses.ptr))
     rows = inside & (uses.concept == concept - 1) & (uses.word == word)
-    n_matched = model.summary_.alignment.matched[draws][:, concept - 1].sum()
+    n_matched = model.result_.summary.alignment.matched[draws][:, concept - 1].sum()
     wanted = uses.draws[rows].sum() / n_matched / first["documents"]
     assert ours["share"].iloc[0] == pytest.approx(wanted)
 

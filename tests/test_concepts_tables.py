@@ -7,9 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, passage_model, planted_model
+from models_for_tests import (
+    EDGES,
+    ODD_WORDS,
+    PLANTED,
+    edge_model,
+    passage_model,
+    planted_model,
+    summary_of,
+    with_parts,
+)
 from superwords import load
-from superwords.concepts import summary
+from superwords.concepts import examples, summary
 from superwords.concepts.alignment import usage_of
 from superwords.concepts.examples import concepts_of_word, telling_passage
 from superwords.concepts.intervals import TAILS, widened
@@ -68,7 +77,7 @@ def test_source_documents_hold_a_concept_in_any_passage():
 
 def test_prevalence_and_stability_are_over_all_draws():
     model = planted_model()
-    table, aligned = model.concepts(), model.summary_.alignment
+    table, aligned = model.concepts(), model.result_.summary.alignment
     for j in range(model.n_concepts_):
         there = aligned.similarity[:, j] > 0
         low, high = np.quantile(aligned.holders[there, j] / 40, TAILS)
@@ -83,18 +92,16 @@ def with_few_draws(model, monkeypatch):
     """The same model, with memberships kept of every tenth draw."""
     monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
     monkeypatch.setattr(summary, "_FEWEST_DRAWS", 4)
-    fewer = copy.copy(model)
-    fewer.__dict__ = {**model.__dict__, "summary_": summary.summarize(model)}
-    return fewer
+    return with_parts(model, summary=summary_of(model))
 
 
 @pytest.mark.parametrize("spaced", [False, True])
 @pytest.mark.parametrize("made", [planted_model, passage_model])
 def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spaced):
     model = with_few_draws(made(), monkeypatch) if spaced else made()
-    table, draws = model.concepts(), model.summary_.memberships.draw
-    matched = model.summary_.alignment.matched[draws]
-    drawn = np.array([w.toarray() for w in drawn_weights(model)])
+    table, draws = model.concepts(), model.result_.summary.memberships.draw
+    matched = model.result_.summary.alignment.matched[draws]
+    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
     for j in range(model.n_concepts_):
         own = drawn[matched[:, j], :, j]
         assert len(own)
@@ -114,10 +121,11 @@ def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spa
 
 def test_a_concept_that_no_spaced_draw_finds_has_means_of_the_others(monkeypatch):
     model = with_few_draws(planted_model(), monkeypatch)
-    aligned = model.summary_.alignment
+    aligned = model.result_.summary.alignment
     similarity = aligned.similarity.copy()
-    similarity[model.summary_.memberships.draw, 2] = 0.0
-    model.__dict__["summary_"] = model.summary_._replace(alignment=aligned._replace(similarity=similarity))
+    similarity[model.result_.summary.memberships.draw, 2] = 0.0
+    changed = model.result_.summary._replace(alignment=aligned._replace(similarity=similarity))
+    model = with_parts(model, summary=changed)
     wanted = aligned.holders[similarity[:, 2] > 0, 2].mean()
     assert model.concepts()["documents_mean"][2] == pytest.approx(wanted)
 
@@ -177,8 +185,8 @@ def test_documents_with_intervals():
     np.testing.assert_allclose(dense, model.doc_concept_)
     assert table["metadata_weight"].tolist() == [np.linspace(0, 1, 40)[d] for d in rows]
     assert table["name"].tolist() == [f"speaker {d}" for d in rows]
-    drawn = np.array([w.toarray() for w in drawn_weights(model)])
-    matched = model.summary_.alignment.matched
+    drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
+    matched = model.result_.summary.alignment.matched
     for row in table.sample(30, random_state=0).itertuples():
         d, j = int(row.document.split()[1]), row.concept - 1
         values = drawn[matched[:, j], d, j]
@@ -192,14 +200,14 @@ def test_one_document_with_the_concepts_of_every_draw(passages):
     model = passage_model()
     known = model.documents(passages=passages)
     name = "source 1#3" if passages else "source 1"
-    table = one_document(model, 6 if passages else 1, passages).set_index("concept")
+    table = one_document(model.result_, 6 if passages else 1, passages).set_index("concept")
     assert set(table["document"]) == {name}
     ours = known[known["document"] == name].set_index("concept")
     pd.testing.assert_frame_equal(table.loc[ours.index], ours)
     assert (table.drop(ours.index)["weight"] == 0).all()
     assert (table.drop(ours.index)["probability"] > 0).all()
     rows = [6] if passages else range(4, 8)
-    held = np.array([w.toarray()[rows].sum(axis=0) > 0 for w in drawn_weights(model)]).any(axis=0)
+    held = np.array([w.toarray()[rows].sum(axis=0) > 0 for w in drawn_weights(model.result_)]).any(axis=0)
     assert set(table.index) == {*(np.flatnonzero(held) + 1), *ours.index}
 
 
@@ -256,7 +264,7 @@ def test_similar_words_with_their_error():
 def naive_together(model, i):
     """For every word, Σ_j share_ji share_jl of each draw, in the mean."""
     found = []
-    for draw in model.draws_.all():
+    for draw in model.draws_:
         used = usage_of(draw).used.toarray()
         share = used / np.maximum(used.sum(axis=0), 1)
         found.append(share.T @ share[:, i])
@@ -277,26 +285,28 @@ def test_words_of_equal_probability_are_told_apart_by_their_uses(tmp_path):
 
 
 def test_a_file_without_uses_says_nothing_of_them():
-    model = copy.copy(planted_model())
-    model.__dict__ = {**model.__dict__, "word_sets_": model.word_sets_._replace(used=None)}
+    model = planted_model()
+    model = with_parts(model, word_sets=model.result_.word_sets._replace(used=None))
     table = model.similar_words("word20")
     assert table["together"].isna().all()
     assert len(table) == 20
 
 
-def test_the_concepts_of_a_word_have_leftovers_last():
-    model = copy.copy(planted_model())
-    known = planted_model().concepts()
-    model.concepts = lambda n_words=10: known.assign(leftover=False)
-    table = concepts_of_word(model, "word20")
+def test_the_concepts_of_a_word_have_leftovers_last(monkeypatch):
+    model = planted_model()
+    known = model.concepts()
+    monkeypatch.setattr(examples, "concept_table", lambda *_: known.assign(leftover=False))
+    table = concepts_of_word(model.result_, "word20")
     assert table["share_of_uses"].sum() == pytest.approx(1)
     assert table["share_of_uses"].is_monotonic_decreasing
     for row in table.itertuples():
         own = model.words_of(row.concept).set_index("word").loc["word20"]
         assert (row.share_on, row.share_used) == (own["share_on"], own["share_used"])
     first = table["concept"][0]
-    model.concepts = lambda n_words=10: known.assign(leftover=known["concept"] == first)
-    assert concepts_of_word(model, "word20")["concept"].tolist() == [*table["concept"][1:], first]
+    monkeypatch.setattr(
+        examples, "concept_table", lambda *_: known.assign(leftover=known["concept"] == first)
+    )
+    assert concepts_of_word(model.result_, "word20")["concept"].tolist() == [*table["concept"][1:], first]
 
 
 def test_an_unknown_word_names_words_spelled_like_it():
@@ -307,12 +317,10 @@ def test_an_unknown_word_names_words_spelled_like_it():
 
 
 def with_trace(**values):
-    model = copy.copy(planted_model())
     steady = np.full(next(iter(values.values())).shape, 5.0)
     names = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
     trace = {name: values.get(name, steady) for name in names}
-    model.__dict__ = {**model.__dict__, "trace_": arviz_base.from_dict({"posterior": trace})}
-    return model
+    return with_parts(planted_model(), trace=arviz_base.from_dict({"posterior": trace}))
 
 
 def test_the_verdict_in_one_sentence():
@@ -321,8 +329,8 @@ def test_the_verdict_in_one_sentence():
     assert with_trace(log_joint=good).verdict().startswith("The chains agree (R-hat at most 1.0")
     slow_rows = copy.copy(with_trace(n_memberships=good + np.array([[0.0], [9.0]])))
     assert "differ in how many concepts documents hold" in slow_rows.verdict()
-    slow_rows.corpus_ = passage_model().corpus_
-    assert "differ in how many concepts passages hold" in slow_rows.verdict()
+    by_passages = with_parts(slow_rows, corpus=passage_model().corpus_)
+    assert "differ in how many concepts passages hold" in by_passages.verdict()
     apart = with_trace(n_concepts=good + np.array([[0.0], [9.0]])).verdict()
     assert apart.startswith("Sample longer, because the chains differ in the number of concepts (R-hat")
     slow = np.tile(np.repeat(rng.normal(size=4), 25), (2, 2))

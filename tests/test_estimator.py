@@ -45,7 +45,7 @@ def test_fitted_attributes(model):
 def test_attributes_are_those_of_the_most_probable_draw(model):
     draw = model.best_draw_
     sizes = sizes_of(draw.state)
-    assert draw.score == max(d.score for d in model.draws_.all())
+    assert draw.score == max(d.score for d in model.draws_)
     holders = (model.doc_concept_ > 0).sum(axis=0)
     assert (
         sorted(holders.tolist(), reverse=True)
@@ -62,7 +62,7 @@ def test_trace_and_co_membership_are_recomputed_from_the_draws(model):
             assert model.trace_.posterior["n_memberships"].values[c, s] == len(draw.state.concept)
             assert model.trace_.posterior["n_words_on"].values[c, s] == len(draw.state.word)
     together = np.zeros((30, 30))
-    for draw in model.draws_.all():
+    for draw in model.draws_:
         on = sizes_of(draw.state).m > 0
         together += np.einsum("ji,jk->ik", on, on).astype(bool)
     np.testing.assert_allclose(model.co_membership_, together / len(model.draws_))
@@ -73,7 +73,7 @@ def test_consensus_draw_is_closest_to_the_co_membership(model):
         on = sizes_of(draw.state).m > 0
         return ((np.einsum("ji,jk->ik", on, on).astype(bool) - model.co_membership_) ** 2).sum()
 
-    best = min(distance(draw) for draw in model.draws_.all())
+    best = min(distance(draw) for draw in model.draws_)
     assert distance(model.consensus_draw_) == pytest.approx(best)
 
 
@@ -168,7 +168,7 @@ def test_all_features_unknown_is_no_features():
 
 def test_sampled_concentrations_belong_to_their_draw():
     model = fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=6)
-    draws = model.draws_.all()
+    draws = model.draws_
     assert len({draw.b1 for draw in draws}) == len({draw.b2 for draw in draws}) == len(draws)
     assert [chain.kept[-1].b1 for chain in model.draws_.chains] == [c.model.prior.b1 for c in model.chains_]
     same(
@@ -267,9 +267,9 @@ CALLS = {
 NEED_NO_FIT = (
     "fit",
     "fit_transform",
-    "names_",
-    "weights_of",
-)  # the last needs a draw, which only a fit gives
+    "start",
+    "starts",
+)
 
 
 def test_what_only_a_fitted_model_has_says_so():
@@ -291,9 +291,9 @@ def test_other_names_are_missing_as_usual(model):
 def test_an_error_inside_an_attribute_is_not_hidden(model, monkeypatch):
     again = copy.copy(model)
     again._forget()
-    monkeypatch.setattr("superwords.fitting.estimator.word_sets", lambda draws: draws.nothing)
+    monkeypatch.setattr("superwords.concepts.result.word_sets", lambda draws: draws.nothing)
     with pytest.raises(AttributeError, match="nothing"):
-        _ = again.word_sets_
+        _ = again.co_membership_
 
 
 def test_a_vocabulary_of_another_length_or_with_doubles():

@@ -455,7 +455,7 @@ def test_a_model_without_draws_is_refused() -> None:
     from superwords import ConceptModel
 
     model = ConceptModel(n_sweeps=4, n_burn_in=3, n_chains=1)
-    model._prepare(np.ones((2, 2), int), None)
+    model.start(np.ones((2, 2), int), None)
     with pytest.raises(InputError, match="no draws yet"):
         Catalog(model)
 

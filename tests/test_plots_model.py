@@ -85,7 +85,7 @@ def test_a_word_that_a_start_has_in_several_concepts_tells_less() -> None:
     model = fit(planted_corpus(), features=PLANTED.features, init="prior", n_chains=1)
     scores = draw.start_scores(model).toarray()
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
-    counts = model.corpus_.counts[model._order]
+    counts = model.corpus_.counts[model.order_]
     state = initial_state("prior", data, prior, make_theta(None, counts), model.seed_, 0)
     users, holders = np.zeros(scores.shape), np.zeros(len(scores))
     for d in range(40):

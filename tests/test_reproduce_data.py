@@ -85,7 +85,7 @@ def test_a_half_is_right_where_its_other_half_is_nearest():
 def test_expected_words_are_those_of_the_concepts_a_document_holds():
     counts = np.array([[3, 2, 0, 0], [0, 0, 4, 1], [2, 2, 0, 0], [0, 0, 1, 3]])
     model = ConceptModel(n_chains=1, n_sweeps=6, random_state=0).fit(counts)
-    draws = model.draws_.all()
+    draws = model.draws_
     expected = lee.expected_words(model, draws)
     assert ((expected > 0) >= (counts > 0)).all()
     naive = np.zeros(counts.shape)
@@ -97,7 +97,7 @@ def test_expected_words_are_those_of_the_concepts_a_document_holds():
             for p in pairs:
                 words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
                 for word in words:
-                    naive[model._order[d], word] += (draw.tokens.pair[p] + 1.0) / total / len(words)
+                    naive[model.order_[d], word] += (draw.tokens.pair[p] + 1.0) / total / len(words)
     np.testing.assert_allclose(expected, naive / len(draws))
 
 

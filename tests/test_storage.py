@@ -96,7 +96,7 @@ def test_sampling_goes_on_bit_by_bit(files, draws):
         assert len(loaded.draws_) == len(straight.draws_)
         assert_frame_equal(loaded.concepts(), straight.concepts(), check_exact=True)
     else:
-        assert [draw.sweep for draw in loaded.draws_.all()] == list(range(62, 81, 2)) * 2
+        assert [draw.sweep for draw in loaded.draws_] == list(range(62, 81, 2)) * 2
         assert len(loaded.concepts()) == loaded.n_concepts_
 
 
@@ -118,7 +118,7 @@ def test_other_ways_of_sampling_go_on_too(tmp_path, settings):
 def test_an_interrupted_fit_is_taken_up_before_the_first_kept_draw(tmp_path):
     model = fit(planted_corpus(), n_sweeps=12, n_burn_in=6, thin=1, n_chains=1)
     stopped = ConceptModel(n_sweeps=12, n_burn_in=6, thin=1, n_chains=1, random_state=3)
-    stopped._prepare(planted_corpus(), None)
+    stopped.start(planted_corpus(), None)
     for _ in stopped.chains_[0].advance(4):
         pass
     loaded = load(stopped.save(tmp_path / "m.sw", draws="all")).resume()

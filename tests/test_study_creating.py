@@ -39,7 +39,7 @@ def test_a_word_is_shown_by_the_concept_that_holds_it_in_most_documents() -> Non
 def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> None:
     model = planted_model()
     weights = concept_weights(model)
-    draw, order = model.best_draw_, model._concept_order
+    draw, order = model.best_draw_, model.result_.concept_order
     for j in range(model.n_concepts_):
         pairs = np.flatnonzero(draw.state.concept == order[j])
         entries = [slice(*draw.state.pair_ptr[p : p + 2]) for p in pairs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,8 +56,15 @@ class Draws:
     def __len__(self) -> int:
         return sum(len(chain.kept) for chain in self.chains)
 
-    def all(self) -> list[Kept]:
-        return [draw for chain in self.chains for draw in chain.kept]
+    def __iter__(self) -> Iterator[Kept]:
+        """One draw after the other, chain by chain."""
+        for chain in self.chains:
+            yield from chain.kept
+
+    @property
+    def chain(self) -> np.ndarray:
+        """(S): which chain each draw is of."""
+        return np.repeat(np.arange(len(self.chains)), [len(one.kept) for one in self.chains]).astype(np.int32)
 
     def trace(self) -> xarray.DataTree:
         """The traced quantities in ArviZ layout, dims (chain, draw), as far as every chain has come."""
@@ -68,7 +76,7 @@ class Draws:
 
     def most_probable(self) -> Kept:
         """The draw of the highest density over all chains, π integrated out (docs/algebra.md section 1)."""
-        return max(self.all(), key=lambda draw: draw.score)
+        return max(self, key=lambda draw: draw.score)
 
     def consensus(self, co_membership: Any) -> Kept:
         """The draw whose co-membership lies closest to the posterior's: the least Σ (C_s − C̄)²."""
@@ -80,7 +88,7 @@ class Draws:
             row, column = together.nonzero()
             return float((1 - 2 * co_membership[row, column]).sum())
 
-        return min(self.all(), key=distance)
+        return min(self, key=distance)
 
 
 def shared_concepts(sizes: Sizes) -> sparse.csr_array:

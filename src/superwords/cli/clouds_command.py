@@ -70,7 +70,7 @@ def pictures(
         raise InputError("The model has no concepts, so there is nothing to draw.")
     chosen = only or list(range(1, model.n_concepts_ + 1))
     for concept in chosen:
-        concept_index(model, concept)
+        concept_index(model.result_, concept)
     pair = None if column is None else draw.largest_groups(model, column)
     if only is None:
         yield "concepts-per-word", partial(draw.concepts_per_word, model)

@@ -253,7 +253,7 @@ def fit(
     if interrupted:
         reached = min(chain.sweep for chain in model.chains_)
         raise InputError(
-            f"Stopped after {reached:,} of {model._schedule.n_sweeps:,} sweeps; the model in {output} is "
+            f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps; the model in {output} is "
             f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
         )
     checkpoint.unlink(missing_ok=True)

@@ -85,7 +85,7 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
 
 def say_how_to_sample_longer(model: ConceptModel, quiet: bool) -> None:
     if not quiet and model.verdict().startswith("Sample longer"):
-        say(f"To sample longer, run it again with --sweeps {2 * model._schedule.n_sweeps}.")
+        say(f"To sample longer, run it again with --sweeps {2 * model.schedule_.n_sweeps}.")
 
 
 def prepared(given: Mapping[str, Any], checkpoint: Path) -> ConceptModel:
@@ -104,7 +104,7 @@ def prepared(given: Mapping[str, Any], checkpoint: Path) -> ConceptModel:
 
     settings = {name: given[option] for option, name in MODEL_PARAMETERS.items() if given[option] is not None}
     model = ConceptModel(**settings, standardize_features=found.standardize)
-    model._prepare(corpus, found.values)
+    model.start(corpus, found.values)
     return model
 
 
@@ -139,7 +139,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
     check_groups(given["groups"], model.corpus_.metadata)
     model.n_jobs = given["jobs"]
     done = min(chain.sweep for chain in model.chains_)
-    say(f"Going on from {checkpoint}, after {done:,} of {model._schedule.n_sweeps:,} sweeps.", given["quiet"])
+    say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
     return model
 
 

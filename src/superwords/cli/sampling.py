@@ -80,7 +80,7 @@ class SamplingDisplay:
         self._model = model
         self._is_live = messages.is_terminal and not quiet
         self._is_plain = not messages.is_terminal and not quiet
-        n_sweeps = model._schedule.n_sweeps
+        n_sweeps = model.schedule_.n_sweeps
         self._chains = [ChainView(n_sweeps, chain.sweep) for chain in model.chains_]
         self._note = ""
 

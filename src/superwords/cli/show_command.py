@@ -87,7 +87,7 @@ def load_model(path: Path) -> ConceptModel:
     from superwords.fitting.storage import load
 
     model = load(path)
-    if len(model.draws_) == 0 and "best_draw_" not in model.__dict__:
+    if not model.result_.has_concepts:
         raise InputError(f"{str(path)!r} holds no draw yet; sample it further before looking at it.")
     return model
 
@@ -208,7 +208,7 @@ class Document(View):
         if self.asked not in names:
             some = ", ".join(repr(name) for name in corpus.ids[:3])
             raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
-        table = one_document(self.model, names.index(self.asked), is_passage)
+        table = one_document(self.model.result_, names.index(self.asked), is_passage)
         stability = self.model.concepts(0)["stability"].to_numpy()
         # Of all draws: `probability` is of those alone that find the concept.
         self.held_in = table["probability"] * stability[table["concept"] - 1]
@@ -262,7 +262,7 @@ class Word(View):
         from superwords.concepts.examples import concepts_of_word
 
         self.table = self.model.similar_words(self.asked)
-        self.concepts = concepts_of_word(self.model, self.asked)
+        self.concepts = concepts_of_word(self.model.result_, self.asked)
         words = self.model.words()
         self.row = words[words["word"] == self.asked].iloc[0]
 
@@ -290,7 +290,7 @@ class Word(View):
     def _print_concepts(self, rows: str) -> None:
         from superwords.concepts.tables import concept_names
 
-        names, standing = concept_names(self.model), Standing(self.model)
+        names, standing = concept_names(self.model.result_), Standing(self.model)
         shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
         print_table(
             {"": "right", "concept": "words", "of its uses": "right", "open to": "right", FOUND_IN: "right"},

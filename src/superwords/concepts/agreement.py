@@ -11,39 +11,39 @@ from superwords.corpus.corpus import row_name
 from superwords.draws import convergence
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.concepts.result import Result
 
 GOOD_RHAT = 1.1
 GOOD_ESS_PER_CHAIN = 25
 LEAST_DRAWS = 4
 
 
-def plain_quantities(model: ConceptModel) -> dict[str, str]:
+def plain_quantities(result: Result) -> dict[str, str]:
     """What the traced quantities are, in words."""
     return {
         "log_joint": "the log joint density",
         "n_concepts": "the number of concepts",
-        "n_memberships": f"how many concepts {row_name(model.corpus_)} hold",
+        "n_memberships": f"how many concepts {row_name(result.corpus)} hold",
         "n_words_on": "how many words are on",
     }
 
 
-def convergence_table(model: ConceptModel) -> pd.DataFrame:
+def convergence_table(result: Result) -> pd.DataFrame:
     """R-hat, effective sample size and Monte-Carlo standard error of each traced quantity.
 
     NaN where there are fewer than four draws per chain; R-hat also of one chain that moves.
     """
-    rows = convergence(model.trace_)
+    rows = convergence(result.trace)
     table = pd.DataFrame([{"quantity": name, **row} for name, row in rows.items()])
-    if model.trace_["posterior"]["log_joint"].shape[1] < LEAST_DRAWS:
+    if result.trace["posterior"]["log_joint"].shape[1] < LEAST_DRAWS:
         table[["rhat", "ess", "mcse"]] = np.nan
     return table
 
 
-def verdict(model: ConceptModel) -> str:
+def verdict(result: Result) -> str:
     """One sentence: the chains agree, or sample longer and why, or that one chain cannot tell."""
-    table = convergence_table(model).set_index("quantity")
-    n_chains, n_draws = model.trace_["posterior"]["log_joint"].shape
+    table = convergence_table(result).set_index("quantity")
+    n_chains, n_draws = result.trace["posterior"]["log_joint"].shape
     if n_draws < LEAST_DRAWS:
         kept = f"{n_draws} draw" + ("s" if n_draws > 1 else "")
         return (
@@ -51,7 +51,7 @@ def verdict(model: ConceptModel) -> str:
         )
     wanted = GOOD_ESS_PER_CHAIN * n_chains
     slowest, ess = str(table["ess"].idxmin()), float(table["ess"].min())
-    plain = plain_quantities(model)
+    plain = plain_quantities(result)
     what = plain.get(slowest, slowest)
     few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {what}"
     if n_chains == 1:
@@ -63,19 +63,19 @@ def verdict(model: ConceptModel) -> str:
     if rhat > GOOD_RHAT:
         return (
             f"Sample longer, because the chains differ in {plain.get(worst, worst)} "
-            f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted); {_found_by_all(model)}."
+            f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted); {_found_by_all(result)}."
         )
     if ess < wanted:
-        return f"Sample longer, because {few} ({wanted} are wanted); {_found_by_all(model)}."
+        return f"Sample longer, because {few} ({wanted} are wanted); {_found_by_all(result)}."
     return (
         f"The chains agree (R-hat at most {rhat:.2f}, the draws are worth at least {ess:.0f} "
-        f"independent ones); {_found_by_all(model)}."
+        f"independent ones); {_found_by_all(result)}."
     )
 
 
-def _found_by_all(model: ConceptModel) -> str:
+def _found_by_all(result: Result) -> str:
     """How many concepts every chain holds in at least half of its draws."""
-    aligned = model.summary_.alignment
+    aligned = result.summary.alignment
     shares = np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
     n_found = int((shares >= 0.5).all(axis=0).sum())
-    return f"{n_found} of {model.n_concepts_} concepts are found by every chain"
+    return f"{n_found} of {result.n_concepts} concepts are found by every chain"

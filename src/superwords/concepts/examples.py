@@ -12,26 +12,26 @@ from arviz_stats.base import array_stats
 
 from superwords.concepts.ranking import ranked_rows, scores
 from superwords.concepts.sets import sharing, together
-from superwords.concepts.tables import concept_index, drawn_weights, with_metadata
+from superwords.concepts.tables import concept_index, concept_table, drawn_weights, with_metadata
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.concepts.result import Result
 
 _PASSAGE = 280
 _MARKER_WORDS = 30
 _LEAST_DRAWS = 4
 
 
-def representative_documents(model: ConceptModel, concept: int, n: int = 5) -> pd.DataFrame:
+def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
     """Documents that hold a concept strongly, and by many tokens: highest w · log(1 + w N_d) first.
 
     w is the document's mean weight over the aligned draws. Where texts are kept, with a telling stretch.
     """
-    j = concept_index(model, concept)
-    corpus = model.corpus_
-    drawn = drawn_weights(model)
-    matched = model.summary_.alignment.matched[model.summary_.memberships.draw][:, j]
+    j = concept_index(result, concept)
+    corpus = result.corpus
+    drawn = drawn_weights(result)
+    matched = result.summary.alignment.matched[result.summary.memberships.draw][:, j]
     weight = sum(w[:, [j]].toarray().ravel() for w in drawn) / max(int(matched.sum()), 1)
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
     evidence = weight * np.log1p(weight * tokens)
@@ -41,13 +41,13 @@ def representative_documents(model: ConceptModel, concept: int, n: int = 5) -> p
         weight=weight[best], tokens=tokens[best].astype(int)
     )
     if corpus.texts is not None:
-        marks = _marker_words(model, j)
+        marks = _marker_words(result, j)
         table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
     return table
 
 
-def _marker_words(model: ConceptModel, j: int) -> dict[str, float]:
-    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+def _marker_words(result: Result, j: int) -> dict[str, float]:
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
     score = scores(words, len(vocabulary))
     rows = ranked_rows(words, j, len(vocabulary))[:_MARKER_WORDS]
     return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
@@ -77,21 +77,21 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
 
 
-def similar_words(model: ConceptModel, word: str, n: int = 20) -> pd.DataFrame:
+def similar_words(result: Result, word: str, n: int = 20) -> pd.DataFrame:
     """The words most probably in a concept with `word`: probability, its Monte-Carlo standard error, and how much.
 
     The error is NaN with fewer than four draws per chain. Frequent words share some concept in nearly every draw;
     `together` tells them apart: the probability that a use of the one and a use of the other are for one concept.
     """
-    i = word_index(model, word)
-    shared = sharing(model.word_sets_, i)
+    i = word_index(result, word)
+    shared = sharing(result.word_sets, i)
     probability = shared.mean(axis=(0, 1))
-    near = together(model.word_sets_, i)
+    near = together(result.word_sets, i)
     order = np.lexsort((-near, -probability))
     others = [int(at) for at in order if at != i and probability[at] > 0][:n]
     return pd.DataFrame(
         {
-            "word": pd.Series([model.corpus_.vocabulary[at] for at in others], dtype=object),
+            "word": pd.Series([result.corpus.vocabulary[at] for at in others], dtype=object),
             "probability": probability[others],
             "mcse": [_monte_carlo_error(shared[:, :, at].astype(float)) for at in others],
             "together": near[others],
@@ -99,14 +99,14 @@ def similar_words(model: ConceptModel, word: str, n: int = 20) -> pd.DataFrame:
     )
 
 
-def concepts_of_word(model: ConceptModel, word: str) -> pd.DataFrame:
+def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
     """The concepts that have a word on in any draw, those that use it most first and leftovers last.
 
     `share_of_uses` is a concept's share of the documents that use the word for any of these concepts, over all
     draws; the other columns are those of `words_of`.
     """
-    i = word_index(model, word)
-    words, known = model.summary_.words, model.concepts(0)
+    i = word_index(result, word)
+    words, known = result.summary.words, concept_table(result, 0)
     rows = np.flatnonzero(words.word == i)
     j = words.concept[rows]
     # A draw that does not find the concept does not use the word for it.
@@ -132,9 +132,9 @@ def _monte_carlo_error(values: np.ndarray) -> float:
     return float(array_stats.mcse(values, chain_axis=0, draw_axis=1))
 
 
-def word_index(model: ConceptModel, word: str) -> int:
+def word_index(result: Result, word: str) -> int:
     """The column of a word, or one sentence that names words spelled like it."""
-    vocabulary = model.corpus_.vocabulary
+    vocabulary = result.corpus.vocabulary
     try:
         return vocabulary.index(word)
     except ValueError:

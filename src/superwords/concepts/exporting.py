@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from superwords.concepts.tables import reference_weights
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,13 +95,13 @@ def pyldavis_input(model: ConceptModel) -> dict[str, Any]:
     """
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to show in pyLDAvis.")
-    corpus, words = model.corpus_, model.summary_.words
+    corpus, words = model.corpus_, model.result_.summary.words
     used = np.zeros((model.n_concepts_, corpus.n_words))
     used[words.concept, words.word] = words.documents
     used += _SMOOTHING
     lengths = np.asarray(corpus.counts.sum(axis=1)).ravel()
     filled = np.flatnonzero(lengths > 0)
-    weights = reference_weights(model)[filled].toarray()
+    weights = model.result_.reference_weights[filled].toarray()
     return {
         "topic_term_dists": (used / used.sum(axis=1, keepdims=True)).tolist(),
         "doc_topic_dists": (weights / weights.sum(axis=1, keepdims=True)).tolist(),

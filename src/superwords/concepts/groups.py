@@ -23,7 +23,7 @@ from superwords.concepts.tables import concept_index, concept_names, drawn_weigh
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.concepts.result import Result
 
 _BETA_DRAWS = 4000
 _BETA_SEED = 1785  # the Beta draws are numerical integration: the same call gives the same table
@@ -40,19 +40,19 @@ class Groups(NamedTuple):
     effect: np.ndarray  # (G, J) design effect
 
 
-def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
+def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
     """One row per concept and group: prevalence and strength with intervals, and top words."""
-    groups = make_groups(model, column)
+    groups = make_groups(result, column)
     prevalence = _prevalence_draws(groups)
     low, high = interval(prevalence)
     weak, strong = interval(groups.strength)
     holders, strength = mean_over_draws(groups.holders), mean_over_draws(groups.strength)
-    used = [_users(model, rows) for rows in groups.rows]
-    label = concept_names(model)
+    used = [_users(result, rows) for rows in groups.rows]
+    label = concept_names(result)
     rows = []
-    for j in range(model.n_concepts_):
+    for j in range(result.n_concepts):
         for g, group in enumerate(groups.labels):
-            top = _top_words(model, groups, used, g, j, n_words) if n_words else []
+            top = _top_words(result, groups, used, g, j, n_words) if n_words else []
             rows.append(
                 {
                     "concept": j + 1,
@@ -66,7 +66,7 @@ def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.
                     "strength": strength[g, j],
                     "strength_low": weak[g, j],
                     "strength_high": strong[g, j],
-                    "top_words": [model.corpus_.vocabulary[i] for i, _, _, _ in top],
+                    "top_words": [result.corpus.vocabulary[i] for i, _, _, _ in top],
                     "shares": [share for _, share, _, _ in top],
                 }
             )
@@ -75,12 +75,12 @@ def by_group(model: ConceptModel, column: str, n_words: int = _TOP_WORDS) -> pd.
     return pd.DataFrame(rows, columns=columns)
 
 
-def compare_groups(model: ConceptModel, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+def compare_groups(result: Result, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
     """Prevalence in one group less that in another, with interval, the largest differences first.
 
     Without `first` and `second`, the two groups of a column that has exactly two.
     """
-    groups = make_groups(model, column)
+    groups = make_groups(result, column)
     a, b = _two_groups(groups, column, first, second)
     prevalence = _prevalence_draws(groups)
     difference = prevalence[:, a] - prevalence[:, b]
@@ -88,8 +88,8 @@ def compare_groups(model: ConceptModel, column: str, first: Any = None, second: 
     mean = [mean_over_draws(groups.holders[:, g]) / len(groups.rows[g]) for g in (a, b)]
     table = pd.DataFrame(
         {
-            "concept": np.arange(1, model.n_concepts_ + 1),
-            "name": pd.Series(concept_names(model), dtype=object),
+            "concept": np.arange(1, result.n_concepts + 1),
+            "name": pd.Series(concept_names(result), dtype=object),
             f"prevalence_{groups.labels[a]}": mean[0],
             f"prevalence_{groups.labels[b]}": mean[1],
             "difference": mean[0] - mean[1],
@@ -102,21 +102,21 @@ def compare_groups(model: ConceptModel, column: str, first: Any = None, second: 
     return table.loc[largest].reset_index(drop=True)
 
 
-def group_words(model: ConceptModel, column: str, concept: int) -> pd.DataFrame:
+def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
     """A concept's words in each group: share of the group's documents holding it that use the word for it."""
-    j = concept_index(model, concept)
-    groups = make_groups(model, column)
-    used = [_users(model, rows) for rows in groups.rows]
+    j = concept_index(result, concept)
+    groups = make_groups(result, column)
+    used = [_users(result, rows) for rows in groups.rows]
     rows = []
     for g, group in enumerate(groups.labels):
-        for i, share, low, high in _top_words(model, groups, used, g, j):
-            word = model.corpus_.vocabulary[i]
+        for i, share, low, high in _top_words(result, groups, used, g, j):
+            word = result.corpus.vocabulary[i]
             rows.append({"group": group, "word": word, "share": share, "low": low, "high": high})
     return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
 
 
-def make_groups(model: ConceptModel, column: str) -> Groups:
-    metadata = model.corpus_.metadata
+def make_groups(result: Result, column: str) -> Groups:
+    metadata = result.corpus.metadata
     if column not in metadata.columns:
         known = ", ".join(repr(name) for name in metadata.columns)
         have = f"the columns are {known}" if known else "the corpus has no metadata"
@@ -126,7 +126,7 @@ def make_groups(model: ConceptModel, column: str) -> Groups:
     rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
     if not labels:
         raise InputError(f"The column {column!r} is empty; choose one that has values.")
-    kept = model.summary_
+    kept = result.summary
     matched = kept.alignment.matched[kept.memberships.draw]
     member = sparse.csr_array(
         (
@@ -135,13 +135,13 @@ def make_groups(model: ConceptModel, column: str) -> Groups:
         ),
         shape=(len(rows), len(values)),
     )
-    drawn = drawn_weights(model)
+    drawn = drawn_weights(result)
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
     total = np.array([(member @ w).toarray() for w in drawn])
     gone = ~matched[:, None, :] & np.ones((1, len(rows), 1), bool)
     strength = np.where(gone | (holders == 0), np.nan, total / np.maximum(holders, 1))
     holders = np.where(gone, np.nan, holders)
-    return Groups(labels, rows, holders, strength, _design_effect(model, rows, drawn, holders))
+    return Groups(labels, rows, holders, strength, _design_effect(result, rows, drawn, holders))
 
 
 def _sort_key(label: Any) -> tuple[bool, float, str]:
@@ -150,11 +150,11 @@ def _sort_key(label: Any) -> tuple[bool, float, str]:
 
 
 def _design_effect(
-    model: ConceptModel, rows: list[np.ndarray], drawn: list[sparse.csr_array], holders: np.ndarray
+    result: Result, rows: list[np.ndarray], drawn: list[sparse.csr_array], holders: np.ndarray
 ) -> np.ndarray:
     """(G, J): variance of the prevalence between sources over that of independent passages, at least 1."""
     effect = np.ones(holders.shape[1:])
-    parent = model.corpus_.parent
+    parent = result.corpus.parent
     if parent is None:
         return effect
     for g, here in enumerate(rows):
@@ -188,21 +188,21 @@ def _prevalence_draws(groups: Groups) -> np.ndarray:
     return np.where(np.repeat(known, times, axis=0), drawn, np.nan)
 
 
-def _users(model: ConceptModel, rows: np.ndarray) -> sparse.csr_array:
+def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
     """(J, V): how many of the given documents use a word for a concept, the mean over the aligned draws."""
-    kept = model.summary_
+    kept = result.summary
     uses = kept.uses
     n_matched = np.maximum(kept.alignment.matched[kept.memberships.draw].sum(axis=0), 1)
-    inside = np.zeros(model.corpus_.n_documents, bool)
+    inside = np.zeros(result.corpus.n_documents, bool)
     inside[rows] = True
     here = np.repeat(inside, np.diff(uses.ptr))
     concept, word = uses.concept[here], uses.word[here]
     share = uses.draws[here] / n_matched[concept]
-    return sparse.csr_array((share, (concept, word)), shape=(model.n_concepts_, model.corpus_.n_words))
+    return sparse.csr_array((share, (concept, word)), shape=(result.n_concepts, result.corpus.n_words))
 
 
 def _top_words(
-    model: ConceptModel,
+    result: Result,
     groups: Groups,
     used: list[sparse.csr_array],
     g: int,
@@ -213,9 +213,9 @@ def _top_words(
     holders = float(mean_over_draws(groups.holders[:, g, j]))
     if not holders > 0:
         return []
-    words = model.summary_.words
-    rows = ranked_rows(words, j, model.corpus_.n_words)
-    everywhere = np.bincount(words.word, words.documents, model.corpus_.n_words)
+    words = result.summary.words
+    rows = ranked_rows(words, j, result.corpus.n_words)
+    everywhere = np.bincount(words.word, words.documents, result.corpus.n_words)
     users = used[g][[j]].toarray().ravel()[words.word[rows]]
     telling = users * words.documents[rows] / np.maximum(everywhere[words.word[rows]], 1e-12)
     order = np.argsort(-telling, kind="stable")

@@ -26,19 +26,17 @@ class WordSets(NamedTuple):
 
 
 def word_sets(draws: Draws) -> WordSets:
-    chain, sizes, lengths, words, used = [], [], [], [], []
+    sizes, lengths, words, used = [], [], [], []
     n_words = 0
-    for c, one in enumerate(draws.chains):
-        for draw in one.kept:
-            sets = on_in_concepts(draw.state)
-            chain.append(c)
-            sizes.append(sets.shape[0])
-            lengths.append(np.diff(sets.indptr))
-            words.append(sets.indices.astype(np.int32))
-            used.append(used_in_concepts(draw.state, draw.tokens).data)
-            n_words = sets.shape[1]
+    for draw in draws:
+        sets = on_in_concepts(draw.state)
+        sizes.append(sets.shape[0])
+        lengths.append(np.diff(sets.indptr))
+        words.append(sets.indices.astype(np.int32))
+        used.append(used_in_concepts(draw.state, draw.tokens).data)
+        n_words = sets.shape[1]
     ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    numbers = np.array(chain, np.int32), np.array(sizes, np.int32)
+    numbers = draws.chain, np.array(sizes, np.int32)
     return WordSets(*numbers, ptr, np.concatenate(words), n_words, np.concatenate(used))
 
 

@@ -6,22 +6,22 @@ columns here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from superwords.concepts.alignment import Partners, Usage, find_partners, reordered, usage_of
 from superwords.concepts.intervals import TAILS, sparse_quantile
-from superwords.draws import Kept
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+from superwords.draws import Draws, Kept
 
 # Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
 _MOST_PAIRS = 500_000
 _FEWEST_DRAWS = 20
 _MERGE_KEYS = 4_000_000
+
+WeightsOf = Callable[[Kept], sparse.csr_array]
 
 
 class Alignment(NamedTuple):
@@ -78,16 +78,15 @@ class Summary(NamedTuple):
     uses: Uses
 
 
-def summarize(model: ConceptModel) -> Summary:
+def summarize(
+    draws: Draws, best: Kept, concept_order: np.ndarray, order: np.ndarray, weights_of: WeightsOf
+) -> Summary:
     """Align every kept draw with the most probable one and gather what the tables need."""
-    order = model._concept_order
-    draws = model.draws_.all()
-    reference = reordered(usage_of(model.best_draw_), order)
-    chain = np.array([c for c, one in enumerate(model.draws_.chains) for _ in one.kept], np.int32)
-    gathered = _Gathered(model, reference, _spaced_draws(model.best_draw_, reference, len(draws)))
+    reference = reordered(usage_of(best), concept_order)
+    gathered = _Gathered(reference, order, weights_of, _spaced_draws(best, reference, len(draws)))
     for s, draw in enumerate(draws):
         gathered.add(s, draw)
-    return gathered.summary(chain)
+    return gathered.summary(draws.chain)
 
 
 def _spaced_draws(best: Kept, reference: Usage, n_draws: int) -> np.ndarray:
@@ -99,9 +98,10 @@ def _spaced_draws(best: Kept, reference: Usage, n_draws: int) -> np.ndarray:
 class _Gathered:
     """The running sums of `summarize`."""
 
-    def __init__(self, model: ConceptModel, reference: Usage, spaced: np.ndarray):
-        self.model = model
+    def __init__(self, reference: Usage, order: np.ndarray, weights_of: WeightsOf, spaced: np.ndarray):
         self.reference = reference
+        self.order = order
+        self.weights_of = weights_of
         self.spaced = spaced
         self.n_concepts, self.n_words = reference.on.shape
         self.partners: list[Partners] = []
@@ -124,7 +124,7 @@ class _Gathered:
         aligned = Usage(pick @ usage.holders, pick @ usage.on, pick @ usage.used)
         per_document = sparse.diags_array(1 / np.maximum(aligned.holders, 1))
         on, used = sparse.csr_array(per_document @ aligned.on), sparse.csr_array(per_document @ aligned.used)
-        weights = sparse.csr_array(self.model.weights_of(draw) @ pick.T)
+        weights = sparse.csr_array(self.weights_of(draw) @ pick.T)
         total = np.asarray(weights.sum(axis=0)).ravel()
         held = aligned.holders > 0
         self.partners.append(partners)
@@ -148,13 +148,13 @@ class _Gathered:
         ours = np.flatnonzero(partners.of >= 0)
         label[partners.of[ours]] = ours
         pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
-        document = np.repeat(self.model._order, np.diff(state.doc_ptr))[pair].astype(np.int64)
+        document = np.repeat(self.order, np.diff(state.doc_ptr))[pair].astype(np.int64)
         concept = label[state.concept[pair]]
         busy = (draw.tokens.entry > 0) & (concept >= 0)
         return (document[busy] * self.n_concepts + concept[busy]) * self.n_words + state.word[busy]
 
     def summary(self, chain: np.ndarray) -> Summary:
-        n_documents = self.model.corpus_.n_documents
+        n_documents = len(self.order)
         shape = (len(chain), self.n_concepts)
         alignment = Alignment(
             chain,

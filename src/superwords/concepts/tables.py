@@ -15,7 +15,7 @@ from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.concepts.result import Result
 
 TOP_WORDS = 10
 HANDFUL = 8  # documents: a concept of no more is a leftover
@@ -33,9 +33,9 @@ RESERVED = (
 )
 
 
-def concept_index(model: ConceptModel, concept: Any) -> int:
+def concept_index(result: Result, concept: Any) -> int:
     """A concept's column (0, 1, …) from its id (1, 2, …)."""
-    n_concepts = model.n_concepts_
+    n_concepts = result.n_concepts
     whole = isinstance(concept, int | np.integer) and not isinstance(concept, bool)
     if not whole or not 1 <= concept <= n_concepts:
         choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
@@ -43,18 +43,18 @@ def concept_index(model: ConceptModel, concept: Any) -> int:
     return int(concept) - 1
 
 
-def concept_names(model: ConceptModel) -> list[str]:
+def concept_names(result: Result) -> list[str]:
     """Names of all concepts: those that people gave (`superwords.renaming`), else their most telling words."""
-    automatic = names(model.summary_.words, model.n_concepts_, model.corpus_.vocabulary)
-    return [model.names_.get(j, name) for j, name in enumerate(automatic, 1)]
+    automatic = names(result.summary.words, result.n_concepts, result.corpus.vocabulary)
+    return [result.names.get(j, name) for j, name in enumerate(automatic, 1)]
 
 
-def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame:
+def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     """One row per concept, most documents first; see docs/model.md for the columns."""
-    summary, corpus = model.summary_, model.corpus_
+    summary, corpus = result.summary, result.corpus
     aligned = summary.alignment
     matched, counted = aligned.matched, counted_draws(summary)
-    weights = reference_weights(model)
+    weights = result.reference_weights
     holders = np.diff(sparse.csc_array(weights).indptr)
     strength = np.asarray(weights.sum(axis=0)).ravel() / np.maximum(holders, 1)
     drawn_holders = np.where(counted, aligned.holders, np.nan)
@@ -63,16 +63,16 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
     weak, strong = interval(drawn_strength)
     held = mean_over_draws(drawn_holders)
     sources = holders if corpus.parent is None else _in_sources(_passages_of(corpus), weights)
-    ranked = ranked_words(summary.words, model.n_concepts_, corpus.n_words)
+    ranked = ranked_words(summary.words, result.n_concepts, corpus.n_words)
     top = [rows[:n_words] for rows in ranked]
     return pd.DataFrame(
         {
-            "concept": np.arange(1, model.n_concepts_ + 1),
-            "name": pd.Series(concept_names(model), dtype=object),
+            "concept": np.arange(1, result.n_concepts + 1),
+            "name": pd.Series(concept_names(result), dtype=object),
             "documents": holders.astype(int),
             "documents_mean": held,
             "source_documents": sources.astype(int),
-            "source_documents_mean": held if corpus.parent is None else _mean_in_sources(model, sources),
+            "source_documents_mean": held if corpus.parent is None else _mean_in_sources(result, sources),
             "prevalence": holders / corpus.n_documents,
             "prevalence_mean": held / corpus.n_documents,
             "prevalence_low": low,
@@ -81,7 +81,7 @@ def concept_table(model: ConceptModel, n_words: int = TOP_WORDS) -> pd.DataFrame
             "strength_mean": mean_over_draws(drawn_strength),
             "strength_low": weak,
             "strength_high": strong,
-            "n_words": (model.concept_word_ > 0).sum(axis=1).astype(int),
+            "n_words": (result.concept_word > 0).sum(axis=1).astype(int),
             "top_words": _objects([corpus.vocabulary[i] for i in summary.words.word[rows]] for rows in top),
             "shares": _objects(summary.words.used[rows].astype(float).tolist() for rows in top),
             "stability": matched.mean(axis=0),
@@ -116,12 +116,12 @@ def _in_sources(passages: sparse.csr_array, weights: sparse.csr_array) -> np.nda
     return np.diff(sparse.csc_array(passages @ weights).indptr).astype(int)
 
 
-def _mean_in_sources(model: ConceptModel, otherwise: np.ndarray) -> np.ndarray:
+def _mean_in_sources(result: Result, otherwise: np.ndarray) -> np.ndarray:
     """(J): the same in the mean over the draws; `otherwise` where no draw says anything."""
-    summary = model.summary_
+    summary = result.summary
     matched = summary.alignment.matched[summary.memberships.draw]
-    passages = _passages_of(model.corpus_)
-    drawn = np.array([_in_sources(passages, weights) for weights in drawn_weights(model)])
+    passages = _passages_of(result.corpus)
+    drawn = np.array([_in_sources(passages, weights) for weights in drawn_weights(result)])
     mean = mean_over_draws(np.where(matched, drawn, np.nan))
     return np.where(np.isnan(mean), otherwise, mean)
 
@@ -135,15 +135,10 @@ def _by_chain(matched: np.ndarray, chain: np.ndarray) -> np.ndarray:
     return np.array([matched[chain == c].mean(axis=0) for c in np.unique(chain)])
 
 
-def reference_weights(model: ConceptModel) -> sparse.csr_array:
-    """(D, J): the weights of `doc_concept_`, sparse."""
-    return sparse.csr_array(model.weights_of(model.best_draw_)[:, model._concept_order])
-
-
-def word_table(model: ConceptModel, concept: int) -> pd.DataFrame:
+def word_table(result: Result, concept: int) -> pd.DataFrame:
     """The words of one concept, the most telling first, and how sure each is."""
-    j = concept_index(model, concept)
-    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+    j = concept_index(result, concept)
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
     rows = ranked_rows(words, j, len(vocabulary))
     return pd.DataFrame(
         {
@@ -160,22 +155,22 @@ def word_table(model: ConceptModel, concept: int) -> pd.DataFrame:
     )
 
 
-def top_words(model: ConceptModel, concept: int, n: int = TOP_WORDS) -> list[str]:
+def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
     """A concept's n most telling words."""
-    j = concept_index(model, concept)
-    words, vocabulary = model.summary_.words, model.corpus_.vocabulary
+    j = concept_index(result, concept)
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
     return [vocabulary[i] for i in words.word[ranked_rows(words, j, len(vocabulary))[:n]]]
 
 
-def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
+def vocabulary_table(result: Result) -> pd.DataFrame:
     """Every word: how often it occurs, and the concepts of the most probable draw that hold it."""
-    counts = sparse.csc_array(model.corpus_.counts)
-    share = sparse.csc_array(model.concept_word_)
+    counts = sparse.csc_array(result.corpus.counts)
+    share = sparse.csc_array(result.concept_word)
     held = [share[:, [i]].tocoo() for i in range(share.shape[1])]
     order = [np.lexsort((one.row, -one.data)) for one in held]
     return pd.DataFrame(
         {
-            "word": pd.Series(model.corpus_.vocabulary, dtype=object),
+            "word": pd.Series(result.corpus.vocabulary, dtype=object),
             "documents": np.diff(counts.indptr).astype(int),
             "tokens": np.asarray(counts.sum(axis=0)).ravel().astype(int),
             "n_concepts": [one.nnz for one in held],
@@ -185,29 +180,29 @@ def vocabulary_table(model: ConceptModel) -> pd.DataFrame:
     )
 
 
-def document_table(model: ConceptModel, passages: bool = False) -> pd.DataFrame:
+def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
     """One row per document and concept it holds: weight, mean and interval over the aligned draws, and P(held).
 
     Of a corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
     """
-    fold = _fold(model, passages)
-    weights = _folded(reference_weights(model), fold)
-    return _document_rows(model, fold, *weights.nonzero())
+    fold = _fold(result, passages)
+    weights = _folded(result.reference_weights, fold)
+    return _document_rows(result, fold, *weights.nonzero())
 
 
-def one_document(model: ConceptModel, document: int, passages: bool = False) -> pd.DataFrame:
+def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
     """The same of one document, with every concept that it holds in any draw: in how many is in `probability`."""
-    fold = _fold(model, passages)
-    held = np.zeros(model.n_concepts_, bool)
-    for weights in (reference_weights(model), *drawn_weights(model)):
+    fold = _fold(result, passages)
+    held = np.zeros(result.n_concepts, bool)
+    for weights in (result.reference_weights, *drawn_weights(result)):
         own = weights[[document]] if fold is None else fold[[document]] @ weights
         held |= own.toarray().ravel() > 0
     concept = np.flatnonzero(held)
-    return _document_rows(model, fold, np.full(len(concept), document), concept)
+    return _document_rows(result, fold, np.full(len(concept), document), concept)
 
 
-def _fold(model: ConceptModel, passages: bool) -> sparse.csr_array | None:
-    corpus = model.corpus_
+def _fold(result: Result, passages: bool) -> sparse.csr_array | None:
+    corpus = result.corpus
     return None if passages or corpus.parent is None else source_shares(corpus)
 
 
@@ -218,15 +213,15 @@ def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.
 
 
 def _document_rows(
-    model: ConceptModel, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
+    result: Result, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
 ) -> pd.DataFrame:
-    corpus = model.corpus_
-    weights = _folded(reference_weights(model), fold)
+    corpus = result.corpus
+    weights = _folded(result.reference_weights, fold)
     weight = np.asarray(weights[document, concept]).ravel() if len(document) else np.zeros(0)
-    mean, low, high, held = _weight_intervals(model, fold, document, concept)
+    mean, low, high, held = _weight_intervals(result, fold, document, concept)
     ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
     table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
-    label = concept_names(model)
+    label = concept_names(result)
     return with_metadata(table, metadata, document).assign(
         concept=concept + 1,
         concept_name=pd.Series([label[j] for j in concept], dtype=object),
@@ -246,20 +241,20 @@ def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray 
 
 
 def _weight_intervals(
-    model: ConceptModel, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
+    result: Result, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Mean, bounds and P(held) of a document's weights, over the draws in which the concept has a partner."""
     keys, values = [], []
-    for weights in drawn_weights(model):
+    for weights in drawn_weights(result):
         entries = sparse.coo_array(_folded(weights, fold))
-        keys.append(entries.row.astype(np.int64) * model.n_concepts_ + entries.col)
+        keys.append(entries.row.astype(np.int64) * result.n_concepts + entries.col)
         values.append(entries.data)
     key, value = np.concatenate(keys), np.concatenate(values)
     seen, at, times = np.unique(key, return_inverse=True, return_counts=True)
-    summary = model.summary_
+    summary = result.summary
     n_matched = summary.alignment.matched[summary.memberships.draw].sum(axis=0)
-    n_values = n_matched[seen % max(model.n_concepts_, 1)]
-    wanted = document.astype(np.int64) * model.n_concepts_ + concept
+    n_values = n_matched[seen % max(result.n_concepts, 1)]
+    wanted = document.astype(np.int64) * result.n_concepts + concept
     place = np.searchsorted(seen, wanted)
     known = np.isin(wanted, seen)
 
@@ -276,10 +271,10 @@ def _weight_intervals(
     return mean, low, high, held
 
 
-def drawn_weights(model: ConceptModel) -> list[sparse.csr_array]:
+def drawn_weights(result: Result) -> list[sparse.csr_array]:
     """(D, J) weights of each draw that memberships are kept of."""
-    kept = model.summary_.memberships
-    n_documents = model.corpus_.n_documents
+    kept = result.summary.memberships
+    n_documents = result.corpus.n_documents
     out = []
     for t in range(len(kept.draw)):
         ptr = kept.ptr[t * n_documents : (t + 1) * n_documents + 1]
@@ -287,7 +282,7 @@ def drawn_weights(model: ConceptModel) -> list[sparse.csr_array]:
         out.append(
             sparse.csr_array(
                 (kept.weight[part].astype(float), kept.concept[part], ptr - ptr[0]),
-                shape=(n_documents, model.n_concepts_),
+                shape=(n_documents, result.n_concepts),
             )
         )
     return out

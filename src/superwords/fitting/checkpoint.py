@@ -14,7 +14,7 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from superwords.draws import ChainDraws, Draws
+from superwords.draws import ChainDraws
 from superwords.errors import InputError
 from superwords.files import whole_file
 from superwords.fitting.archive import DAMAGE, Writer
@@ -85,7 +85,7 @@ class Checkpointer:
     def _snapshot(self, c: int) -> Snapshot:
         chain = self._model.chains_[c]
         state = State(*(array.copy() for array in chain.state))
-        return Snapshot(chain.sweep, chain.model, state, chain.tokens, len(self._model._kept[c].kept))
+        return Snapshot(chain.sweep, chain.model, state, chain.tokens, len(self._model.kept_[c].kept))
 
     def write(self) -> None:
         """Write the latest snapshots, whole or not at all."""
@@ -100,7 +100,7 @@ class Checkpointer:
     def _write(self, file: Any) -> None:
         taken = list(self._snapshots)
         draws = []
-        for one, kept in zip(taken, self._model._kept):
+        for one, kept in zip(taken, self._model.kept_):
             trace = {name: values[: one.n_kept] for name, values in kept.trace.items()}
             draws.append(ChainDraws(kept.kept[: one.n_kept], trace))
         with zipfile.ZipFile(file, "w") as archive:
@@ -113,10 +113,10 @@ class Checkpointer:
             get_params=model.get_params,
             corpus_=model.corpus_,
             seed_=model.seed_,
-            _schedule=model._schedule,
-            _order=model._order,
+            schedule_=model.schedule_,
+            order_=model.order_,
             chains_=taken,
-            draws_=Draws([ChainDraws() for _ in taken]),
+            result_=SimpleNamespace(has_concepts=False),
         )
 
 

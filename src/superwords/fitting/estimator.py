@@ -15,10 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.concepts import agreement, groups, tables
-from superwords.concepts import examples as readings
-from superwords.concepts.sets import WordSets, co_membership, word_sets
-from superwords.concepts.summary import Summary, summarize
+from superwords.concepts import agreement, examples, groups, tables
+from superwords.concepts.result import Result
 from superwords.corpus.corpus import Corpus
 from superwords.draws import ChainDraws, Draws, Kept
 from superwords.errors import InputError
@@ -36,10 +34,8 @@ from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, make_data
-from superwords.sampler.state import sizes_of
 
 _KEPT_PER_CHAIN = 100
-_DENSE_WEIGHTS = 50_000_000
 
 
 class UnfittedError(InputError, NotFittedError):
@@ -61,9 +57,9 @@ class ConceptModel(BaseEstimator):
     seed_: int
     unknown_words_: foldin.UnknownWords
     chains_: list[Chain]
-    _kept: list[ChainDraws]
-    _schedule: Schedule
-    _order: np.ndarray
+    kept_: list[ChainDraws]
+    schedule_: Schedule
+    order_: np.ndarray
 
     def __init__(
         self,
@@ -119,8 +115,8 @@ class ConceptModel(BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, features: Any = None) -> ConceptModel:
         """Sample the concepts of X (a Corpus, or counts (D, V)); features (V, F) steer them, NaN rows are unknown."""
         self._forget()
-        self._prepare(X, features)
-        run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+        self.start(X, features)
+        run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, self.progress)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, features: Any = None) -> Any:
@@ -141,13 +137,13 @@ class ConceptModel(BaseEstimator):
         A model loaded without its draws then shows the draws it has kept since, once there are any.
         """
         more = whole_number("n_sweeps", n_sweeps, 1)
-        self._schedule = self._schedule._replace(n_sweeps=self._schedule.n_sweeps + more)
+        self.schedule_ = self.schedule_._replace(n_sweeps=self.schedule_.n_sweeps + more)
         return self.resume()
 
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file."""
         try:
-            run_chains(self.chains_, self._kept, self._schedule, self.n_jobs, self.progress)
+            run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, self.progress)
         finally:
             if len(self.draws_):
                 self._forget()
@@ -160,14 +156,14 @@ class ConceptModel(BaseEstimator):
         return save(self, path, draws, texts)
 
     @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-    def _prepare(self, X: Any, features: Any) -> None:
+    def start(self, X: Any, features: Any) -> None:
         """Check everything that is given and set the chains at their start."""
         n_chains = whole_number("n_chains", self.n_chains, 1)
-        self._schedule = self._make_schedule()
+        self.schedule_ = self._make_schedule()
         steps = make_steps(self.get_params())
         self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
-        self._order = document_order(self.corpus_.counts, self.corpus_.ids)
-        counts = sparse.csr_array(self.corpus_.counts[self._order])
+        self.order_ = document_order(self.corpus_.counts, self.corpus_.ids)
+        counts = sparse.csr_array(self.corpus_.counts[self.order_])
         n_words = counts.shape[1]
         prior = make_prior(self.get_params(), counts)
         theta = make_theta(self.theta, counts)
@@ -176,11 +172,11 @@ class ConceptModel(BaseEstimator):
         self.seed_ = make_seed(self.random_state)
         self.chains_ = [
             Chain(model, initial_state(start, model.data, prior, theta, self.seed_, c), self.seed_, c)
-            for c, start in enumerate(self._starts(n_chains))
+            for c, start in enumerate(self.starts(n_chains))
         ]
-        self._kept = [ChainDraws() for _ in range(n_chains)]
+        self.kept_ = [ChainDraws() for _ in range(n_chains)]
 
-    def _starts(self, n_chains: int) -> Sequence[str]:
+    def starts(self, n_chains: int) -> Sequence[str]:
         if isinstance(self.init, str):
             return [self.init] * n_chains
         if len(self.init) != n_chains:
@@ -206,134 +202,107 @@ class ConceptModel(BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what was computed from earlier draws."""
-        for name, value in list(vars(type(self)).items()):
-            if isinstance(value, cached_property):
-                self.__dict__.pop(name, None)
-        self.__dict__.pop("unknown_words_", None)
+        for name in ("result_", "unknown_words_"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def result_(self) -> Result:
+        """What was found, read-only: tables, plots and pages are made of it."""
+        alpha_pi = self.chains_[0].model.prior.alpha_pi
+        return Result(self.corpus_, self.order_, alpha_pi, Draws(self.kept_))
 
     @property
     def draws_(self) -> Draws:
-        """The kept draws of all chains; documents stand in the chains' own order (see `document_order`)."""
-        return Draws(self._kept)
+        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
+        return self.result_.draws
 
-    @cached_property
+    @property
     def best_draw_(self) -> Kept:
-        """The most probable draw over all chains, its concepts in the order of the fitted attributes."""
-        return self.draws_.most_probable()
+        """The most probable draw over all chains."""
+        return self.result_.best_draw
 
-    @cached_property
+    @property
     def consensus_draw_(self) -> Kept:
         """The draw closest to the posterior co-membership."""
-        return self.draws_.consensus(self.co_membership_)
-
-    @cached_property
-    def _concept_order(self) -> np.ndarray:
-        """Most documents first; ties by the words, so that the order does not hang on labels."""
-        sizes = sizes_of(self.best_draw_.state)
-        keys = [(-int(sizes.holders[j]), tuple(-sizes.m[j])) for j in range(len(sizes.holders))]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
+        return self.result_.consensus_draw
 
     @property
     def n_concepts_(self) -> int:
         """Concepts in the most probable draw."""
-        return len(self._concept_order)
+        return self.result_.n_concepts
 
-    @cached_property
+    @property
     def concept_word_(self) -> np.ndarray:
         """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
-        sizes = sizes_of(self.best_draw_.state)
-        return (sizes.m / np.maximum(sizes.holders, 1)[:, None])[self._concept_order]
+        return self.result_.concept_word
 
-    @cached_property
+    @property
     def doc_concept_(self) -> Any:
         """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
 
         The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
         """
-        weights = self.weights_of(self.best_draw_)[:, self._concept_order]
-        dense = weights.shape[0] * weights.shape[1] <= _DENSE_WEIGHTS
-        return weights.toarray() if dense else sparse.csr_array(weights)
+        return self.result_.doc_concept
 
-    def weights_of(self, draw: Kept) -> sparse.csr_array:
-        """A draw's (D, J) weights, documents in the order they were given, concepts in the draw's own."""
-        state = draw.state
-        share = self.chains_[0].model.prior.alpha_pi + draw.tokens.pair
-        row = np.repeat(np.arange(len(self._order)), np.diff(state.doc_ptr))
-        total = np.bincount(row, share, len(self._order))
-        n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
-        return sparse.csr_array(
-            (share / total[row], (self._order[row], state.concept)), shape=(len(self._order), n_rows)
-        )
-
-    @cached_property
+    @property
     def co_membership_(self) -> Any:
         """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
-        return co_membership(self.word_sets_)
+        return self.result_.co_membership
 
-    @cached_property
+    @property
     def trace_(self) -> xarray.DataTree:
         """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
-        return self.draws_.trace()
+        return self.result_.trace
 
-    @cached_property
-    def word_sets_(self) -> WordSets:
-        """The words of every concept of every kept draw."""
-        return word_sets(self.draws_)
-
-    @cached_property
+    @property
     def names_(self) -> dict[int, str]:
-        """Names that people gave to concepts, by id; they are kept in the model file and fall with its draws."""
-        return {}
-
-    @cached_property
-    def summary_(self) -> Summary:
-        """All kept draws set beside the most probable one, which the tables are made of (docs/model.md)."""
-        return summarize(self)
+        """Names that people gave to concepts, by id; they are kept in the model file."""
+        return self.result_.names
 
     def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Concepts, most documents first: prevalence, strength where held, top words, stability, leftovers."""
-        return tables.concept_table(self, n_words)
+        return tables.concept_table(self.result_, n_words)
 
     def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
         """The n words that tell a concept (1, 2, …) apart and are used for it."""
-        return tables.top_words(self, concept, n)
+        return tables.top_words(self.result_, concept, n)
 
     def words_of(self, concept: int) -> pd.DataFrame:
         """The words of a concept and how sure each is."""
-        return tables.word_table(self, concept)
+        return tables.word_table(self.result_, concept)
 
     def words(self) -> pd.DataFrame:
         """Every word with the concepts that hold it."""
-        return tables.vocabulary_table(self)
+        return tables.vocabulary_table(self.result_)
 
     def documents(self, passages: bool = False) -> pd.DataFrame:
         """Concepts of documents with intervals; of passages, those of their sources unless `passages`."""
-        return tables.document_table(self, passages)
+        return tables.document_table(self.result_, passages)
 
     def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
         """Documents that show what a concept is, with a passage where texts are at hand."""
-        return readings.representative_documents(self, concept, n)
+        return examples.representative_documents(self.result_, concept, n)
 
     def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
         """P(a word shares a concept with `word`), with its Monte-Carlo standard error."""
-        return readings.similar_words(self, word, n)
+        return examples.similar_words(self.result_, word, n)
 
     def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Prevalence, strength and words of each concept among each group of a metadata column."""
-        return groups.by_group(self, column, n_words)
+        return groups.by_group(self.result_, column, n_words)
 
     def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
         """Prevalence in one group less that in another, with interval."""
-        return groups.compare_groups(self, column, first, second)
+        return groups.compare_groups(self.result_, column, first, second)
 
     def group_words(self, column: str, concept: int) -> pd.DataFrame:
         """The words each group uses for a concept, with intervals."""
-        return groups.group_words(self, column, concept)
+        return groups.group_words(self.result_, column, concept)
 
     def convergence(self) -> pd.DataFrame:
         """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""
-        return agreement.convergence_table(self)
+        return agreement.convergence_table(self.result_)
 
     def verdict(self) -> str:
         """In one sentence: whether the chains agree, or why to sample longer."""
-        return agreement.verdict(self)
+        return agreement.verdict(self.result_)

@@ -52,7 +52,7 @@ class Folded(NamedTuple):
 def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
     """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept)."""
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
-    if "best_draw_" not in model.__dict__ and len(model.draws_) == 0:
+    if not model.result_.has_concepts:
         raise InputError(
             "The model has kept no draw yet, so it has no concepts; call resume or advance first."
         )
@@ -125,7 +125,7 @@ def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords
 
 def kept_concepts(model: ConceptModel) -> Concepts:
     """The concepts of the most probable draw, in the order of the fitted attributes."""
-    draw, order = model.best_draw_, model._concept_order
+    draw, order = model.best_draw_, model.result_.concept_order
     sizes = sizes_of(draw.state)
     in_order = Sizes(sizes.m[order], sizes.holders[order], sizes.total)
     prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)

@@ -42,7 +42,7 @@ def save(model: ConceptModel, path: str | Path, draws: str = "best", texts: bool
     if draws not in ("best", "all"):
         raise InputError(f"draws={draws!r} is not known; give 'best' or 'all'.")
     has_draws = len(model.draws_) > 0
-    if draws == "all" and not has_draws and "summary_" in model.__dict__:
+    if draws == "all" and not has_draws and model.result_.has_concepts:
         raise InputError(
             "The model was loaded without its draws, so they cannot be saved; give draws='best'."
         )
@@ -67,7 +67,7 @@ def load(path: str | Path) -> ConceptModel:
     try:
         with zipfile.ZipFile(path) as archive:
             model, _ = read_model(archive, name)
-            model.__dict__["names_"] = read_names(archive)
+            model.result_.names = read_names(archive)
             return model
     except InputError:
         raise
@@ -99,7 +99,7 @@ def _write(file: Any, model: ConceptModel, all_draws: bool, texts: bool) -> None
         writer = Writer(archive)
         if model.names_:
             writer.json(NAMES, model.names_)
-        write_model(writer, model, model._kept if all_draws else [], texts)
+        write_model(writer, model, model.kept_ if all_draws else [], texts)
 
 
 def write_model(
@@ -122,8 +122,8 @@ def _parts(model: ConceptModel, texts: bool) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "settings": _settings(model),
         "seed": model.seed_,
-        "schedule": model._schedule,
-        "order": model._order,
+        "schedule": model.schedule_,
+        "order": model.order_,
         "corpus": {one.name: getattr(corpus, one.name) for one in dataclasses.fields(corpus)},
         "features": np.where(first.data.known[:, None], first.data.Y, np.nan),
         "affinity": first.affinity,
@@ -133,13 +133,13 @@ def _parts(model: ConceptModel, texts: bool) -> dict[str, Any]:
             for c, one in enumerate(model.chains_)
         },
     }
-    if len(model.draws_) or "best_draw_" in model.__dict__:
+    if model.result_.has_concepts:
         posterior = model.trace_["posterior"].to_dataset()
         parts |= {
             "best_draw_": model.best_draw_,
             "consensus_draw_": model.consensus_draw_,
-            "summary_": model.summary_,
-            "word_sets_": model.word_sets_,
+            "summary_": model.result_.summary,
+            "word_sets_": model.result_.word_sets,
             "trace": {str(name): posterior[name].values for name in posterior.data_vars},
         }
     return parts
@@ -162,10 +162,10 @@ def _restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
     part = {name: reader.value(node) for name, node in tree.items() if not name.startswith("kept_")}
     model = ConceptModel(**part["settings"])
     model.corpus_ = Corpus(**part["corpus"])
-    model.seed_, model._schedule, model._order = part["seed"], part["schedule"], part["order"]
-    if sorted(model._order.tolist()) != list(range(model.corpus_.n_documents)):
+    model.seed_, model.schedule_, model.order_ = part["seed"], part["schedule"], part["order"]
+    if sorted(model.order_.tolist()) != list(range(model.corpus_.n_documents)):
         raise ValueError("its documents are not in any order")
-    counts = sparse.csr_array(model.corpus_.counts[model._order])
+    counts = sparse.csr_array(model.corpus_.counts[model.order_])
     data = make_data(counts, part["features"])
     model.chains_ = []
     for c in range(len(part["chains"])):
@@ -174,14 +174,16 @@ def _restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
         chain = Chain(of_chain, stored["state"], model.seed_, c, stored["sweep"])
         chain.tokens = stored["tokens"]
         model.chains_.append(chain)
-    model._kept = [ChainDraws() for _ in model.chains_]
-    for c, kept in enumerate(model._kept):
+    model.kept_ = [ChainDraws() for _ in model.chains_]
+    for c, kept in enumerate(model.kept_):
         if f"kept_{c}" in tree:
             kept.kept = reader.rows(tree[f"kept_{c}"])
             kept.trace = reader.value(tree[f"kept_trace_{c}"])
     for name in ("best_draw_", "consensus_draw_", "summary_", "word_sets_"):
         if name in part:
-            model.__dict__[name] = part[name]
+            model.result_.remember(**{name.removesuffix("_"): part[name]})
     if "trace" in part:
-        model.__dict__["trace_"] = arviz_base.from_dict({"posterior": part["trace"]}, check_conventions=False)
+        model.result_.remember(
+            trace=arviz_base.from_dict({"posterior": part["trace"]}, check_conventions=False)
+        )
     return model

@@ -38,7 +38,7 @@ def passage_size(seed: int = 0) -> Planted:
 
 def prepared(planted: Planted, seed: int = 0, **options: Any) -> Chain:
     model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed, **options)
-    model._prepare(planted.counts, planted.features)
+    model.start(planted.counts, planted.features)
     return model.chains_[0]
 
 

@@ -45,7 +45,7 @@ def concept_cloud(model: ConceptModel, concept: int) -> Figure:
 
 
 def concept_label(model: ConceptModel, concept: int) -> str:
-    name = concept_names(model)[concept_index(model, concept)]
+    name = concept_names(model.result_)[concept_index(model.result_, concept)]
     short = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
     return f"{concept}. {short}"
 
@@ -103,7 +103,7 @@ def _beside_heaviest(weights: dict[str, float]) -> dict[str, float]:
 
 
 def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
-    wanted = model.concept_word_[concept_index(model, concept)]
+    wanted = model.concept_word_[concept_index(model.result_, concept)]
     if score.shape[0] == 0:
         return {}
     length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
@@ -114,21 +114,21 @@ def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -
 
 def shown_start(model: ConceptModel) -> tuple[int, str]:
     """The chain the concepts are shown of, and the name of its start."""
-    aligned = model.summary_.alignment
+    aligned = model.result_.summary.alignment
     chain = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
-    return chain, model._starts(model.n_chains)[chain]
+    return chain, model.starts(model.n_chains)[chain]
 
 
 def start_scores(model: ConceptModel) -> sparse.csr_array:
     """(J, V) of the start: the score of a word, a document using each word that it has and that is on in it."""
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
-    counts = sparse.csr_array(model.corpus_.counts[model._order])
+    counts = sparse.csr_array(model.corpus_.counts[model.order_])
     chain, name = shown_start(model)
     theta = make_theta(model.theta, counts)
     state = initial_state(name, data, prior, theta, model.seed_, chain)
     n_concepts = int(state.concept.max()) + 1 if len(state.concept) else 0
     holders = np.bincount(state.concept, minlength=n_concepts)
-    document = np.repeat(np.arange(len(model._order)), np.diff(state.doc_ptr))
+    document = np.repeat(np.arange(len(model.order_)), np.diff(state.doc_ptr))
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
     on = sparse.csr_array(
         (np.ones(len(pair)), (pair, state.word)), shape=(len(state.concept), model.corpus_.n_words)
@@ -184,7 +184,7 @@ def chain_traces(model: ConceptModel) -> Figure:
     """What the chains traced, a line per chain, with R-hat where there are chains to compare."""
     rhat = model.convergence().set_index("quantity")["rhat"]
     posterior = model.trace_["posterior"]
-    plain = plain_quantities(model)
+    plain = plain_quantities(model.result_)
     named = {str(name): plain.get(str(name), str(name)).removeprefix("the ") for name in rhat.index}
     return traces(
         {label: posterior[name].values for name, label in named.items()},

@@ -13,7 +13,7 @@ from superwords.concepts.agreement import plain_quantities
 from superwords.concepts.examples import telling_passage, word_index
 from superwords.concepts.intervals import widened
 from superwords.concepts.ranking import names as automatic_names
-from superwords.concepts.tables import concept_index, reference_weights
+from superwords.concepts.tables import concept_index
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -31,7 +31,7 @@ class Catalog:
     """Tables of one model. Concepts are known by their ids (1, 2, …), documents by their rows (0, 1, …)."""
 
     def __init__(self, model: ConceptModel):
-        if len(model.draws_) == 0 and "best_draw_" not in model.__dict__:
+        if not model.result_.has_concepts:
             raise InputError("The model has no draws yet, so there is nothing to show; sample longer.")
         self.model = model
         self.corpus = model.corpus_
@@ -83,10 +83,12 @@ class Catalog:
 
     @cached_property
     def _automatic_names(self) -> list[str]:
-        return automatic_names(self.model.summary_.words, self.model.n_concepts_, self.corpus.vocabulary)
+        return automatic_names(
+            self.model.result_.summary.words, self.model.n_concepts_, self.corpus.vocabulary
+        )
 
     def automatic_name(self, concept: int) -> str:
-        return self._automatic_names[concept_index(self.model, concept)]
+        return self._automatic_names[concept_index(self.model.result_, concept)]
 
     # Every interval is shown beside its mean over the draws, and reaches to it.
 
@@ -123,7 +125,7 @@ class Catalog:
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
-        row = self._concepts.iloc[concept_index(self.model, concept)]
+        row = self._concepts.iloc[concept_index(self.model.result_, concept)]
         known = {str(key): plain(value) for key, value in row.items()}
         name = self.names[concept - 1]
         return {**known, "name": name, "automatic_name": self.automatic_name(concept)}
@@ -146,10 +148,10 @@ class Catalog:
     @cached_property
     def _held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
         """(D, J): mean weights over the aligned draws, and the share of them in which a document holds j."""
-        kept = self.model.summary_.memberships
+        kept = self.model.result_.summary.memberships
         n_documents = self.corpus.n_documents
         row = np.repeat(np.arange(len(kept.ptr) - 1) % n_documents, np.diff(kept.ptr))
-        n_matched = np.maximum(self.model.summary_.alignment.matched[kept.draw].sum(axis=0), 1)
+        n_matched = np.maximum(self.model.result_.summary.alignment.matched[kept.draw].sum(axis=0), 1)
         shape = (n_documents, self.model.n_concepts_)
         weight, held = (
             sparse.csc_array(
@@ -161,7 +163,7 @@ class Catalog:
 
     @cached_property
     def weights(self) -> sparse.csr_array:
-        return reference_weights(self.model)
+        return self.model.result_.reference_weights
 
     @cached_property
     def n_tokens(self) -> np.ndarray:
@@ -169,7 +171,7 @@ class Catalog:
 
     def holders(self, concept: int) -> pd.DataFrame:
         """Documents that hold a concept, those that show it best first: w · log(1 + w N_d), as everywhere."""
-        j = concept_index(self.model, concept)
+        j = concept_index(self.model.result_, concept)
         weight, held = (matrix[:, [j]].tocoo() for matrix in self._held)
         row = weight.coords[0]
         evidence = weight.data * np.log1p(weight.data * self.n_tokens[row])
@@ -236,7 +238,7 @@ class Catalog:
 
     def concept_groups(self, concept: int, column: str) -> Table:
         """A concept's prevalence and words in each group of a column."""
-        concept_index(self.model, concept)
+        concept_index(self.model.result_, concept)
         key = self.column(column)
         rows = self.by_group(key)
         rows = rows[rows["concept"] == concept].reset_index(drop=True)
@@ -301,13 +303,13 @@ class Catalog:
         return Table(columns, rows, "tokens")
 
     def word(self, word: str) -> dict[str, Any]:
-        row = self._words.iloc[word_index(self.model, word)]
+        row = self._words.iloc[word_index(self.model.result_, word)]
         return {key: plain(row[key]) for key in ("word", "documents", "tokens", "n_concepts")}
 
     def word_concepts(self, word: str) -> Table:
         """Concepts that hold a word in any draw, with how sure that is; leftovers last."""
-        i = word_index(self.model, word)
-        use = self.model.summary_.words
+        i = word_index(self.model.result_, word)
+        use = self.model.result_.summary.words
         rows = np.flatnonzero(use.word == i)
         leftover = self._concepts["leftover"].to_numpy(dtype=bool)[use.concept[rows]]
         rows = rows[np.lexsort((use.concept[rows], -use.used[rows], leftover))]
@@ -337,14 +339,14 @@ class Catalog:
             Column("probability", "P(shares a concept)", "share"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        if self.model.word_sets_.used is not None:
+        if self.model.result_.word_sets.used is not None:
             columns.insert(1, Column("together", "Uses for one concept", "share"))
         return Table(columns, self.neighbours(word), "probability")
 
     def convergence(self) -> Table:
         """R-hat, effective sample size and Monte-Carlo error of what was traced."""
         rows = self.model.convergence()
-        known = plain_quantities(self.model)
+        known = plain_quantities(self.model.result_)
         plainly = [known.get(name, name) for name in rows["quantity"]]
         columns = [
             Column("quantity", "Quantity"),

@@ -30,14 +30,14 @@ class DocumentPages:
     @cached_property
     def _position(self) -> np.ndarray:
         """Where the chains have a document."""
-        position = np.empty(len(self.model._order), int)
-        position[self.model._order] = np.arange(len(self.model._order))
+        position = np.empty(len(self.model.order_), int)
+        position[self.model.order_] = np.arange(len(self.model.order_))
         return position
 
     @cached_property
     def _column(self) -> np.ndarray:
         """The concept (0, 1, …) of the fitted attributes that a concept of the most probable draw is."""
-        order = self.model._concept_order
+        order = self.model.result_.concept_order
         column = np.empty(len(order), int)
         column[order] = np.arange(len(order))
         return column

@@ -208,7 +208,7 @@ class Explorer:
 
     def _keep_name(self, concept: int, name: str) -> dict[str, Any]:
         model = self.catalog.model
-        concept_index(model, concept)
+        concept_index(model.result_, concept)
         if self.file is None:
             raise HTTPException(403, "This model was opened without its file, so names cannot be kept.")
         wanted = checked_name(name)
@@ -217,7 +217,7 @@ class Explorer:
             if wanted in ("", self.catalog.automatic_name(concept)):
                 del names[concept]
             self.file.keep_names(names)
-            model.__dict__["names_"] = names
+            model.result_.names = names
         return self.catalog.concept(concept)
 
     def static_file(self, request: Request) -> Response:

@@ -25,7 +25,7 @@ def similarity(catalog: Catalog) -> np.ndarray:
     """
     if catalog.model.n_concepts_ == 0:
         return np.zeros((0, 0))
-    use = catalog.model.summary_.words
+    use = catalog.model.result_.summary.words
     shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
     words = normalize(sparse.csr_array((use.used, (use.concept, use.word)), shape=shape))
     weights = catalog.weights.toarray().T

@@ -133,7 +133,7 @@ def _picture(figure: Any, label: str) -> str:
 
 
 def _settings(model: ConceptModel) -> str:
-    schedule = model._schedule
+    schedule = model.schedule_
     starts = [model.init] if isinstance(model.init, str) else list(dict.fromkeys(model.init))
     rows = [
         ("What a row is", _unit(model)),

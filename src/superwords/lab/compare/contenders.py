@@ -113,7 +113,7 @@ def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: H
 
     def fit() -> tuple[ConceptModel, np.ndarray]:
         model = concept_model(seed, effort).fit(corpus, features=word_features(corpus, kind, seed))
-        return model, scores(model.summary_.words, corpus.n_words)
+        return model, scores(model.result_.summary.words, corpus.n_words)
 
     (model, score), seconds, peak = measured(fit)
     return Found(*word_sets(model, score), seconds, peak, unseen_words.from_draws(model, halves))
@@ -121,10 +121,10 @@ def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: H
 
 def word_sets(model: ConceptModel, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights, from a value per row of the summary's words, and m_ji of the most probable draw."""
-    words = model.summary_.words
+    words = model.result_.summary.words
     weights = np.zeros(model.concept_word_.shape)
     weights[words.concept, words.word] = value
-    return weights, sizes_of(model.best_draw_.state).m[model._concept_order].astype(float)
+    return weights, sizes_of(model.best_draw_.state).m[model.result_.concept_order].astype(float)
 
 
 def ranked(found: Found, ranking: str) -> Found:
@@ -139,7 +139,7 @@ def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> F
 
     def start() -> ConceptModel:
         model = concept_model(seed, effort._replace(n_chains=1))
-        model._prepare(corpus, word_features(corpus, OURS, seed))
+        model.start(corpus, word_features(corpus, OURS, seed))
         return model
 
     model, seconds, peak = measured(start)

@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 def from_draws(model: ConceptModel, halves: Halves) -> np.ndarray:
     """The mean over some kept draws of all chains, evenly spaced."""
-    draws = model.draws_.all()
+    draws = list(model.draws_)
     chosen = np.unique(np.linspace(0, len(draws) - 1, DRAWS).round().astype(int))
     prior = model.chains_[0].model.prior
     return np.mean([_of_draw(draws[s], prior, halves, model.seed_) for s in chosen], axis=0)

@@ -133,7 +133,7 @@ def find_label(word: str, vocabulary: list[str]) -> str | None:
 
 
 def _questions(model: ConceptModel, topics: Topics, words: list[str]) -> list[Question]:
-    m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
+    m_ji = sizes_of(model.best_draw_.state).m[model.result_.concept_order]
     held = (m_ji > 0).any(axis=0)
     column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
     askable = [word for word in words if held[column[word]]]
@@ -259,8 +259,8 @@ def wordings(model: ConceptModel) -> pd.DataFrame:
 
 
 def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
-    uses, metadata = model.summary_.uses, model.corpus_.metadata
-    n_draws = len(model.summary_.memberships.draw)
+    uses, metadata = model.result_.summary.uses, model.corpus_.metadata
+    n_draws = len(model.result_.summary.memberships.draw)
     table = model.words_of(j + 1)
     common = set(table.loc[table["share_used"] >= _USED, "word"])
     own: dict[int, dict[str, float]] = {}

@@ -100,7 +100,7 @@ def expected_words(model: ConceptModel, draws: list[Kept]) -> np.ndarray:
 
     Given a draw it is Σ_j E[π_j/S] f_ji θ_i / T_j, averaged over the draws.
     """
-    order, alpha = model._order, model.chains_[0].model.prior.alpha_pi
+    order, alpha = model.order_, model.chains_[0].model.prior.alpha_pi
     total: sparse.csr_array | None = None
     for draw in draws:
         state = draw.state
@@ -125,7 +125,7 @@ def concept_similarities(
     by_words, by_weights = [], []
     for chain in model.draws_.chains:
         by_words.append(cosine(expected_words(model, chain.kept)[rows] * information))
-        by_weights += [cosine(model.weights_of(draw)[rows].toarray()) for draw in chain.kept]
+        by_weights += [cosine(model.result_.weights_of(draw)[rows].toarray()) for draw in chain.kept]
     return {CONCEPTS: np.mean(by_words, axis=0), CONCEPT_WEIGHTS: np.mean(by_weights, axis=0)}
 
 

@@ -60,7 +60,7 @@ def reproduce(
         n_jobs=n_jobs,
         progress=trace,
     )
-    model._prepare(rows, cooccurrence(corpus))
+    model.start(rows, cooccurrence(corpus))
     trace.begin([len(np.unique(chain.state.concept)) for chain in model.chains_])
     model.resume()
     save_figure(traces({"number of concepts": np.array(trace.seen)}), folder / "traces.png")

@@ -244,7 +244,7 @@ def saturation(model: ConceptModel) -> dict[str, float]:
 
     The median is over the concepts that more than a handful of rows hold: newborn ones would hide the others.
     """
-    draws = model.draws_.all()
+    draws = model.draws_
     n_rows = model.corpus_.n_documents
     held = [sizes_of(draw.state).holders for draw in draws]
     return {
@@ -261,7 +261,7 @@ def saturation(model: ConceptModel) -> dict[str, float]:
 def judged(bench: Bench, model: ConceptModel, seed: int) -> dict[str, float]:
     """Word sets against the peer's by salient words, and each concept by its ten first words."""
     out: dict[str, float] = {}
-    score, used = scores(model.summary_.words, model.corpus_.n_words), model.summary_.words.used
+    score, used = scores(model.result_.summary.words, model.corpus_.n_words), model.result_.summary.words.used
     ranked = [Found(*contenders.word_sets(model, value), 0.0, 0.0) for value in (score, used)]
     for found, ending in zip(ranked, ("", "_by_share")):
         sets = [judging.matched(found, bench.topics[seed], word) for word in bench.words]

@@ -31,7 +31,7 @@ def create_study(
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to ask about.")
     corpus = model.corpus_
-    m_ji = sizes_of(model.best_draw_.state).m[model._concept_order]
+    m_ji = sizes_of(model.best_draw_.state).m[model.result_.concept_order]
     weights = concept_weights(model)
     if isinstance(words, int):
         # A question needs another word beside the one it is about.
@@ -53,9 +53,9 @@ def create_study(
 
 def concept_weights(model: ConceptModel) -> np.ndarray:
     """(J, V): scores of a concept's most telling words, as many as its documents use in the most probable draw."""
-    words, n_words = model.summary_.words, model.corpus_.n_words
+    words, n_words = model.result_.summary.words, model.corpus_.n_words
     score = scores(words, n_words)
-    n_used = np.diff(usage_of(model.best_draw_).used[model._concept_order].indptr)
+    n_used = np.diff(usage_of(model.best_draw_).used[model.result_.concept_order].indptr)
     weights = np.zeros((model.n_concepts_, n_words))
     for j, rows in enumerate(ranked_words(words, model.n_concepts_, n_words)):
         top = rows[: n_used[j]]

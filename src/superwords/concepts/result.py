@@ -1,0 +1,127 @@
+"""What a fit found, read-only: all that tables, plots and pages are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray
+from scipy import sparse
+
+from superwords.concepts.sets import WordSets, co_membership, word_sets
+from superwords.concepts.summary import Summary, summarize
+from superwords.corpus.corpus import Corpus
+from superwords.draws import Draws, Kept
+from superwords.sampler.state import sizes_of
+
+_DENSE_WEIGHTS = 50_000_000
+
+
+@dataclass
+class Result:
+    """The kept draws of a corpus and what follows from them, each computed on first use.
+
+    Parameters
+    ----------
+    corpus
+        The documents, in the order they were given.
+    order
+        Row r of a draw is document ``order[r]`` of the corpus.
+    alpha_pi
+        The prior's α_π, which the documents' weights need.
+    draws
+        The kept draws of all chains.
+    names
+        Names that people gave to concepts, by id (1, 2, …).
+    """
+
+    corpus: Corpus
+    order: np.ndarray
+    alpha_pi: float
+    draws: Draws
+    names: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def has_concepts(self) -> bool:
+        """Whether any draw was kept, here or in the file that the result came from."""
+        return "best_draw" in self.__dict__ or len(self.draws) > 0
+
+    def remember(self, **parts: Any) -> None:
+        """Take over parts that were computed earlier, such as those of a model file."""
+        self.__dict__.update(parts)
+
+    @cached_property
+    def best_draw(self) -> Kept:
+        """The most probable draw over all chains."""
+        return self.draws.most_probable()
+
+    @cached_property
+    def consensus_draw(self) -> Kept:
+        """The draw closest to the posterior co-membership."""
+        return self.draws.consensus(self.co_membership)
+
+    @cached_property
+    def concept_order(self) -> np.ndarray:
+        """The best draw's concepts, most documents first; ties by the words, so that labels do not matter."""
+        sizes = sizes_of(self.best_draw.state)
+        keys = [(-int(sizes.holders[j]), tuple(-sizes.m[j])) for j in range(len(sizes.holders))]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
+
+    @property
+    def n_concepts(self) -> int:
+        """Concepts in the most probable draw."""
+        return len(self.concept_order)
+
+    @cached_property
+    def concept_word(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
+        sizes = sizes_of(self.best_draw.state)
+        return (sizes.m / np.maximum(sizes.holders, 1)[:, None])[self.concept_order]
+
+    @cached_property
+    def doc_concept(self) -> Any:
+        """(D, J): normalised weights of the most probable draw; sparse above 50 million cells."""
+        weights = self.reference_weights
+        dense = weights.shape[0] * weights.shape[1] <= _DENSE_WEIGHTS
+        return weights.toarray() if dense else weights
+
+    @cached_property
+    def reference_weights(self) -> sparse.csr_array:
+        """(D, J): the weights of `doc_concept`, sparse."""
+        return sparse.csr_array(self.weights_of(self.best_draw)[:, self.concept_order])
+
+    def weights_of(self, draw: Kept) -> sparse.csr_array:
+        """A draw's (D, J) weights, documents in the order they were given, concepts in the draw's own.
+
+        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d).
+        """
+        state = draw.state
+        share = self.alpha_pi + draw.tokens.pair
+        row = np.repeat(np.arange(len(self.order)), np.diff(state.doc_ptr))
+        total = np.bincount(row, share, len(self.order))
+        n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
+        return sparse.csr_array(
+            (share / total[row], (self.order[row], state.concept)), shape=(len(self.order), n_rows)
+        )
+
+    @cached_property
+    def co_membership(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        return co_membership(self.word_sets)
+
+    @cached_property
+    def trace(self) -> xarray.DataTree:
+        """Traces in ArviZ layout."""
+        return self.draws.trace()
+
+    @cached_property
+    def word_sets(self) -> WordSets:
+        """The words of every concept of every kept draw."""
+        return word_sets(self.draws)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All kept draws set beside the most probable one, which the tables are made of (docs/model.md)."""
+        return summarize(self.draws, self.best_draw, self.concept_order, self.order, self.weights_of)
