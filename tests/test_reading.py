@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from superwords.corpus import formats
 from superwords.corpus.formats import parquet_rows
 from superwords.corpus.sources import TextStream, open_documents
 from superwords.errors import InputError
@@ -172,6 +173,10 @@ BAD_FILES = [
     ("d.csv.gz", b"text\nplain\n", r"not a complete gzip file"),
     ("d.parquet", b"no parquet", r"cannot be read as Parquet"),
     ("d.npz", b"no archive", r"not a matrix saved by scipy"),
+    ("d.npz", b"", r"not a matrix saved by scipy"),
+    ("d.npz", b"PK\x05\x06" + bytes(18), r"not a matrix saved by scipy"),
+    ("d.jsonl", b'{"text": "a"}\n' + b"[" * 200_000, r"line 2, is JSON nested too deeply"),
+    ("d.jsonl", b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", r"line 1, holds a number of more digits"),
     ("d.docx", b"", r"of an unknown kind; give \.csv"),
 ]
 
@@ -218,3 +223,82 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(InputError, match=r"install the extra superwords\[parquet\]"):
         next(parquet_rows(tmp_path / "d.parquet"))
+
+
+def test_a_damaged_npz_is_told_wherever_the_damage_is(tmp_path):
+    sparse.save_npz(tmp_path / "whole.npz", sparse.random_array((30, 9), density=0.5, rng=1, format="csr"))
+    whole = (tmp_path / "whole.npz").read_bytes()
+    rng = np.random.default_rng(5)
+    refused: list[str] = []
+    for n, place in enumerate(rng.integers(0, len(whole), 60)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        path = tmp_path / "damaged.npz"
+        path.write_bytes(bytes(damaged) if n % 2 else whole[:place])
+        try:
+            open_documents(path, vocabulary=list("abcdefghi"))
+        except InputError as error:
+            refused.append(str(error))
+    assert len(refused) > 40
+    assert not any("\n" in sentence for sentence in refused)
+
+
+def test_counts_that_point_outside_their_columns_are_refused(tmp_path):
+    good = sparse.csr_array(np.eye(3))
+    good.indices[1] = 1_000_000
+    sparse.save_npz(tmp_path / "d.npz", good)
+    with pytest.raises(InputError, match="not a matrix saved by scipy"):
+        open_documents(tmp_path / "d.npz", vocabulary=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("name", ["d.txt", "d.jsonl", "d.csv", "d.txt.gz", "folder"])
+def test_a_line_without_an_end_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 1000)
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+        (path / "one.txt").write_text("word\n" * 300, encoding="utf-8")
+    else:
+        opener = gzip.open if name.endswith(".gz") else open
+        with opener(path, "wt", encoding="utf-8") as file:
+            file.write("text\nshort\n" if "csv" in name else "")
+            file.write("word " * 300)
+    with pytest.raises(InputError, match="longer than 1,000 characters") as caught:
+        open_documents(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_quote_that_is_never_closed_does_not_swallow_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 1000)
+    (tmp_path / "d.csv").write_text('text\n"open\n' + "word\n" * 300, encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2, has a field longer than 1,000 characters"):
+        open_documents(tmp_path / "d.csv")
+
+
+def test_many_columns_cost_as_many_steps(tmp_path):
+    names = [f"c{n}" for n in range(20_000)]
+    lines = [",".join(["text", *names]), ",".join(["a cat", *["1"] * 20_000])]
+    (tmp_path / "d.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert open_documents(tmp_path / "d.csv").metadata.shape == (1, 20_000)
+    with pytest.raises(InputError, match="and 19,981 more") as caught:
+        open_documents(tmp_path / "d.csv", text="speech")
+    assert len(str(caught.value)) < 1000
+
+
+def test_what_is_left_out_is_said(tmp_path):
+    (tmp_path / "d.txt").write_text("one\n\ntwo\n \n", encoding="utf-8")
+    assert open_documents(tmp_path / "d.txt").notes == ("2 empty lines were skipped.",)
+    (tmp_path / "d.jsonl").write_text('{"text": "a"}\n\n', encoding="utf-8")
+    assert open_documents(tmp_path / "d.jsonl").notes == ("1 empty line was skipped.",)
+    assert open_documents(tmp_path).notes == ("1 file that is not .txt left out.",)
+    assert open_documents(["one", ""]).notes == ()
+
+
+def test_csv_numbers_of_every_kind(tmp_path):
+    rows = ["text,a,b,c,d", "x,1,1e3,,9" + "9" * 5000, "y,-2,.5,,1"]
+    (tmp_path / "d.csv").write_text("\n".join(rows), encoding="utf-8")
+    metadata = open_documents(tmp_path / "d.csv").metadata
+    assert metadata["a"].tolist() == [1, -2]
+    assert metadata["b"].tolist() == [1000.0, 0.5]
+    assert metadata["c"].tolist() == ["", ""]
+    assert metadata["d"].tolist()[0] == float("inf")

@@ -7,21 +7,23 @@ import gzip
 import importlib
 import json
 import re
-import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from superwords.errors import InputError
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_HUGE_FIELD = sys.maxsize
+LONGEST_LINE = 50_000_000  # characters of a line, or of a field of a CSV file
 
 
 class Row(NamedTuple):
+    """A row and where it stands; a line that holds nothing has no values."""
+
     place: str
-    values: dict[str, Any]
+    values: dict[str, Any] | None
 
 
 def file_lines(path: Path, encoding: str) -> Iterator[str]:
@@ -45,8 +47,14 @@ def file_lines(path: Path, encoding: str) -> Iterator[str]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def checked_lines(lines: Iterable[str], name: str, encoding: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
+def checked_lines(file: TextIO, name: str, encoding: str) -> Iterator[str]:
+    """Lines of bounded length, so that a file without line breaks is refused before it fills the memory."""
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), start=1):
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise InputError(
+                f"{name}, line {number}, is longer than {LONGEST_LINE:,} characters; "
+                "give one document per line, or cut it into smaller documents."
+            )
         undecoded = _UNDECODED.search(line)
         if undecoded:
             byte = ord(undecoded.group()) - 0xDC00
@@ -58,17 +66,40 @@ def checked_lines(lines: Iterable[str], name: str, encoding: str) -> Iterator[st
         yield line
 
 
+def whole_text(path: Path, encoding: str) -> str:
+    """The text of a file that is one document."""
+    lines: list[str] = []
+    length = 0
+    for line in file_lines(path, encoding):
+        length += len(line)
+        if length > LONGEST_LINE:
+            raise InputError(
+                f"{path} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents."
+            )
+        lines.append(line)
+    return "".join(lines)
+
+
 def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
         place = f"{name}, line {number}"
+        if not line.strip():
+            yield Row(place, None)
+            continue
         try:
             values = json.loads(line.rstrip())
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{place}, is not valid JSON ({error.msg}, column {error.colno}); "
                 "give one JSON object per line."
+            ) from None
+        except RecursionError:
+            raise InputError(
+                f"{place}, is JSON nested too deeply to be read; give one flat JSON object per line."
+            ) from None
+        except ValueError:
+            raise InputError(
+                f"{place}, holds a number of more digits than can be read; give it as text, in quotes."
             ) from None
         if not isinstance(values, dict):
             raise InputError(
@@ -80,8 +111,7 @@ def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
 def line_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
     """One document per line; empty lines are no documents."""
     for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield Row(f"{name}, line {number}", {"text": line.strip()})
+        yield Row(f"{name}, line {number}", {"text": line.strip()} if line.strip() else None)
 
 
 def csv_rows(lines: Iterable[str], name: str, delimiter: str | None) -> Iterator[Row]:
@@ -92,20 +122,22 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None) -> Iterator
         return
     if delimiter is None:
         delimiter = max(",;\t", key=header_line.count)
-    usual_limit = csv.field_size_limit(_HUGE_FIELD)
+    usual_limit = csv.field_size_limit(LONGEST_LINE)
     try:
+        start = 1
         reader = csv.reader(_with_first(header_line, source), delimiter=delimiter, strict=True)
         header = [column.strip() for column in next(reader)]
-        for column in header:
-            if header.count(column) > 1:
-                raise InputError(
-                    f"{name}, line 1, has two columns named {column!r}; give each column its own name."
-                )
+        column, times = Counter(header).most_common(1)[0]
+        if times > 1:
+            raise InputError(
+                f"{name}, line 1, has two columns named {column!r}; give each column its own name."
+            )
         start = reader.line_num + 1
         for fields in reader:
             place = f"{name}, line {start}"
             start = reader.line_num + 1
             if not fields:
+                yield Row(place, None)
                 continue
             if len(fields) != len(header):
                 raise InputError(
@@ -114,6 +146,11 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None) -> Iterator
                 )
             yield Row(place, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
+        if "field limit" in str(error):
+            raise InputError(
+                f"{name}, line {start}, has a field longer than {LONGEST_LINE:,} characters; "
+                "check the double quotes near it, or cut the document into smaller ones."
+            ) from None
         raise InputError(
             f"{name}, line {reader.line_num}, is malformed ({error}); check the double quotes near it."
         ) from None

@@ -87,6 +87,8 @@ def read_documents(
         check_groups(columns, documents.metadata)
         return _with_groups(documents, columns)
     found = open_documents(documents, text, id, vocabulary=vocabulary)
+    for line in found.notes:
+        tell(line)
     check_groups(columns, found.metadata)
     given = {name: value for name, value in options.items() if value is not None}
     if found.counts is not None:

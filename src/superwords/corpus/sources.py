@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import struct
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import TextIOWrapper
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +27,13 @@ from superwords.corpus.formats import (
     json_rows,
     line_rows,
     parquet_rows,
+    whole_text,
 )
 from superwords.errors import InputError
 
+_NUMBER = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_WHOLE = re.compile(r"[-+]?\d{1,18}")
+SHOWN_COLUMNS = 20
 FILE_KINDS = ".csv, .tsv, .jsonl (each also .gz), .txt, .parquet, .npz, or a folder of .txt files"
 
 
@@ -34,7 +42,7 @@ class Documents:
     """Documents as read: texts (a list, or a stream that can be read again), ids and everything else known of
     them.
 
-    Ready counts have `counts` and `vocabulary` in place of texts.
+    Ready counts have `counts` and `vocabulary` in place of texts. `notes` says what was left out.
     """
 
     texts: Any
@@ -43,6 +51,7 @@ class Documents:
     are_tokens: bool = False
     counts: Any = None
     vocabulary: list[str] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,17 +118,25 @@ def _read_path(
     if kind == ".txt":
         return _from_rows(lambda: line_rows(file_lines(path, encoding), name), name, text, id)
     if kind == ".npz":
-        try:
-            counts = sparse.load_npz(path)
-        except (ValueError, OSError, KeyError, zipfile.BadZipFile):
-            raise InputError(
-                f"{path} is not a matrix saved by scipy.sparse.save_npz; save the counts with it."
-            ) from None
         beside = path.with_suffix(".txt")
-        return _read_counts(
-            counts, beside if vocabulary is None and beside.exists() else vocabulary, encoding, name
-        )
+        words = beside if vocabulary is None and beside.exists() else vocabulary
+        return _read_counts(_load_counts(path), words, encoding, name)
     raise InputError(f"{path} is of an unknown kind; give {FILE_KINDS}.")
+
+
+def _load_counts(path: Path) -> Any:
+    """A matrix whose places are within its bounds, or one sentence."""
+    try:
+        with path.open("rb") as file:
+            counts = sparse.csr_array(sparse.load_npz(file))
+        counts.check_format(full_check=True)
+    except (ValueError, OSError, LookupError, TypeError, AttributeError, EOFError, ArithmeticError) as error:
+        reason = error.strerror if isinstance(error, PermissionError) else None
+        said = f"cannot be read: {reason}" if reason else "is not a matrix saved by scipy.sparse.save_npz"
+        raise InputError(f"{path} {said}; save the counts with it.") from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, MemoryError):
+        raise InputError(f"{path} is damaged; save the counts again with scipy.sparse.save_npz.") from None
+    return counts
 
 
 def _from_rows(
@@ -135,7 +152,12 @@ def _from_rows(
     places: dict[str, str] = {}
     kinds: set[bool] = set()
     text_column, id_column = "", None
-    for n, row in enumerate(read_rows()):
+    n_blank = 0
+    for row in read_rows():
+        if row.values is None:
+            n_blank += 1
+            continue
+        n = len(places)
         if n == 0:
             text_column, id_column = _choose_columns(list(row.values), row.place, text, id)
         kinds.add(_is_tokens(_text_of(row, text_column)))
@@ -153,21 +175,28 @@ def _from_rows(
         metadata.append({k: v for k, v in row.values.items() if k not in (text_column, id_column)})
     if not places:
         raise InputError(f"{name} is empty: it holds no document; give at least one.")
-    table = pd.DataFrame(metadata, index=range(len(metadata)))
-    if not is_typed:
-        table = table.apply(_as_numbers)
 
     def texts() -> Iterator[Any]:
-        return (_text_of(row, text_column) for row in read_rows())
+        return (_text_of(row, text_column) for row in read_rows() if row.values is not None)
 
     stream = list(texts()) if in_memory else TextStream(texts, len(places))
-    return Documents(stream, list(places), table, kinds.pop())
+    lines = "1 empty line was" if n_blank == 1 else f"{n_blank:,} empty lines were"
+    notes = (f"{lines} skipped.",) if n_blank else ()
+    return Documents(stream, list(places), _table_of(metadata, is_typed), kinds.pop(), notes=notes)
+
+
+def _table_of(rows: list[dict[str, Any]], is_typed: bool) -> pd.DataFrame:
+    if is_typed:
+        return pd.DataFrame(rows, index=range(len(rows)))
+    columns = {name: _as_numbers([row[name] for row in rows]) for name in rows[0]}
+    return pd.DataFrame(columns, index=range(len(rows)))
 
 
 def _choose_columns(
     columns: list[str], place: str, text: str | None, id: str | None
 ) -> tuple[str, str | None]:
-    there = ", ".join(map(repr, columns))
+    more = len(columns) - SHOWN_COLUMNS
+    there = ", ".join(map(repr, columns[:SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
     if text is None:
         if "text" not in columns and len(columns) != 1:
             raise InputError(f"{place}, has no column 'text' but {there}; name the one that holds the text.")
@@ -179,7 +208,7 @@ def _choose_columns(
 
 
 def _text_of(row: Row, column: str) -> Any:
-    if column not in row.values:
+    if row.values is None or column not in row.values:
         raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
     value = row.values[column]
     if value is None or (isinstance(value, float) and value != value):
@@ -201,21 +230,20 @@ def _is_tokens(value: Any) -> bool:
 
 
 def _id_of(row: Row, column: str) -> str:
-    value = row.values.get(column)
+    value = (row.values or {}).get(column)
     if value is None or str(value) == "":
         raise InputError(f"{row.place}, has no {column!r}; give every document an id.")
     return str(value)
 
 
-def _as_numbers(column: pd.Series) -> pd.Series:
+def _as_numbers(values: list[str]) -> list[Any]:
     """Numbers where all of a CSV column are; codes such as "007" stay text."""
-    filled = column[column != ""]
-    if filled.empty or filled.str.match(r"[-+]?0\d").any():
-        return column
-    try:
-        return pd.to_numeric(column.replace("", None))
-    except (ValueError, TypeError):
-        return column
+    filled = [value for value in values if value]
+    if not filled or not all(map(_NUMBER.fullmatch, filled)):
+        return values
+    if len(filled) == len(values) and all(map(_WHOLE.fullmatch, filled)):
+        return [int(value) for value in values]
+    return [float(value) if value else nan for value in values]
 
 
 def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Documents:
@@ -246,13 +274,16 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
                 str(path),
                 {
                     "id": inside.with_suffix("").as_posix(),
-                    "text": "".join(file_lines(path, encoding)),
+                    "text": whole_text(path, encoding),
                     "file": path.name,
                     "folder": inside.parent.as_posix() if inside.parent != Path() else "",
                 },
             )
 
-    return _from_rows(rows, str(folder), "text", "id")
+    found = _from_rows(rows, str(folder), "text", "id")
+    n_others = sum(path.is_file() for path in folder.rglob("*")) - len(paths)
+    files = "1 file that is" if n_others == 1 else f"{n_others:,} files that are"
+    return replace(found, notes=(f"{files} not .txt left out.",)) if n_others else found
 
 
 def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Documents:
