@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,25 +13,15 @@ from scipy import sparse
 from superwords import ConceptModel, Corpus
 from superwords.draws import TRACED, Kept
 from superwords.sampler.state import State, Tokens
-from superwords.web.explorer import Explorer, web_server
-from superwords.web.serving import listen
+from superwords.web.explorer import Explorer, create_app
+from test_study_tools import serving_app
 
 
 @contextlib.contextmanager
-def served(explorer: Explorer) -> Iterator[str]:
+def served(explorer: Explorer, **settings: Any) -> Iterator[str]:
     """The address of the explorer, served from a thread of this process."""
-    listener = listen("127.0.0.1", 0)
-    server = web_server(explorer, "127.0.0.1")
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+    with serving_app(create_app(explorer, **settings)) as address:
+        yield f"{address}/"
 
 
 @cache

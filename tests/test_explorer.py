@@ -335,6 +335,8 @@ def test_a_name_is_not_put_into_another_model(renaming, path) -> None:
         ({"json": ["name"]}, 400),
         ({"json": {"name": "x" * 101}}, 400),
         ({"json": {"name": "\x00"}}, 400),
+        ({"json": {"name": "\u200b\u2066\u2069"}}, 400),
+        ({"json": {"name": "\u3164"}}, 400),
         ({"json": {"name": "x" * 20_000}}, 413),
     ],
 )

@@ -120,3 +120,17 @@ def test_only_answers_are_stored(store: VoteStore) -> None:
         "participant": ["id", "follows", "attention"],
         "answer": ["participant", "question", "first", "chosen"],
     }
+
+
+def test_only_the_owner_may_read_the_votes_and_their_secret(tmp_path) -> None:
+    path = tmp_path / "study.votes"
+    store = VoteStore.for_study(path, small_study())
+    store.add("someone", True, "closely", ANSWERS)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT * FROM study").fetchall()  # keeps the files of the journal open
+        assert {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == dict.fromkeys(
+            [file.name for file in tmp_path.iterdir()], 0o600
+        )
+    path.chmod(0o644)
+    VoteStore.for_study(path, small_study())
+    assert path.stat().st_mode & 0o777 == 0o600

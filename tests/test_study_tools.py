@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.types import ASGIApp
 
 from superwords.lab.study.pairs import Question, build_study, save_study
-from superwords.lab.study.study_server import web_server
+from superwords.lab.study.study_server import StudyPages, create_app
 from superwords.lab.study.votes import VoteStore
-from superwords.web.serving import listen
+from superwords.web.serving import listen, make_server
 
 WORDS = ["costs", "repeal", "<script>alert(1)</script>", "mandates", "\"insurance\" & 'x'"]
 WORDS += ["medicare", "states", "employers", "obamacare", "coverage"]
@@ -65,7 +67,13 @@ class Participant:
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The study served by its own process on a free port of loopback, votes in `folder`/study.votes."""
     path = save_study(small_study(), folder / "study.json")
-    command = [sys.executable, "-c", "from superwords.cli.study import app; app()", "serve", str(path)]
+    command = [
+        sys.executable,
+        "-c",
+        "from superwords.cli.study_command import app; app()",
+        "serve",
+        str(path),
+    ]
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
@@ -77,17 +85,27 @@ def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @contextmanager
-def served_here(store: VoteStore) -> Iterator[str]:
+def served_here(store: VoteStore, **settings: Any) -> Iterator[str]:
     """The study served by a thread, for tests that look into the store while it is served."""
+    with serving_app(create_app(StudyPages(small_study(), store), **settings)) as address:
+        yield address
+
+
+@contextmanager
+def serving_app(app: ASGIApp) -> Iterator[str]:
+    """An application served by a thread of this process: its address."""
     listener = listen("127.0.0.1", 0)
-    server = web_server(small_study(), store, "127.0.0.1")
+    server = make_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
+        while not server.started:
+            time.sleep(0.01)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join()
+        listener.close()
 
 
 def unescaped_text(page: str) -> str:

@@ -55,6 +55,13 @@ def jobs_option(panel: str | None = None) -> Any:
 
 Jobs = Annotated[int | None, jobs_option()]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
+PublicHost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The host name others use to reach this machine, or https://NAME behind a server of yours.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from superwords.cli.common import ModelFile, Quiet, say
+from superwords.cli.common import ModelFile, PublicHost, Quiet, say
 from superwords.errors import InputError
 
 app = typer.Typer(
@@ -58,23 +58,26 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 8020,
+    public_host: PublicHost = None,
 ) -> None:
     """Serve the questionnaire until Ctrl-C; each vote is on the disk before the participant is thanked."""
     from superwords.lab.study.pairs import load_study
-    from superwords.lab.study.study_server import web_server
+    from superwords.lab.study.study_server import StudyPages, create_app
     from superwords.lab.study.votes import VoteStore
-    from superwords.web.serving import LOOPBACK, listen
+    from superwords.web.serving import access, listen, make_server
 
     study = load_study(study_file)
     votes_file = votes or study_file.with_suffix(".votes")
-    store = VoteStore.for_study(votes_file, study)
+    pages = StudyPages(study, VoteStore.for_study(votes_file, study))
     listener = listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    print(f"The study is at http://{shown}:{listener.getsockname()[1]}/", flush=True)
+    known = access(host, listener.getsockname()[1], public_host)
+    print(f"The study is at {known.link(pages.token if known.needs_token else None)}", flush=True)
+    if known.needs_token:
+        print(
+            "Give participants this whole link; it stays the same when you serve the study again.", flush=True
+        )
     print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
-    if host not in LOOPBACK:
-        print("Anyone who reaches this machine's network can open it.", flush=True)
-    web_server(study, store, host).run(sockets=[listener])
+    make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
 
 
 @app.command()

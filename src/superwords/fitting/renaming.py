@@ -14,6 +14,7 @@ from superwords.files import write_whole
 
 NAMES = "names.json"
 LONGEST_NAME = 100
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols that leave no ink
 
 
 def checked_name(name: str) -> str:
@@ -24,6 +25,8 @@ def checked_name(name: str) -> str:
     # Cc: control, Cs: half of a surrogate pair, which no file can hold; Bidi overrides would reorder a page.
     if any(unicodedata.category(one) in ("Cc", "Cs") or one in "\u202a\u202b\u202d\u202e" for one in plain):
         raise InputError("The name has characters that cannot be shown; give plain text.")
+    if plain and not any(unicodedata.category(one)[0] in "LNPS" and one not in BLANK for one in plain):
+        raise InputError("The name has no character that can be seen; give plain text.")
     return plain
 
 

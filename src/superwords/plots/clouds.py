@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from wordcloud.wordcloud import IntegralOccupancyMap
 
 from superwords.errors import InputError
 from superwords.plots.figures import FAINT, INK, new_figure, write_texts
@@ -25,8 +23,7 @@ SMALLEST = 0.25  # of the heaviest word's size: smaller is not read
 SHADES = colormaps["viridis"]
 LIGHTEST = 0.45  # of the way along viridis: lighter is too pale on white
 CELL = 1.0  # points: the step of the layout grid
-TRIES = 8  # free places looked at for each word
-GAP = 1.5  # points kept free around a word
+GAP = 2.5  # points kept free around a word
 POINTS_PER_INCH = 72.0
 
 
@@ -186,31 +183,35 @@ def place(
 ) -> dict[str, tuple[float, float]] | None:
     """The centre of each word's box at this font size, or None when one of them finds no room."""
     rows, columns = int(high / CELL), int(wide / CELL)
-    taken = np.zeros((rows, columns), dtype=np.uint32)
-    occupancy = IntegralOccupancyMap(rows, columns, None)
-    generator = random.Random(0)
+    taken = np.zeros((rows, columns), dtype=np.int32)
     centers = {}
     for word, (box_width, box_height) in boxes.items():
         tall = math.ceil((box_height * font_size + 2 * GAP) / CELL)
         across = math.ceil((box_width * font_size + 2 * GAP) / CELL)
-        if tall >= rows or across >= columns:
+        if tall >= rows or across >= columns or (free := most_central(taken, tall, across)) is None:
             return None
-        found = [occupancy.sample_position(tall, across, generator) for _ in range(TRIES)]
-        if None in found:
-            return None
-        # The most central of a few free places packs the cloud closer than any free place would.
-        off_center = [
-            math.hypot((row + tall / 2) / rows - 0.5, (column + across / 2) / columns - 0.5)
-            for row, column in found
-        ]
-        row, column = found[off_center.index(min(off_center))]
+        row, column = free
         taken[row : row + tall, column : column + across] = 1
-        occupancy.update(taken, row, column)
         centers[word] = ((column + across / 2) * CELL, high - (row + tall / 2) * CELL)
     in_rows, in_columns = np.flatnonzero(taken.any(axis=1)), np.flatnonzero(taken.any(axis=0))
     right = (wide - CELL * (in_columns[0] + in_columns[-1] + 1)) / 2
     down = (high - CELL * (in_rows[0] + in_rows[-1] + 1)) / 2
     return {word: (x + right, y - down) for word, (x, y) in centers.items()}
+
+
+def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] | None:
+    """The upper left corner of the free box of this size that is nearest to the middle; None without room."""
+    rows, columns = taken.shape
+    before = np.zeros((rows + 1, columns + 1), dtype=np.int32)  # taken cells above and to the left
+    np.cumsum(np.cumsum(taken, axis=0), axis=1, out=before[1:, 1:])
+    inside = (
+        before[tall:, across:] - before[:-tall, across:] - before[tall:, :-across] + before[:-tall, :-across]
+    )
+    down = ((np.arange(inside.shape[0]) + tall / 2) / rows - 0.5) ** 2
+    right = ((np.arange(inside.shape[1]) + across / 2) / columns - 0.5) ** 2
+    distance = np.where(inside == 0, down[:, None] + right, np.inf)
+    row, column = divmod(int(distance.argmin()), inside.shape[1])
+    return (row, column) if inside[row, column] == 0 else None
 
 
 def draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -39,10 +37,10 @@ STATIC_TYPES = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
-EVERYWHERE = ("0.0.0.0", "::", "")
 MOST_BYTES = 8_192
 KEPT_CLOUDS = 512
 CHANGED = "The model file has changed since it was opened, so the name was not kept; open the model anew."
+NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 UNWRITABLE = "The name could not be kept, because the model file cannot be written."
 
 Given = Mapping[str, str]
@@ -246,11 +244,8 @@ def plain_input_error(request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", 400)
 
 
-def create_app(explorer: Explorer, hosts: tuple[str, ...] | None = LOOPBACK) -> Starlette:
-    """The application; `hosts` are the host names it answers for, None for any."""
-    middleware = [Middleware(guard.SafeHeaders)]
-    if hosts is not None:
-        middleware.append(Middleware(guard.KnownHosts, hosts=hosts))
+def create_app(explorer: Explorer, hosts: Sequence[str] = LOOPBACK, token: str | None = None) -> Starlette:
+    """The application; `hosts` are the host names it answers for, `token` what its address must hold once."""
     return Starlette(
         routes=[
             Route("/", explorer.static_file),
@@ -260,24 +255,10 @@ def create_app(explorer: Explorer, hosts: tuple[str, ...] | None = LOOPBACK) -> 
             Route("/api/tables/{name}.{kind}", explorer.table),
             Route("/api/concepts/{concept:int}/name", explorer.rename, methods=["POST"]),
         ],
-        middleware=middleware,
+        middleware=guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
         exception_handlers={
             HTTPException: guard.plain_http_error,
             InputError: plain_input_error,
             Exception: guard.plain_failure,
         },
     )
-
-
-def web_server(explorer: Explorer, host: str) -> uvicorn.Server:
-    """The server, to be run on a socket of `superwords.web.serving.listen`."""
-    known = None if host in EVERYWHERE else (*LOOPBACK, host)
-    config = uvicorn.Config(
-        create_app(explorer, known),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=100,
-        lifespan="off",
-    )
-    return uvicorn.Server(config)

@@ -1,17 +1,24 @@
-"""What keeps a local page safe: strict headers, no cross-site posts, bounded bodies, short plain answers."""
+"""What keeps a served page safe: strict headers, known hosts, a token, bounded bodies, short plain answers."""
 
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
+import hashlib
+import hmac
+from collections.abc import Sequence
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from superwords.web.serving import bracketed
+
 BODY_SECONDS = 20.0
+TOKEN_SECONDS = 30 * 24 * 3600
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -46,26 +53,50 @@ class SafeHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class KnownHosts:
-    """Refuses requests for any other host name: a name that an attacker points at loopback is not ours."""
+class TokenGate:
+    """Lets in whoever opens the address with its token, and knows them by a cookie from then on."""
 
-    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, token: str, refusal: str) -> None:
         self.app = app
-        self.hosts = hosts
+        self.token = token
+        self.refusal = refusal
+        self.pass_word = hashlib.sha256(f"cookie {token}".encode()).hexdigest()
+        # Cookies do not know of ports: two servers of one machine each need a name of their own.
+        self.cookie = f"superwords_{self.pass_word[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and host_name(Request(scope).headers.get("host", "")) not in self.hosts:
-            answer = PlainTextResponse("This server does not answer for that host name.\n", 400)
-            await answer(scope, receive, send)
+        if scope["type"] != "http" or _same(Request(scope).cookies.get(self.cookie, ""), self.pass_word):
+            await self.app(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        answer = self._admission(Request(scope))
+        await answer(scope, receive, send)
+
+    def _admission(self, request: Request) -> Response:
+        if request.method != "GET" or not _same(request.query_params.get("token", ""), self.token):
+            return PlainTextResponse(f"{self.refusal}\n", 401)
+        answer = RedirectResponse("/", 303)
+        secure = request.url.scheme == "https"
+        # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
+        answer.set_cookie(
+            self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure
+        )
+        return answer
 
 
-def host_name(host_header: str) -> str | None:
-    try:
-        return urlsplit(f"//{host_header}").hostname
-    except ValueError:
-        return None
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), wanted.encode())
+
+
+def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> list[Middleware]:
+    """What stands before an application: headers, its host names, and a token with what to say without it."""
+    allowed = [bracketed(host) for host in hosts]
+    layers = [
+        Middleware(SafeHeaders),
+        Middleware(TrustedHostMiddleware, allowed_hosts=allowed, www_redirect=False),
+    ]
+    if gate is not None:
+        layers.append(Middleware(TokenGate, token=gate[0], refusal=gate[1]))
+    return layers
 
 
 def refuse_cross_site(request: Request) -> None:
@@ -92,6 +123,8 @@ async def bounded_body(request: Request, most_bytes: int) -> bytes:
                     raise too_large
     except TimeoutError:
         raise HTTPException(408, "The request did not arrive in time.") from None
+    except ClientDisconnect:  # nobody reads the answer, and nothing is wrong here
+        raise HTTPException(400) from None
     return bytes(body)
 
 
@@ -108,4 +141,6 @@ def plain_http_error(request: Request, error: Exception) -> Response:
 
 
 def plain_failure(request: Request, error: Exception) -> Response:
-    return PlainTextResponse("Something went wrong here; please try again.\n", 500)
+    # The server ends a connection on which something failed.
+    headers = {"Connection": "close"}
+    return PlainTextResponse("Something went wrong here; please try again.\n", 500, headers)

@@ -7,16 +7,14 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -31,6 +29,7 @@ MOST_FIELDS = 1_000
 COOKIE_SECONDS = 180 * 24 * 3600
 KEEP = {"Cache-Control": "max-age=3600"}
 STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+NO_TOKEN = "Open the study with the whole link that you were given, and allow cookies."
 THANKS = "Thank you! Your answers are stored."
 VOTED_BEFORE = "Thank you! Your answers are stored already; each person votes once."
 
@@ -54,6 +53,11 @@ class StudyPages:
         """A keyed digest that only this study's votes file can make."""
         message = f"{purpose}:{participant}".encode()
         return hmac.new(self.store.secret, message, hashlib.sha256).hexdigest()
+
+    @property
+    def token(self) -> str:
+        """What the link for participants holds: the same each time this study is served with these votes."""
+        return self._keyed("link", self.study["id"])[:32]
 
     def participant(self, request: Request) -> str | None:
         """Who the cookie says this is: a random number of ours, with our signature."""
@@ -161,14 +165,8 @@ def unanswered(form: page.Form) -> list[str]:
     return [field for field in form.fields() if form.chosen.get(field) not in options.get(field, page.PLACES)]
 
 
-def create_app(
-    study: Mapping[str, Any], store: VoteStore, hosts: tuple[str, ...] | None = LOOPBACK
-) -> Starlette:
-    """The application; `hosts` are the host names it answers for, None for any."""
-    pages = StudyPages(study, store)
-    middleware = [Middleware(guard.SafeHeaders)]
-    if hosts is not None:
-        middleware.append(Middleware(guard.KnownHosts, hosts=hosts))
+def create_app(pages: StudyPages, hosts: Sequence[str] = LOOPBACK, with_token: bool = False) -> Starlette:
+    """The application; `hosts` are the host names it answers for, `with_token` asks for the study's own link."""
     return Starlette(
         routes=[
             Route("/", pages.show),
@@ -177,15 +175,6 @@ def create_app(
             Route("/cloud/{name}.png", pages.picture),
             Route("/static/{name}", pages.static_file),
         ],
-        middleware=middleware,
+        middleware=guard.protections(hosts, (pages.token, NO_TOKEN) if with_token else None),
         exception_handlers={HTTPException: guard.plain_http_error, Exception: guard.plain_failure},
     )
-
-
-def web_server(study: Mapping[str, Any], store: VoteStore, host: str) -> uvicorn.Server:
-    """The server, to be run on a `listen` socket. It logs no request: who took part is nobody's business."""
-    app = create_app(study, store, LOOPBACK if host in LOOPBACK else None)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, limit_concurrency=500, lifespan="off"
-    )
-    return uvicorn.Server(config)

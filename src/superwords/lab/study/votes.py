@@ -16,6 +16,7 @@ from superwords.lab.study.results import ATTENTION, Vote
 
 FORMAT = 1
 APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
+OWNER_ONLY = 0o600
 SCHEMA = f"""
 CREATE TABLE study (id TEXT NOT NULL, title TEXT NOT NULL, secret BLOB NOT NULL);
 CREATE TABLE question (number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
@@ -158,14 +159,23 @@ def has_voted(connection: sqlite3.Connection, participant: str) -> bool:
 
 
 def make_file(target: Path, study: Mapping[str, Any]) -> None:
-    """Writes the tables into a file that has none, so that a kill between the two steps leaves no ruin."""
+    """Writes the tables into a file that has none, so that a kill between the two steps leaves no ruin.
+
+    Only its owner may read the file: who knows its secret can sign votes.
+    """
     try:
+        os.close(os.open(target, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
         with connect(f"{target.resolve().as_uri()}?mode=rwc") as connection:
             with transaction(connection):
                 if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
                     write_tables(connection, study)
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,):
+                os.chmod(target, OWNER_ONLY)
                 connection.execute("PRAGMA journal_mode = WAL")
+    except OSError as error:
+        raise InputError(
+            f"The votes file {str(target)!r} could not be opened: {error.strerror or error}."
+        ) from None
     except sqlite3.Error as error:
         raise InputError(f"The votes file {str(target)!r} could not be opened: {error}.") from None
 
