@@ -255,7 +255,7 @@ def test_congress_in_small(tmp_path):
     model = load(out / "congress.sw")
     tables = [model.words_of(j + 1).set_index("word")["score"].to_dict() for j in range(model.n_concepts_)]
     for question in study["questions"]:
-        shown = question["ours"]["words"]
+        shown = question["concept"]["words"]
         assert min(shown.values()) > 0
         assert any(all(table.get(w) == pytest.approx(v) for w, v in shown.items()) for table in tables)
 

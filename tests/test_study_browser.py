@@ -65,14 +65,15 @@ def picture(page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"study-{name}.png"), full_page=True)
 
 
-def expected_choices(page, places: list[str]) -> tuple[bool, ...]:
-    """Whether each chosen place, "first" or "second", shows ours."""
-    ours = {question["ours"]["name"] for question in small_study()["questions"]}
+def expected_choices(page, places: list[str]) -> tuple[str, ...]:
+    """What each chosen place, "first" or "second", shows."""
+    concepts = {question["concept"]["name"] for question in small_study()["questions"]}
     chosen = []
     for number, place in enumerate(places, 1):
         image = page.locator(f"#q{number} label:has(input[value={place}]) img")
         assert image.evaluate("image => image.complete && image.naturalWidth > 0")
-        chosen.append(image.get_attribute("src").removeprefix("/cloud/").removesuffix(".png") in ours)
+        name = image.get_attribute("src").removeprefix("/cloud/").removesuffix(".png")
+        chosen.append("concept" if name in concepts else "topic")
     return tuple(chosen)
 
 
@@ -84,6 +85,7 @@ def test_filled_by_clicking_with_what_is_missing_said(open_page, store: VoteStor
     for number, place in enumerate(places, 1):
         if number != 4:
             page.locator(f"#q{number} label:has(input[value={place}]) img").click()
+    page.locator("#q10").get_by_label("No difference").check()
     assert page.locator("#progress").inner_text() == "Still to answer: 1 of 12."
     page.get_by_role("button", name="Send my answers").click()
     assert page.get_by_role("alert").inner_text().split("\n")[-1] == "Question 4"
@@ -97,7 +99,7 @@ def test_filled_by_clicking_with_what_is_missing_said(open_page, store: VoteStor
     assert "Your answers are stored" in page.get_by_role("status").inner_text()
     picture(page, "thanks")
     (vote,) = store.votes()
-    assert (vote.follows, vote.attention, vote.chose_ours) == (True, "headlines", expected)
+    assert (vote.follows, vote.attention, vote.preferred) == (True, "headlines", (*expected[:9], "neither"))
     page.goto(page.url.replace("thanks", ""))
     assert "each person votes once" in page.get_by_role("status").inner_text()
 
@@ -123,7 +125,7 @@ def test_filled_by_keyboard_alone(open_page, store: VoteStore) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/thanks")
     (vote,) = store.votes()
-    assert (vote.follows, vote.attention, vote.chose_ours) == (True, "little", expected)
+    assert (vote.follows, vote.attention, vote.preferred) == (True, "little", expected)
 
 
 def test_works_without_javascript(open_page, store: VoteStore) -> None:
@@ -143,14 +145,12 @@ def test_works_without_javascript(open_page, store: VoteStore) -> None:
 def test_a_screen_reader_is_told_each_question_and_each_clouds_words(open_page) -> None:
     page = open_page()
     for number, word in enumerate(WORDS, 1):
-        group = page.get_by_role("group", name=f"{number}. Which of the two word clouds").filter(
-            has_text=word
-        )
+        group = page.get_by_role("group", name=f"{number}. Which word cloud describes").filter(has_text=word)
         radios = group.get_by_role("radio")
-        assert radios.count() == 2
+        assert radios.count() == 3
         assert (
-            group.get_by_role("radio", name=f"Cloud A care, ours{number - 1}, <b>bold</b>")
-            .or_(group.get_by_role("radio", name=f"Cloud B care, ours{number - 1}, <b>bold</b>"))
+            group.get_by_role("radio", name=f"Cloud A care, mine{number - 1}, <b>bold</b>")
+            .or_(group.get_by_role("radio", name=f"Cloud B care, mine{number - 1}, <b>bold</b>"))
             .count()
             == 1
         )

@@ -1,4 +1,4 @@
-"""`study create`: our concepts against the topics of another model of the same counts."""
+"""`study create`: concepts against the topics of another model of the same counts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ import pytest
 
 from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
+from superwords.concepts.examples import concepts_of_word
 from superwords.errors import InputError
-from superwords.lab.study import creating
-from superwords.lab.study.creating import concept_weights, create_study
+from superwords.lab.study.creating import (
+    TopicModel,
+    Wording,
+    concept_weights,
+    create_study,
+    question_words,
+)
 from superwords.lab.study.pairs import check_study
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
@@ -19,21 +25,34 @@ pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
 
 
 def create(words, topics: str = "hdp") -> dict:
-    return create_study(planted_model(), words, topics, 30, 1, "Clouds", "words")
+    return create_study(planted_model(), words, TopicModel(topics, 30, 1), Wording("Clouds", "words"))
 
 
-def test_a_word_is_shown_by_the_concept_that_holds_it_in_most_documents() -> None:
+def test_a_word_is_shown_by_the_concept_that_is_most_its_own() -> None:
     model = planted_model()
     study = create(["word20", "größe"])
     check_study(study, "here")
     for question in study["questions"]:
-        i = model.corpus_.vocabulary.index(question["word"])
-        held = model.concept_word_[:, i] * model.concepts()["documents"].to_numpy()
-        told = model.top_words(int(np.argmax(held)) + 1, 40)
+        own = int(concepts_of_word(model, question["word"])["concept"][0])
+        told = model.top_words(own, 40)
         told.remove(question["word"])
-        n_shown = len(question["ours"]["words"])
-        assert set(question["ours"]["words"]) == set(told[:n_shown])
-        assert n_shown == len(question["theirs"]["words"]) > 0
+        n_shown = len(question["concept"]["words"])
+        assert set(question["concept"]["words"]) == set(told[:n_shown])
+        assert n_shown == len(question["topic"]["words"]) > 0
+
+
+def test_words_typical_of_one_concept_are_asked_about_and_common_ones_are_not() -> None:
+    n_words = 40
+    uses = np.zeros((3, n_words))
+    uses[0, :10], uses[1, 10:20], uses[2, 20:30] = 20.0, 15.0, 10.0
+    uses[:, 30:] = 12.0  # used for all three alike
+    uses[0, 0] = 500.0  # typical, but in nearly every document
+    documents = np.where(np.arange(n_words) == 0, 900, 50)
+    asked = question_words(uses, uses, documents, 6)
+    assert sorted(int(uses[:, i].argmax()) for i in asked[:3]) == [0, 1, 2]
+    assert sorted(int(uses[:, i].argmax()) for i in asked[3:]) == [0, 1, 2]
+    assert all(0 < i < 30 for i in asked)
+    assert len(question_words(uses, uses, documents, 1000)) == n_words - 1
 
 
 def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> None:
@@ -51,19 +70,12 @@ def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> N
     assert (weights > 0).sum() < (model.concept_word_ > 0).sum()
 
 
-def test_a_word_whose_concept_uses_no_other_is_not_asked_about(monkeypatch) -> None:
-    model = planted_model()
-    weights = concept_weights(model)
-    weights[1:] = 0.0
-    monkeypatch.setattr(creating, "concept_weights", lambda model: weights)
-    held = model.concept_word_ * model.concepts()["documents"].to_numpy()[:, None]
-    words = [question["word"] for question in create(40)["questions"]]
-    asked = [model.corpus_.vocabulary.index(word) for word in words]
-    assert asked
-    assert (held[:, asked].argmax(axis=0) == 0).all()
+def test_a_word_whose_concept_uses_no_other_is_not_asked_about() -> None:
+    uses = np.array([[5.0, 4.0, 0.0], [0.0, 0.0, 9.0]])
+    assert sorted(question_words(uses, uses, np.full(3, 9), 3)) == [0, 1]
 
 
-def test_the_most_salient_words_are_taken_if_none_are_given() -> None:
+def test_words_are_chosen_if_none_are_given() -> None:
     study = create(3, "lda:4")
     words = [question["word"] for question in study["questions"]]
     assert len(set(words)) == 3
@@ -80,7 +92,7 @@ def test_what_cannot_be_asked_is_said(words, topics, said) -> None:
 
 def test_a_model_without_concepts_is_refused() -> None:
     with pytest.raises(InputError, match="no concepts"):
-        create_study(edge_model("no concept"), 3, "hdp", 10, 1, "Clouds", "words")
+        create_study(edge_model("no concept"), 3, TopicModel(), Wording())
 
 
 def test_without_tomotopy_nothing_is_begun(tmp_path, capsys, monkeypatch) -> None:

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.lab.study.pairs import (
+    MOST_WORDS,
+    SIDES,
     Question,
     build_study,
     create_from_concepts,
@@ -27,28 +29,32 @@ HELD = np.array([[10, 20, 0, 5, 0], [4, 0, 3, 0, 0]])
 TOPICS = np.array([[30.0, 10.0, 5.0, 50.0, 5.0], [3.0, 0.0, 4.0, 2.0, 1.0]])
 
 
-def test_the_word_goes_and_theirs_is_cut_to_the_size_of_ours() -> None:
+def test_the_word_goes_and_the_topic_is_cut_to_the_size_of_the_concept() -> None:
     question = Question(
         "costs", {"costs": 1, "care": 0.5, "tax": 0.2, "off": 0.0}, {"a": 1, "costs": 9, "b": 3, "c": 2}
     )
     assert matched(question) == ({"care": 0.5, "tax": 0.2}, {"b": 3, "c": 2})
 
 
-def test_a_topic_with_fewer_words_cuts_ours_so_that_size_tells_nothing() -> None:
+def test_a_topic_with_fewer_words_cuts_the_concept_so_that_size_tells_nothing() -> None:
     assert matched(Question("w", {"a": 3, "b": 2}, {"c": 1})) == ({"a": 3}, {"c": 1})
 
 
+def test_no_cloud_has_more_words_than_are_read() -> None:
+    many = {f"word{i}": 1.0 + i for i in range(90)}
+    assert [len(side) for side in matched(Question("w", many, many))] == [MOST_WORDS, MOST_WORDS]
+    assert MOST_WORDS == 30
+
+
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_the_concept_in_most_documents_meets_the_topic_of_highest_probability(wrap) -> None:
+def test_the_concept_of_most_uses_meets_the_topic_of_highest_probability(wrap) -> None:
     (question,) = create_from_concepts(wrap(SHARES), wrap(HELD), VOCABULARY, wrap(TOPICS), ["costs"])
-    # Concept 1 has the higher share but concept 0 holds the word in more documents; topic 0 has the higher
+    # Concept 1 has the higher share but concept 0 uses the word in more documents; topic 0 has the higher
     # count and, at 0.30 each, both topics give it the same probability, so the first is taken.
-    assert question.ours == {"costs": 0.5, "care": 1.0, "tax": 0.25}
-    assert question.theirs == pytest.approx(
-        {"costs": 0.3, "care": 0.1, "jobs": 0.05, "tax": 0.5, "law": 0.05}
-    )
+    assert question.concept == {"costs": 0.5, "care": 1.0, "tax": 0.25}
+    assert question.topic == pytest.approx({"costs": 0.3, "care": 0.1, "jobs": 0.05, "tax": 0.5, "law": 0.05})
     (question,) = create_from_concepts(wrap(SHARES), wrap(HELD), VOCABULARY, wrap(TOPICS), ["jobs"])
-    assert question.theirs == pytest.approx({"costs": 0.3, "jobs": 0.4, "tax": 0.2, "law": 0.1})
+    assert question.topic == pytest.approx({"costs": 0.3, "jobs": 0.4, "tax": 0.2, "law": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -83,14 +89,14 @@ def test_a_study_goes_to_a_file_and_back(tmp_path) -> None:
 
 def test_nothing_of_a_picture_tells_whose_it_is() -> None:
     study = small_study()
-    names = [question[side]["name"] for question in study["questions"] for side in ("ours", "theirs")]
+    names = [question[side]["name"] for question in study["questions"] for side in SIDES]
     assert len(set(names)) == 20
     sizes = set()
     for question in study["questions"]:
-        for side in ("ours", "theirs"):
+        for side in SIDES:
             sizes.add(base64.b64decode(question[side]["picture"])[16:24])
             assert question["word"] not in question[side]["words"]
-        assert len(question["ours"]["words"]) == len(question["theirs"]["words"])
+        assert len(question["concept"]["words"]) == len(question["topic"]["words"])
     assert len(sizes) == 1
 
 
@@ -99,7 +105,7 @@ def test_nothing_of_a_picture_tells_whose_it_is() -> None:
     [
         ([], "t", "at least one question"),
         ([Question("w", {"a": 1}, {"b": 1})], " ", "title is empty"),
-        ([Question("w", {"w": 1}, {"b": 1})], "t", "our concept holds no other word"),
+        ([Question("w", {"w": 1}, {"b": 1})], "t", "The concept of the word 'w' has no other word"),
         ([Question("w", {"a": 1}, {"b": 1})] * 2, "t", "twice"),
     ],
 )
@@ -114,7 +120,7 @@ def broken(**changes) -> str:
 
 def broken_cloud(**changes) -> str:
     first, *rest = small_study()["questions"]
-    return broken(questions=[{**first, "ours": {**first["ours"], **changes}}, *rest])
+    return broken(questions=[{**first, "concept": {**first["concept"], **changes}}, *rest])
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,7 @@ def broken_cloud(**changes) -> str:
         (broken(questions=[3]), "question 1 needs the field 'word'"),
         (broken(id="../../etc"), "16 hexadecimal"),
         (broken(questions=small_study()["questions"][:1] * 2), "used once"),
-        (broken_cloud(name='"><script>'), "ours in question 1"),
+        (broken_cloud(name='"><script>'), "the concept in question 1"),
         (broken_cloud(picture=base64.b64encode(b"<svg>").decode()), "must be a PNG"),
         (broken_cloud(picture="*"), "must be a PNG"),
     ],

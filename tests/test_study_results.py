@@ -46,11 +46,12 @@ def test_the_command_prints_the_papers_outcome() -> None:
 
 
 def votes() -> list[Vote]:
-    """Three people of four questions: 3, 2 and 1 for ours, so a win, a tie and a loss."""
+    """Three people of four questions: a win, a tie and a loss, the last with a pair without a difference."""
+    yes, no, same = "concept", "topic", "neither"
     return [
-        Vote(True, "closely", (True, True, True, False)),
-        Vote(True, "closely", (True, True, False, False)),
-        Vote(False, "little", (False, False, True, False)),
+        Vote(True, "closely", (yes, yes, yes, no)),
+        Vote(True, "closely", (yes, yes, no, no)),
+        Vote(False, "little", (no, no, yes, same)),
     ]
 
 
@@ -58,16 +59,22 @@ def test_figures_from_votes_equal_those_by_hand() -> None:
     found = results(votes(), ["a", "b", "c", "d"])
     everyone = found.preference["everyone"]
     assert found.following == 2
-    assert (everyone.participants, everyone.mean, everyone.sd) == (3, 2.0, pytest.approx(1.0))
-    assert everyone.t_interval == pytest.approx((2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)))
+    assert (everyone.participants, everyone.mean, everyone.sd) == (
+        3,
+        pytest.approx(6.5 / 3),
+        pytest.approx(0.763763),
+    )
+    half = 4.302653 * 0.763763 / math.sqrt(3)
+    assert everyone.t_interval == pytest.approx((6.5 / 3 - half, 6.5 / 3 + half), rel=1e-4)
     people = found.balance["everyone"]
     assert (people.wins, people.losses, people.ties, people.mean) == (1, 1, 1, 0.5)
     assert found.preference["closely"].mean == 2.5
     assert found.preference["at least headlines"].participants == 2
     assert found.balance["little"].losses == 1
     assert found.preference["headlines"].mean is None
-    by_word = {word: (row["everyone"].wins, row["everyone"].losses) for word, row in found.words.items()}
-    assert by_word == {"a": (2, 1), "b": (2, 1), "c": (2, 1), "d": (0, 3)}
+    counted = {word: row["everyone"] for word, row in found.words.items()}
+    by_word = {word: (row.wins, row.losses, row.ties) for word, row in counted.items()}
+    assert by_word == {"a": (2, 1, 0), "b": (2, 1, 0), "c": (2, 1, 0), "d": (0, 2, 1)}
     assert found.words["a"]["little"].mean == 0.0
     assert found.words["a"]["closely"].mean == 1.0
 
@@ -100,14 +107,14 @@ def test_the_table_has_a_row_for_every_figure() -> None:
     table = to_table(results(votes(), ["a", "b", "c", "d"]))
     assert len(table) == 5 + 5 + 4 * 5
     row = table[(table.figure == "word") & (table.word == "d") & (table.group == "everyone")].iloc[0]
-    assert (row["wins"], row["losses"], row["mean"]) == (0, 3, 0.0)
-    assert row["exact_high"] == pytest.approx(1 - 0.025 ** (1 / 3))
+    assert (row["wins"], row["losses"], row["ties"], row["mean"]) == (0, 2, 1, 0.0)
+    assert row["exact_high"] == pytest.approx(1 - 0.025 ** (1 / 2))
 
 
 def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
     store = VoteStore.for_study(tmp_path / "v.votes", small_study())
-    store.add("p1", True, "closely", [Answer(True, True)] * 10)
-    store.add("p2", True, "headlines", [Answer(True, False)] * 10)
+    store.add("p1", True, "closely", [Answer(True, "first")] * 10)
+    store.add("p2", True, "headlines", [Answer(True, "second")] * 10)
     shown = CliRunner().invoke(
         app, ["results", str(tmp_path / "v.votes"), "--json", "--csv", str(tmp_path / "r.csv")]
     )

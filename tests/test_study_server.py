@@ -18,7 +18,7 @@ from superwords.lab.study.votes import VoteStore
 from superwords.web.serving import listen
 from test_study_tools import WORDS, Participant, served, served_here, small_study, unescaped_text
 
-OURS = [True] * 7 + [False] * 3
+CHOSEN = ("concept",) * 6 + ("topic",) * 3 + ("neither",)
 
 
 @pytest.fixture
@@ -38,15 +38,15 @@ def participant(client: httpx.Client) -> Participant:
 
 
 def test_a_whole_vote_is_stored_and_thanked(participant: Participant, store: VoteStore) -> None:
-    answer = participant.send(participant.fields(OURS, "no", "headlines"))
+    answer = participant.send(participant.fields(CHOSEN, "no", "headlines"))
     assert (answer.status_code, answer.headers["location"]) == (303, "/thanks")
     assert "Your answers are stored" in participant.client.get("/thanks").text
     (vote,) = store.votes()
-    assert (vote.follows, vote.attention, vote.chose_ours) == (False, "headlines", tuple(OURS))
+    assert (vote.follows, vote.attention, vote.preferred) == (False, "headlines", CHOSEN)
 
 
 def test_a_participant_votes_once(participant: Participant, store: VoteStore) -> None:
-    fields = participant.fields(OURS)
+    fields = participant.fields(CHOSEN)
     assert participant.send(fields).status_code == 303
     assert participant.send(fields).status_code == 409
     assert "each person votes once" in participant.client.get("/").text
@@ -54,11 +54,11 @@ def test_a_participant_votes_once(participant: Participant, store: VoteStore) ->
 
 
 @pytest.mark.parametrize("field", ["follows", "attention", "q1", "q10"])
-@pytest.mark.parametrize("value", [None, "", "neither", "<script>"])
+@pytest.mark.parametrize("value", [None, "", "both", "<script>"])
 def test_nothing_is_accepted_half_filled(
     participant: Participant, store: VoteStore, field: str, value: str | None
 ) -> None:
-    fields = {**participant.fields(OURS), field: value}
+    fields = {**participant.fields(CHOSEN), field: value}
     answer = participant.send({name: given for name, given in fields.items() if given is not None})
     assert answer.status_code == 422
     assert f'<a href="#{field}">' in answer.text
@@ -71,7 +71,7 @@ def test_nothing_is_accepted_half_filled(
 
 
 def test_an_answer_given_twice_is_no_answer(participant: Participant, store: VoteStore) -> None:
-    fields = {**participant.fields(OURS), "q3": ["first", "second"]}
+    fields = {**participant.fields(CHOSEN), "q3": ["first", "second"]}
     assert participant.send(fields).status_code == 422
     assert store.votes() == []
 
@@ -85,28 +85,28 @@ def test_the_page_asks_every_question_in_text_that_is_never_markup(participant: 
     assert "Clouds & <i>words</i>" in text
     for word in WORDS:
         assert word in text
-    assert page.count("more coherently describes the concept") == 10
-    assert page.count('type="radio"') == 2 + 3 + 20
-    assert page.count(" required") == 25
-    assert page.count('alt="care, ours0, &lt;b&gt;bold&lt;/b&gt;"') == 1
+    assert page.count("Which word cloud describes") == 10
+    assert page.count("No difference") == 10
+    assert page.count('type="radio"') == 2 + 3 + 30
+    assert page.count(" required") == 35
+    assert page.count('alt="care, mine0, &lt;b&gt;bold&lt;/b&gt;"') == 1
 
 
-def test_the_page_does_not_tell_which_cloud_is_ours(participant: Participant) -> None:
-    without_words = participant.page.replace("ours0", "")
-    for i in range(1, 10):
-        without_words = without_words.replace(f"ours{i}", "").replace(f"theirs{i}", "")
-    assert "ours" not in without_words.replace("yours", "").replace("theirs0", "")
+def test_the_page_does_not_tell_which_cloud_is_the_concepts(participant: Participant) -> None:
+    assert "concept" not in participant.page
+    assert "topic" not in participant.page
+    assert "superwords" not in participant.page
 
 
 def test_sides_are_random_over_people_and_questions_but_stay(
     participant: Participant, store: VoteStore
 ) -> None:
     pages = server.StudyPages(small_study(), store)
-    seen = [[pages.ours_first(f"person {n}", q) for q in range(1, 11)] for n in range(400)]
+    seen = [[pages.concept_first(f"person {n}", q) for q in range(1, 11)] for n in range(400)]
     for question in zip(*seen):
         assert 140 <= sum(question) <= 260
     assert len(set(map(tuple, seen))) > 250
-    assert Participant(participant.client, small_study()).ours_first == participant.ours_first
+    assert Participant(participant.client, small_study()).concept_first == participant.concept_first
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_sides_are_random_over_people_and_questions_but_stay(
     ],
 )
 def test_cross_site_posts_are_refused(participant: Participant, store: VoteStore, headers: dict) -> None:
-    assert participant.send(participant.fields(OURS), **headers).status_code == 403
+    assert participant.send(participant.fields(CHOSEN), **headers).status_code == 403
     assert store.votes() == []
 
 
 def test_our_own_pages_post_is_taken(participant: Participant) -> None:
     headers = {"Origin": str(participant.client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
-    assert participant.send(participant.fields(OURS), **headers).status_code == 303
+    assert participant.send(participant.fields(CHOSEN), **headers).status_code == 303
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
 def test_a_post_needs_the_token_of_its_own_page(
     participant: Participant, store: VoteStore, token: str
 ) -> None:
-    assert participant.send({**participant.fields(OURS), "token": token}).status_code == 403
+    assert participant.send({**participant.fields(CHOSEN), "token": token}).status_code == 403
     assert store.votes() == []
 
 
@@ -144,7 +144,7 @@ def test_a_cookie_that_is_not_ours_counts_as_none(
     name = next(iter(participant.client.cookies))
     participant.client.cookies.clear()
     headers = {} if cookie is None else {"Cookie": f"{name}={cookie}".encode()}
-    answer = participant.send(participant.fields(OURS), **headers)
+    answer = participant.send(participant.fields(CHOSEN), **headers)
     assert answer.status_code == 403
     assert "cookie" in answer.text
     assert store.votes() == []
@@ -164,7 +164,7 @@ def test_every_answer_has_the_safe_headers(client: httpx.Client, path: str) -> N
 
 
 def test_pictures_and_static_files_are_served_and_nothing_else(client: httpx.Client) -> None:
-    name = small_study()["questions"][0]["ours"]["name"]
+    name = small_study()["questions"][0]["concept"]["name"]
     assert client.get(f"/cloud/{name}.png").content.startswith(b"\x89PNG")
     for file in ("study.css", "study.js", "icon.svg"):
         assert client.get(f"/static/{file}").status_code == 200
@@ -202,12 +202,27 @@ def test_a_store_that_fails_says_so_and_the_server_stays(
     participant: Participant, store: VoteStore, tmp_path
 ) -> None:
     kept = store.path.rename(tmp_path / "away")
-    answer = participant.send(participant.fields(OURS))
+    answer = participant.send(participant.fields(CHOSEN))
     assert (answer.status_code, "send them again" in answer.text) == (503, True)
     shown = participant.client.get("/")
     assert (shown.status_code, str(tmp_path) in shown.text) == (500, False)
     kept.rename(store.path)
-    assert participant.send(participant.fields(OURS)).status_code == 303
+    assert participant.send(participant.fields(CHOSEN)).status_code == 303
+
+
+def test_participants_from_elsewhere_need_the_studys_own_link(store: VoteStore) -> None:
+    pages = server.StudyPages(small_study(), store)
+    again = server.StudyPages(small_study(), VoteStore(store.path))
+    assert pages.token == again.token
+    with served_here(store, with_token=True) as address:
+        for path in ("/", "/thanks", "/static/study.js", f"/?token={'0' * 32}"):
+            answer = httpx.get(f"{address}{path}")
+            assert (answer.status_code, "whole link" in answer.text) == (401, True)
+        with httpx.Client(base_url=address, timeout=30) as client:
+            assert client.get(f"/?token={pages.token}").headers["location"] == "/"
+            person = Participant(client, small_study())
+            assert person.send(person.fields(CHOSEN)).status_code == 303
+    assert len(store.votes()) == 1
 
 
 def test_a_busy_port_is_one_sentence() -> None:
@@ -220,13 +235,19 @@ def test_a_busy_port_is_one_sentence() -> None:
         listen("127.0.0.1", 99_999)
 
 
+def score(answers: tuple[str, ...]) -> float:
+    """Pairs for the concept, a pair without a difference counting half."""
+    return answers.count("concept") + answers.count("neither") / 2
+
+
 def test_thirty_people_at_once_lose_no_vote(tmp_path) -> None:
     generator = random.Random(4)
     levels = ["closely", "headlines", "little"]
-    plans = [([generator.random() < 0.6 for _ in WORDS], levels[n % 3]) for n in range(30)]
+    sides = ["concept", "topic", "neither"]
+    plans = [(tuple(generator.choices(sides, [5, 3, 2], k=10)), levels[n % 3]) for n in range(30)]
     with served(tmp_path) as (_, address):
 
-        def take_part(plan: tuple[list[bool], str]) -> int:
+        def take_part(plan: tuple[tuple[str, ...], str]) -> int:
             with httpx.Client(base_url=address, timeout=30) as client:
                 person = Participant(client, small_study())
                 return person.send(person.fields(plan[0], attention=plan[1])).status_code
@@ -241,10 +262,10 @@ def test_thirty_people_at_once_lose_no_vote(tmp_path) -> None:
         assert httpx.get(address).status_code == 200
 
     store = VoteStore(tmp_path / "study.votes")
-    stored = sorted((list(vote.chose_ours), vote.attention) for vote in store.votes())
+    stored = sorted((vote.preferred, vote.attention) for vote in store.votes())
     assert stored == sorted(plans)
     found = results(store.votes(), store.words)
-    scores = [sum(answers) for answers, _ in plans]
+    scores = [score(answers) for answers, _ in plans]
     assert found.preference["everyone"].mean == pytest.approx(statistics.fmean(scores))
     assert found.preference["everyone"].sd == pytest.approx(statistics.stdev(scores))
     people = found.balance["everyone"]
@@ -252,7 +273,9 @@ def test_thirty_people_at_once_lose_no_vote(tmp_path) -> None:
     assert people.losses == sum(score < 5 for score in scores)
     assert people.ties == sum(score == 5 for score in scores)
     for level in levels:
-        own = [sum(answers) for answers, attention in plans if attention == level]
+        own = [score(answers) for answers, attention in plans if attention == level]
         assert found.preference[level].mean == pytest.approx(statistics.fmean(own))
     for index, word in enumerate(WORDS):
-        assert found.words[word]["everyone"].wins == sum(answers[index] for answers, _ in plans)
+        chosen = [answers[index] for answers, _ in plans]
+        votes = found.words[word]["everyone"]
+        assert (votes.wins, votes.losses, votes.ties) == tuple(chosen.count(side) for side in sides)

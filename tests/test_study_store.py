@@ -16,7 +16,9 @@ from superwords.lab.study.results import Vote
 from superwords.lab.study.votes import AlreadyVotedError, Answer, VoteStore
 from test_study_tools import WORDS, Participant, served, small_study
 
-ANSWERS = [Answer(ours_first=n % 2 == 0, chose_first=n % 3 == 0) for n in range(10)]
+ANSWERS = [Answer(n % 2 == 0, ("first", "second", "neither")[n % 3]) for n in range(10)]
+
+PREFERRED = ("concept",) * 6 + ("topic",) * 3 + ("neither",)
 
 
 @pytest.fixture
@@ -24,9 +26,10 @@ def store(tmp_path) -> VoteStore:
     return VoteStore.for_study(tmp_path / "study.votes", small_study())
 
 
-def test_votes_come_back_as_whether_ours_was_chosen(store: VoteStore) -> None:
+def test_votes_come_back_as_what_was_preferred(store: VoteStore) -> None:
     store.add("someone", True, "headlines", ANSWERS)
-    chosen = tuple((n % 2 == 0) == (n % 3 == 0) for n in range(10))
+    first, second, neither = "concept", "topic", "neither"
+    chosen = (first, first, neither, second, second, neither, first, first, neither, second)
     again = VoteStore(store.path)
     assert again.votes() == [Vote(True, "headlines", chosen)]
     assert again.words == WORDS
@@ -102,11 +105,11 @@ def test_a_file_left_empty_by_a_kill_is_used(tmp_path) -> None:
 def test_a_vote_outlives_the_process_that_was_killed_after_its_answer(tmp_path) -> None:
     with served(tmp_path) as (process, address), httpx.Client(base_url=address) as client:
         participant = Participant(client, small_study())
-        answer = participant.send(participant.fields([True] * 6 + [False] * 4))
+        answer = participant.send(participant.fields(PREFERRED))
         os.kill(process.pid, signal.SIGKILL)
         assert answer.status_code == 303
         process.wait()
-    assert VoteStore(tmp_path / "study.votes").votes() == [Vote(True, "closely", (True,) * 6 + (False,) * 4)]
+    assert VoteStore(tmp_path / "study.votes").votes() == [Vote(True, "closely", PREFERRED)]
 
 
 def test_only_answers_are_stored(store: VoteStore) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from html import unescape
@@ -31,8 +31,8 @@ def small_study() -> dict[str, Any]:
     questions = [
         Question(
             word,
-            {"care": 0.9, f"ours{i}": 0.5, "<b>bold</b>": 0.2, word: 0.8},
-            {"bill": 0.3, f"theirs{i}": 0.2, "law": 0.1, "extra": 0.05, word: 0.25},
+            {"care": 0.9, f"mine{i}": 0.5, "<b>bold</b>": 0.2, word: 0.8},
+            {"bill": 0.3, f"other{i}": 0.2, "law": 0.1, "extra": 0.05, word: 0.25},
         )
         for i, word in enumerate(WORDS)
     ]
@@ -47,15 +47,20 @@ class Participant:
         self.page = client.get("/").text
         self.token = re.search(r'name="token" value="([0-9a-f]+)"', self.page)[1]
         shown = re.findall(r'src="/cloud/([0-9a-f]+)\.png"', self.page)
-        ours = {question["ours"]["name"] for question in study["questions"]}
-        self.ours_first = [name in ours for name in shown[::2]]
+        concepts = {question["concept"]["name"] for question in study["questions"]}
+        self.concept_first = [name in concepts for name in shown[::2]]
 
     def fields(
-        self, chose_ours: list[bool], follows: str = "yes", attention: str = "closely"
+        self, preferred: Sequence[str], follows: str = "yes", attention: str = "closely"
     ) -> dict[str, str]:
+        """The form with these preferences: "concept", "topic" or "neither" for each question."""
         answers = {
-            f"q{number}": "first" if chosen == first else "second"
-            for number, (chosen, first) in enumerate(zip(chose_ours, self.ours_first), 1)
+            f"q{number}": "neither"
+            if one == "neither"
+            else "first"
+            if (one == "concept") == first
+            else "second"
+            for number, (one, first) in enumerate(zip(preferred, self.concept_first), 1)
         }
         return {"token": self.token, "follows": follows, "attention": attention, **answers}
 

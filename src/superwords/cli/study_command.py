@@ -1,4 +1,4 @@
-"""`superwords study`: the paper's blind study, served to participants and reckoned up."""
+"""`superwords study`: the paper's blind study, made, served to participants and summarised."""
 
 from __future__ import annotations
 
@@ -22,29 +22,34 @@ def create(
     out: Annotated[Path, typer.Option("-o", "--out", help="The study file to write.")],
     words: Annotated[
         list[str] | None,
-        typer.Option(help="The words to ask about, with commas between them; the most salient if not given."),
+        typer.Option(
+            help="The words to ask about, with commas between them; words typical of one concept if not given."
+        ),
     ] = None,
     n_words: Annotated[int, typer.Option(min=1, help="Without --words: how many words to ask about.")] = 10,
-    topics: Annotated[str, typer.Option(help="What to compare with: hdp, or lda:K with K topics.")] = "hdp",
+    topics: Annotated[
+        str, typer.Option(help="The topic model to compare with: hdp, or lda:K with K topics.")
+    ] = "hdp",
     iterations: Annotated[int, typer.Option(min=1, help="Iterations of the topic model.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the topic model.")] = 0,
     title: Annotated[str, typer.Option(help="The heading of the questionnaire.")] = "Word clouds",
     subject: Annotated[
-        str, typer.Option(help="What the documents are about: do you follow …?")
+        str, typer.Option(help="What the documents are about; the page asks: do you follow …?")
     ] = "the subject of these documents",
     quiet: Quiet = False,
 ) -> None:
-    """Build the study: for each word our concept against the topic of another model that gives it most."""
+    """Make the study: for each word its concept against the topic of another model that fits the word best."""
     from superwords.fitting.storage import load
     from superwords.lab.baselines import tomotopy_module
-    from superwords.lab.study.creating import create_study
+    from superwords.lab.study.creating import TopicModel, Wording, create_study
     from superwords.lab.study.pairs import save_study
 
     chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
     model = load(model_file)
     tomotopy_module()  # before any work: without it there are no topics
-    say(f"Finding topics by {topics} ({iterations} iterations)…", quiet)
-    study = create_study(model, chosen or n_words, topics, iterations, seed, title, subject)
+    say(f"Fitting the topic model {topics} ({iterations} iterations)…", quiet)
+    compared = TopicModel(topics, iterations, seed)
+    study = create_study(model, chosen or n_words, compared, Wording(title, subject))
     save_study(study, out)
     asked = ", ".join(question["word"] for question in study["questions"])
     say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
@@ -54,7 +59,8 @@ def create(
 def serve(
     study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study made by `study create`.")],
     votes: Annotated[
-        Path | None, typer.Option(help="Where votes are kept; STUDY with the ending .votes if not given.")
+        Path | None,
+        typer.Option(help="The file to keep votes in; STUDY with the ending .votes if not given."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 8020,
@@ -86,14 +92,23 @@ def results(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Also write every figure to this CSV file.")] = None,
     participants: Annotated[int | None, typer.Option(help="Instead of votes: how many people.")] = None,
-    mean: Annotated[float | None, typer.Option(help="Instead of votes: the mean preference.")] = None,
+    mean: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of votes: the mean number of pairs in which people preferred the concept."
+        ),
+    ] = None,
     sd: Annotated[float | None, typer.Option(help="Instead of votes: its standard deviation.")] = None,
     questions: Annotated[int, typer.Option(help="Instead of votes: how many pairs were asked.")] = 10,
-    wins: Annotated[int | None, typer.Option(help="Instead of votes: people who preferred ours.")] = None,
-    losses: Annotated[int | None, typer.Option(help="Instead of votes: people who preferred theirs.")] = None,
-    ties: Annotated[int, typer.Option(help="Instead of votes: people who did not decide.")] = 0,
+    wins: Annotated[
+        int | None, typer.Option(help="Instead of votes: people who preferred the concepts.")
+    ] = None,
+    losses: Annotated[
+        int | None, typer.Option(help="Instead of votes: people who preferred the topics.")
+    ] = None,
+    ties: Annotated[int, typer.Option(help="Instead of votes: people without a preference.")] = 0,
 ) -> None:
-    """Reckon up the votes, or an outcome given as numbers, and print what the paper reports."""
+    """Summarise the votes, or an outcome given in numbers, by the figures that the paper reports."""
     from superwords.lab.study import results as figures
     from superwords.lab.study import results_page as report
     from superwords.lab.study.votes import VoteStore

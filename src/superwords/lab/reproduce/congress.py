@@ -157,16 +157,16 @@ def _write_study(model: ConceptModel, topics: Topics, folder: Path, tell: Tell) 
     shown = next((question for question in questions if question.word == labels[SHOWN_WORD]), None)
     if shown is not None:
         save_figure(_word_figure(shown), folder / f"{SHOWN_WORD}.png")
-        tell(f"{shown.word}: the concept has {len(shown.ours)} words, the topic {len(shown.theirs)}")
+        tell(f"{shown.word}: the concept has {len(shown.concept)} words, the topic {len(shown.topic)}")
 
 
 def _word_figure(question: Question) -> Figure:
     """The concept and the topic, whole above and size-matched without the word itself below."""
-    ours, theirs = matched(question)
+    concept, topic = matched(question)
     titles = [f"“{question.word}”: concept", f"“{question.word}”: HDP topic"]
-    matched_titles = [f"{title}, {len(ours)} words" for title in titles]
+    matched_titles = [f"{title}, {len(concept)} words" for title in titles]
     return cloud_grid(
-        [question.ours, question.theirs, ours, theirs], [*titles, *matched_titles], columns=2, width=4.6
+        [question.concept, question.topic, concept, topic], [*titles, *matched_titles], columns=2, width=4.6
     )
 
 

@@ -2,53 +2,103 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from superwords.concepts.alignment import usage_of
 from superwords.concepts.ranking import ranked_words, scores
 from superwords.errors import InputError
 from superwords.lab.baselines import Topics, hdp, lda
-from superwords.lab.study.pairs import build_study, create_from_concepts, salient_words
-from superwords.sampler.state import sizes_of
+from superwords.lab.study.pairs import build_study, create_from_concepts
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
+COMMON = 0.9  # quantile of the words' documents: words above it are everywhere
+FEW_WORDS = 20  # of so few words none is left out as common
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What participants read: the heading of the questionnaire, and what the documents are about."""
+
+    title: str = "Word clouds"
+    subject: str = "the subject of these documents"
+
+
+@dataclass(frozen=True)
+class TopicModel:
+    """The model to compare with: "hdp", or "lda:K" with K topics."""
+
+    name: str = "hdp"
+    iterations: int = 1000
+    seed: int = 0
+
 
 def create_study(
-    model: ConceptModel,
-    words: int | Sequence[str],
-    topics: str,
-    iterations: int,
-    seed: int,
-    title: str,
-    subject: str,
+    model: ConceptModel, words: int | Sequence[str], topics: TopicModel, wording: Wording
 ) -> dict[str, Any]:
-    """The study about these words, or about as many of the most salient words; `topics` is "hdp" or "lda:K"."""
+    """The study about these words, or about as many words as `question_words` finds."""
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to ask about.")
     corpus = model.corpus_
-    m_ji = sizes_of(model.best_draw_.state).m[model.result_.concept_order]
-    weights = concept_weights(model)
+    weights, uses = concept_weights(model), concept_uses(model)
     if isinstance(words, int):
-        # A question needs another word beside the one it is about.
-        concept = m_ji.argmax(axis=0)
-        n_told, is_told = (weights > 0).sum(axis=1), weights[concept, np.arange(corpus.n_words)] > 0
-        askable = (m_ji > 0).any(axis=0) & (n_told[concept] > is_told)
-        chosen = salient_words(corpus.counts, corpus.vocabulary, words, askable.tolist())
+        chosen = [corpus.vocabulary[i] for i in question_words(uses, weights, document_counts(model), words)]
         if not chosen:
-            raise InputError("No word stands out in these documents; choose the words yourself.")
+            raise InputError("No word is typical of one concept; choose the words yourself with --words.")
     else:
         chosen = list(words)
         unknown = [word for word in chosen if word not in set(corpus.vocabulary)]
         if unknown:
             raise InputError(f"The word {unknown[0]!r} is not in the vocabulary; choose words of the corpus.")
-    found = find_topics(model, topics, iterations, seed)
-    questions = create_from_concepts(weights, m_ji, corpus.vocabulary, found.topic_word, chosen)
-    return build_study(questions, title, subject)
+    found = find_topics(model, topics)
+    questions = create_from_concepts(weights, uses, corpus.vocabulary, found.topic_word, chosen)
+    return build_study(questions, wording.title, wording.subject)
+
+
+def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray, n_words: int) -> list[int]:
+    """The words to ask about: each typical of its own concept, neither everywhere nor rare, the concepts different.
+
+    A word's score is the share of its uses that are for its own concept, squared, times the logarithm of their
+    number. Words of the most common tenth ("people", "percent") are left out. The best word of every concept comes
+    before the second best of any.
+    """
+    own = uses.argmax(axis=0)
+    column = np.arange(uses.shape[1])
+    best, total = uses[own, column], uses.sum(axis=0)
+    score = (best / np.maximum(total, 1e-12)) ** 2 * np.log1p(best)
+    n_shown, is_shown = (weights > 0).sum(axis=1), weights[own, column] > 0
+    common = np.quantile(documents, COMMON) if len(documents) >= FEW_WORDS else np.inf
+    # A question needs another word beside the one it is about.
+    askable = (best >= 1) & (n_shown[own] > is_shown) & (documents <= common)
+    ranked = [int(i) for i in np.lexsort((column, -score)) if askable[i]]
+    turn: Counter[int] = Counter()
+    rounds = []
+    for i in ranked:
+        rounds.append((turn[int(own[i])], -float(score[i]), i))
+        turn[int(own[i])] += 1
+    return [i for _, _, i in sorted(rounds)[:n_words]]
+
+
+def concept_uses(model: ConceptModel) -> np.ndarray:
+    """(J, V): in how many documents a word stands for a concept, the mean over all draws; 0 for leftovers."""
+    words, known = model.summary_.words, model.concepts(0)
+    uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
+    uses[words.concept, words.word] = words.documents
+    # A draw that does not find the concept does not use the word for it.
+    found = known["stability"].to_numpy() * ~known["leftover"].to_numpy(dtype=bool)
+    return uses * (found if found.any() else np.ones(len(found)))[:, None]
+
+
+def document_counts(model: ConceptModel) -> np.ndarray:
+    """(V): how many documents have a word."""
+    return np.diff(sparse.csc_array(model.corpus_.counts).indptr)
 
 
 def concept_weights(model: ConceptModel) -> np.ndarray:
@@ -63,11 +113,13 @@ def concept_weights(model: ConceptModel) -> np.ndarray:
     return weights
 
 
-def find_topics(model: ConceptModel, topics: str, iterations: int, seed: int) -> Topics:
+def find_topics(model: ConceptModel, topics: TopicModel) -> Topics:
     counts, vocabulary = model.corpus_.counts, model.corpus_.vocabulary
-    name, _, number = topics.partition(":")
+    name, _, number = topics.name.partition(":")
     if name == "hdp" and not number:
-        return hdp(counts, vocabulary, iterations, seed)
+        return hdp(counts, vocabulary, topics.iterations, topics.seed)
     if name == "lda" and number.isdecimal():
-        return lda(counts, vocabulary, int(number), iterations, seed)
-    raise InputError(f"The topics {topics!r} are not known; give hdp, or lda:50 (or another number).")
+        return lda(counts, vocabulary, int(number), topics.iterations, topics.seed)
+    raise InputError(
+        f"The topic model {topics.name!r} is not known; give hdp, or lda:50 (or another number)."
+    )

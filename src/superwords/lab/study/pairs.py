@@ -1,4 +1,4 @@
-"""The study file: for each question word our cloud and theirs, equal in size and style, named blindly."""
+"""The study file: for each question word a concept's cloud and a topic's, alike in size and style."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.files import write_whole
-from superwords.plots.clouds import MAX_WORDS, cloud, positive
+from superwords.plots.clouds import cloud, positive
 from superwords.plots.figures import figure_bytes
 
-FORMAT = 1
+FORMAT = 2
+SIDES = ("concept", "topic")
+MOST_WORDS = 30  # in a cloud: more are not read
 PNG_START = b"\x89PNG\r\n\x1a\n"
 OPAQUE = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A word, and how each of the two models describes it: words with weights."""
+    """A word, and what each of the two models says of it: words with weights."""
 
     word: str
-    ours: Mapping[str, float]
-    theirs: Mapping[str, float]
+    concept: Mapping[str, float]
+    topic: Mapping[str, float]
 
 
 def build_study(questions: Sequence[Question], title: str, subject: str) -> dict[str, Any]:
     """The whole study as plain data, pictures included.
 
-    The word itself is removed; theirs is cut to the size of ours (and ours to theirs where a topic has fewer
-    words), so that neither the number of words nor the style tells the two apart.
+    The word itself is removed, and the larger of the two clouds is cut to the size of the smaller one, so that
+    neither the number of words nor the style tells the two apart.
     """
     if not questions:
         raise InputError("A study needs at least one question; give words that a concept holds.")
@@ -59,22 +61,22 @@ def build_study(questions: Sequence[Question], title: str, subject: str) -> dict
 
 
 def study_question(question: Question) -> dict[str, Any]:
-    ours, theirs = matched(question)
-    for whose, weights in (("our concept", ours), ("the other topic", theirs)):
+    clouds = dict(zip(SIDES, matched(question)))
+    for side, weights in clouds.items():
         if not weights:
             raise InputError(
-                f"For the word {question.word!r} {whose} holds no other word; choose another word."
+                f"The {side} of the word {question.word!r} has no other word; choose another word."
             )
-    return {"word": question.word, "ours": study_cloud(ours), "theirs": study_cloud(theirs)}
+    return {"word": question.word, **{side: study_cloud(weights) for side, weights in clouds.items()}}
 
 
 def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
     """Both sides without the word itself, heaviest first, with equally many words."""
     sides = []
-    for weights in (question.ours, question.theirs):
+    for weights in (question.concept, question.topic):
         others = {word: weight for word, weight in positive(weights).items() if word != question.word}
         sides.append(sorted(others.items(), key=lambda item: (-item[1], item[0])))
-    size = min(len(sides[0]), len(sides[1]), MAX_WORDS)
+    size = min(len(sides[0]), len(sides[1]), MOST_WORDS)
     return dict(sides[0][:size]), dict(sides[1][:size])
 
 
@@ -88,17 +90,17 @@ def study_cloud(weights: Mapping[str, float]) -> dict[str, Any]:
 
 
 def create_from_concepts(
-    concept_word: Any, m_ji: Any, vocabulary: Sequence[str], topic_word: Any, words: Sequence[str]
+    concept_word: Any, uses: Any, vocabulary: Sequence[str], topic_word: Any, words: Sequence[str]
 ) -> list[Question]:
-    """For each word the concept that holds it in most documents against the topic where it is most probable.
+    """For each word the concept that is most its own against the topic in which it is most probable.
 
-    `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `m_ji` (J, V) how many
-    documents of concept j have word i on, `topic_word` (T, V) the topics' words, as probabilities or counts.
+    `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `uses` (J, V) in how many
+    documents it stands for the concept, `topic_word` (T, V) the topics' words, as probabilities or counts.
     """
     shares, held, topics = (
-        np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, m_ji, topic_word)
+        np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, uses, topic_word)
     )
-    for name, matrix in (("concept_word", shares), ("m_ji", held), ("topic_word", topics)):
+    for name, matrix in (("concept_word", shares), ("uses", held), ("topic_word", topics)):
         if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary) or matrix.shape[0] == 0:
             raise InputError(
                 f"{name} has the shape {matrix.shape}; it needs one column for each of the "
@@ -106,7 +108,7 @@ def create_from_concepts(
             )
     if shares.shape != held.shape:
         raise InputError(
-            f"concept_word is {shares.shape} but m_ji is {held.shape}; they need the same shape."
+            f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape."
         )
     mass = topics.sum(axis=1, keepdims=True)
     topics = np.divide(topics, mass, out=np.zeros_like(topics), where=mass > 0)
@@ -119,8 +121,8 @@ def create_from_concepts(
         for what, matrix in (("concept", held), ("topic", topics)):
             if not matrix[:, i].any():
                 raise InputError(f"No {what} holds the word {word!r}; choose another word.")
-        ours, theirs = shares[held[:, i].argmax()], topics[topics[:, i].argmax()]
-        questions.append(Question(word, named(ours, vocabulary), named(theirs, vocabulary)))
+        concept, topic = shares[held[:, i].argmax()], topics[topics[:, i].argmax()]
+        questions.append(Question(word, named(concept, vocabulary), named(topic, vocabulary)))
     return questions
 
 
@@ -187,7 +189,8 @@ def check_study(study: Any, source: str) -> None:
     require_fields(study, fields, source, "the study")
     if study["format"] != FORMAT:
         raise InputError(
-            f"The study {source!r} has format {study['format']}; this version reads format {FORMAT}."
+            f"The study {source!r} has format {study['format']}, but this version of superwords reads format "
+            f"{FORMAT}; make the study again with `superwords study create`."
         )
     if not OPAQUE.fullmatch(study["id"]):
         raise InputError(f"The study {source!r}: its id must be 16 hexadecimal digits.")
@@ -196,9 +199,9 @@ def check_study(study: Any, source: str) -> None:
     names: set[str] = set()
     for number, question in enumerate(study["questions"], 1):
         where = f"question {number}"
-        require_fields(question, {"word": str, "ours": dict, "theirs": dict}, source, where)
-        for side in ("ours", "theirs"):
-            check_cloud(question[side], source, f"{side} in {where}", names)
+        require_fields(question, {"word": str, **dict.fromkeys(SIDES, dict)}, source, where)
+        for side in SIDES:
+            check_cloud(question[side], source, f"the {side} in {where}", names)
     words = [question["word"] for question in study["questions"]]
     if len(set(words)) != len(words):
         raise InputError(f"The study {source!r} asks about the same word twice; give each word once.")

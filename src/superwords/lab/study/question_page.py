@@ -13,11 +13,12 @@ ATTENTION = {
     "little": "Very little, if at all.",
 }
 PLACES = {"first": "Cloud A", "second": "Cloud B"}
+CHOICES = {**PLACES, "neither": "No difference"}
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """What the page may know of a cloud: an opaque name and its words."""
+    """What the page may know of a cloud: a random name and its words."""
 
     name: str
     words: Sequence[str]
@@ -59,9 +60,10 @@ def questionnaire(form: Form, missing: Sequence[str] = ()) -> str:
     pairs = "one pair" if n_pairs == 1 else f"{n_pairs} pairs"
     return document(
         form.title,
-        f"""<p>You will see {pairs} of word clouds about {subject}, and choose one of each pair. The larger a
-word, the more it weighs. Allow half a minute to a minute for each pair. Nothing about you is stored but these
-answers; a cookie in your browser counts you once.</p>
+        f"""<p>You will see {pairs} of word clouds about {subject}. In each pair, choose the cloud whose words belong
+together better and say more about the word in the question. Larger words matter more. Each pair takes about half a
+minute. Only your answers are stored, nothing else about you; a cookie in your browser makes sure that you are
+counted once.</p>
 <form id="study" method="post" action="/vote">
 <input type="hidden" name="token" value="{escape(form.token)}">
 {missing_summary(form, missing)}
@@ -78,7 +80,7 @@ def missing_summary(form: Form, missing: Sequence[str]) -> str:
         f'<li><a href="#{field}">{escape(names[field][0].upper() + names[field][1:])}</a></li>'
         for field in missing
     )
-    heading = "Nothing is sent yet: these answers are missing." if missing else ""
+    heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
     hidden = "" if missing else " hidden"
     return f'<div id="missing" role="alert"{hidden}><p>{heading}</p><ul>{links}</ul></div>'
 
@@ -95,10 +97,7 @@ def choice_block(
 
 def pair_block(form: Form, number: int, pair: Pair, missing: Sequence[str]) -> str:
     field = f"q{number}"
-    question = (
-        f"{number}. Which of the two word clouds more coherently describes the concept "
-        f"<strong>{escape(pair.word)}</strong>?"
-    )
+    question = f"{number}. Which word cloud describes <strong>{escape(pair.word)}</strong> more coherently?"
     panels = []
     for (place, label), cloud in zip(PLACES.items(), (pair.first, pair.second)):
         words = escape(", ".join(cloud.words))
@@ -106,7 +105,9 @@ def pair_block(form: Form, number: int, pair: Pair, missing: Sequence[str]) -> s
             f"<label>{radio(form, field, place, missing)} <span>{label}</span>"
             f'<img src="/cloud/{escape(cloud.name)}.png" alt="{words}" width="710" height="486"></label>'
         )
-    return block(form, field, question, f'<div class="pair">{"".join(panels)}</div>', missing)
+    neither = f"<label>{radio(form, field, 'neither', missing)} {CHOICES['neither']}</label>"
+    body = f'<div class="pair">{"".join(panels)}</div><div class="options">{neither}</div>'
+    return block(form, field, question, body, missing)
 
 
 def radio(form: Form, field: str, value: str, missing: Sequence[str]) -> str:

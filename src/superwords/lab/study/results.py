@@ -7,6 +7,7 @@ given, beside the t interval and the exact (Clopper–Pearson) interval.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -37,16 +38,19 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Vote:
-    """One participant's answers: for each question, in the study's order, whether ours was chosen."""
+    """One participant's answers: for each question, in order, "concept", "topic" or "neither"."""
 
     follows: bool
     attention: str
-    chose_ours: tuple[bool, ...]
+    preferred: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Preference:
-    """How many of `questions` pairs a participant decided for ours, over participants."""
+    """In how many of `questions` pairs a participant preferred the concept, over participants.
+
+    A pair without a difference counts as half a pair.
+    """
 
     participants: int
     questions: int
@@ -96,7 +100,10 @@ def preference_summary(participants: int, mean: float, sd: float, questions: int
         raise InputError(f"The mean preference {mean} does not lie between 0 and the {questions} questions.")
     if not (math.isfinite(sd) and sd >= 0):
         raise InputError(f"The standard deviation is {sd}; give a number that is not negative.")
-    mean = round(mean * participants) / participants
+    return with_intervals(participants, round(mean * participants) / participants, sd, questions)
+
+
+def with_intervals(participants: int, mean: float, sd: float, questions: int) -> Preference:
     error = sd / math.sqrt(participants)
     tail = (1 + LEVEL) / 2
     by_normal = float(stats.norm.ppf(tail)) * error
@@ -106,12 +113,12 @@ def preference_summary(participants: int, mean: float, sd: float, questions: int
     )
 
 
-def preference_of(scores: Sequence[int], questions: int = 10) -> Preference:
-    """The mean, over participants, of the pairs each decided for ours; sd is the sample's (n - 1)."""
+def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
+    """The mean, over participants, of the pairs each decided for the concept; sd is the sample's (n - 1)."""
     n = len(scores)
     if n < 2:
         return Preference(n, questions, float(scores[0]) if n else None, None, None, None)
-    return preference_summary(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
+    return with_intervals(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
 
 
 def balance(wins: int, losses: int, ties: int = 0) -> Balance:
@@ -139,27 +146,30 @@ def balance(wins: int, losses: int, ties: int = 0) -> Balance:
 
 
 def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
-    """All the figures from the votes; a participant wins us when more than half of the pairs went to ours."""
+    """All the figures from the votes.
+
+    A participant is won when more pairs were decided for the concept than for the topic, and tied when equally many.
+    """
     cast = list(votes)
     questions = len(words)
     for vote in cast:
-        if len(vote.chose_ours) != questions or vote.attention not in ATTENTION:
+        if len(vote.preferred) != questions or vote.attention not in ATTENTION:
             raise InputError(
-                f"A vote has {len(vote.chose_ours)} answers and attention {vote.attention!r}; "
+                f"A vote has {len(vote.preferred)} answers and attention {vote.attention!r}; "
                 f"it needs {questions} answers and one of {', '.join(ATTENTION)}."
             )
     preferences, balances = {}, {}
     by_word: dict[str, dict[str, Balance]] = {word: {} for word in words}
     for group, levels in GROUPS.items():
-        chosen = [vote.chose_ours for vote in cast if vote.attention in levels]
-        scores = [sum(answers) for answers in chosen]
-        preferences[group] = preference_of(scores, questions)
-        wins = sum(2 * score > questions for score in scores)
-        losses = sum(2 * score < questions for score in scores)
-        balances[group] = balance(wins, losses, len(scores) - wins - losses)
+        chosen = [vote.preferred for vote in cast if vote.attention in levels]
+        leads = [answers.count("concept") - answers.count("topic") for answers in chosen]
+        preferences[group] = preference_of([(questions + lead) / 2 for lead in leads], questions)
+        balances[group] = balance(
+            sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads), leads.count(0)
+        )
         for index, word in enumerate(words):
-            ours = sum(answers[index] for answers in chosen)
-            by_word[word][group] = balance(ours, len(chosen) - ours)
+            counted = Counter(answers[index] for answers in chosen)
+            by_word[word][group] = balance(counted["concept"], counted["topic"], counted["neither"])
     return Results(questions, sum(vote.follows for vote in cast), preferences, balances, by_word)
 
 

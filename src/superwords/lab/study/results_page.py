@@ -25,8 +25,8 @@ def print_results(found: Results, console: Console | None = None) -> None:
     people = "1 participant" if everyone.participants == 1 else f"{everyone.participants} participants"
     following = "" if found.following is None else f" ({found.following} follow the subject)"
     out.print(
-        f"{people}{following}, {found.questions} pairs each; all intervals are 95%, the exact one is "
-        "Clopper–Pearson's, the sign test is two-sided."
+        f"{people}{following}, {found.questions} pairs each. All intervals are 95% intervals; the exact one is "
+        "by Clopper and Pearson. The sign test is two-sided."
     )
     out.print()
     out.print(preference_table(found.preference, found.questions))
@@ -39,7 +39,11 @@ def print_results(found: Results, console: Console | None = None) -> None:
 
 
 def preference_table(groups: dict[str, Preference], questions: int) -> Table:
-    table = Table(title=f"Pairs of {questions} decided for ours", title_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        title=f"Pairs, of {questions}, in which a participant preferred the concept (no difference: half)",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
     for name in ("participants", "number", "mean", "sd", "normal interval", "t interval"):
         table.add_column(name, justify="left" if name == "participants" else "right")
     for group, row in groups.items():
@@ -56,16 +60,16 @@ def preference_table(groups: dict[str, Preference], questions: int) -> Table:
 
 def balance_table(groups: dict[str, Balance]) -> Table:
     table = Table(
-        title="Participants who preferred ours (ties left out of the mean)",
+        title="Participants who preferred the concept in more pairs than the topic (share: without ties)",
         title_justify="left",
         box=SIMPLE_HEAD,
     )
     for name in (
         "participants",
-        "wins",
-        "losses",
-        "ties",
-        "binomial mean",
+        "concept",
+        "topic",
+        "tie",
+        "share",
         "Wald interval",
         "exact interval",
         "sign test p",
@@ -77,10 +81,15 @@ def balance_table(groups: dict[str, Balance]) -> Table:
 
 
 def word_table(words: dict[str, dict[str, Balance]]) -> Table:
-    """All votes for each word, then the share for ours at each attention level."""
-    table = Table(title="Votes for ours by word", title_justify="left", box=SIMPLE_HEAD)
+    """All votes for each word, then the share for the concept at each attention level."""
+    table = Table(
+        title="Votes by word (share: for the concept, without those who saw no difference)",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
     table.add_column("word", overflow="fold")
-    for name in ("ours", "theirs", "mean", "Wald interval", "exact interval", "sign test p", *ATTENTION):
+    counts = ("concept", "topic", "neither", "share")
+    for name in (*counts, "Wald interval", "exact interval", "sign test p", *ATTENTION):
         table.add_column(name, justify="right")
     for word, groups in words.items():
         row = groups["everyone"]
@@ -90,6 +99,7 @@ def word_table(words: dict[str, dict[str, Balance]]) -> Table:
             Text("".join(ch if ch.isprintable() else "�" for ch in word)),
             str(row.wins),
             str(row.losses),
+            str(row.ties),
             *balance_cells(row),
             *levels,
         )

@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from superwords.lab.study import question_page as page
+from superwords.lab.study.pairs import SIDES
 from superwords.lab.study.votes import AlreadyVotedError, Answer, VoteStore
 from superwords.web import guard
 from superwords.web.serving import LOOPBACK
@@ -31,7 +32,7 @@ KEEP = {"Cache-Control": "max-age=3600"}
 STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 NO_TOKEN = "Open the study with the whole link that you were given, and allow cookies."
 THANKS = "Thank you! Your answers are stored."
-VOTED_BEFORE = "Thank you! Your answers are stored already; each person votes once."
+VOTED_BEFORE = "Thank you! Your answers are already stored; each person votes once."
 
 
 class StudyPages:
@@ -44,7 +45,7 @@ class StudyPages:
         self.pictures = {
             question[side]["name"]: base64.b64decode(question[side]["picture"])
             for question in study["questions"]
-            for side in ("ours", "theirs")
+            for side in SIDES
         }
         folder = Path(__file__).parent / "static"
         self.static = {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -65,15 +66,15 @@ class StudyPages:
         genuine = hmac.compare_digest(signature.encode(), self._keyed("cookie", participant).encode())
         return participant if genuine else None
 
-    def ours_first(self, participant: str, number: int) -> bool:
-        """The side of question `number`: random over participants and questions, the same at each visit."""
+    def concept_first(self, participant: str, number: int) -> bool:
+        """Whether question `number` shows the concept first: random by person and question, the same at each visit."""
         return int(self._keyed(f"side {number}", participant), 16) % 2 == 0
 
     def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
         pairs = []
         for number, question in enumerate(self.study["questions"], 1):
-            sides = [question["ours"], question["theirs"]]
-            if not self.ours_first(participant, number):
+            sides = [question[side] for side in SIDES]
+            if not self.concept_first(participant, number):
                 sides.reverse()
             clouds = [page.Cloud(side["name"], list(side["words"])) for side in sides]
             pairs.append(page.Pair(question["word"], *clouds))
@@ -104,12 +105,12 @@ class StudyPages:
         participant = self.participant(request)
         if participant is None:
             raise HTTPException(
-                403, "This study needs its cookie to count each person once; allow cookies and open it anew."
+                403, "This study needs its cookie to count each person once; allow cookies and open it again."
             )
         if not hmac.compare_digest(
             fields.get("token", "").encode(), self._keyed("form", participant).encode()
         ):
-            raise HTTPException(403, "These answers do not belong to this page; open the study anew.")
+            raise HTTPException(403, "These answers do not belong to this page; open the study again.")
         form = self.form(participant, fields)
         missing = unanswered(form)
         if missing:
@@ -126,7 +127,7 @@ class StudyPages:
 
     def store_vote(self, participant: str, fields: Mapping[str, str]) -> None:
         answers = [
-            Answer(self.ours_first(participant, number), fields[f"q{number}"] == "first")
+            Answer(self.concept_first(participant, number), fields[f"q{number}"])
             for number in range(1, len(self.study["questions"]) + 1)
         ]
         self.store.add(participant, fields["follows"] == "yes", fields["attention"], answers)
@@ -162,7 +163,9 @@ def read_fields(request: Request, body: bytes) -> dict[str, str]:
 def unanswered(form: page.Form) -> list[str]:
     """The fields without one of the answers that the page offers."""
     options: dict[str, Mapping[str, str]] = {"follows": page.FOLLOWS, "attention": page.ATTENTION}
-    return [field for field in form.fields() if form.chosen.get(field) not in options.get(field, page.PLACES)]
+    return [
+        field for field in form.fields() if form.chosen.get(field) not in options.get(field, page.CHOICES)
+    ]
 
 
 def create_app(pages: StudyPages, hosts: Sequence[str] = LOOPBACK, with_token: bool = False) -> Starlette:

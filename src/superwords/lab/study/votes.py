@@ -14,7 +14,7 @@ from typing import Any
 from superwords.errors import InputError
 from superwords.lab.study.results import ATTENTION, Vote
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
 OWNER_ONLY = 0o600
 SCHEMA = f"""
@@ -28,8 +28,8 @@ CREATE TABLE participant (
 CREATE TABLE answer (
     participant TEXT NOT NULL REFERENCES participant (id),
     question INTEGER NOT NULL REFERENCES question (number),
-    first TEXT NOT NULL CHECK (first IN ('ours', 'theirs')),
-    chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second')),
+    first TEXT NOT NULL CHECK (first IN ('concept', 'topic')),
+    chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second', 'neither')),
     PRIMARY KEY (participant, question)
 );
 """
@@ -37,10 +37,10 @@ CREATE TABLE answer (
 
 @dataclass(frozen=True)
 class Answer:
-    """Which cloud stood first, and which place was chosen."""
+    """Whether the concept's cloud stood first, and what was chosen: "first", "second" or "neither"."""
 
-    ours_first: bool
-    chose_first: bool
+    concept_first: bool
+    chosen: str
 
 
 class AlreadyVotedError(Exception):
@@ -91,12 +91,7 @@ class VoteStore:
         if len(answers) != len(self.words):
             raise ValueError(f"a vote needs {len(self.words)} answers, not {len(answers)}")
         rows = [
-            (
-                participant,
-                number,
-                "ours" if answer.ours_first else "theirs",
-                "first" if answer.chose_first else "second",
-            )
+            (participant, number, "concept" if answer.concept_first else "topic", answer.chosen)
             for number, answer in enumerate(answers, 1)
         ]
         with self._connection() as connection, transaction(connection):
@@ -113,13 +108,14 @@ class VoteStore:
         """All votes, without saying whose."""
         with self._connection() as connection:
             rows = connection.execute(
-                "SELECT participant.id, follows, attention, (first = 'ours') = (chosen = 'first') "
+                "SELECT participant.id, follows, attention, CASE WHEN chosen = 'neither' THEN 'neither' "
+                "WHEN (first = 'concept') = (chosen = 'first') THEN 'concept' ELSE 'topic' END "
                 "FROM participant JOIN answer ON answer.participant = participant.id "
                 "ORDER BY participant.id, question"
             ).fetchall()
-        answers: dict[tuple[str, bool, str], list[bool]] = {}
-        for participant, follows, attention, chose_ours in rows:
-            answers.setdefault((participant, bool(follows), attention), []).append(bool(chose_ours))
+        answers: dict[tuple[str, bool, str], list[str]] = {}
+        for participant, follows, attention, preferred in rows:
+            answers.setdefault((participant, bool(follows), attention), []).append(preferred)
         return [
             Vote(follows, attention, tuple(chosen)) for (_, follows, attention), chosen in answers.items()
         ]

@@ -17,7 +17,7 @@ if (form) {
 
   const showMissing = (missing) => {
     summary.hidden = missing.length === 0;
-    summary.querySelector("p").textContent = "Nothing is sent yet: these answers are missing.";
+    summary.querySelector("p").textContent = "Your answers have not been sent yet, because some are missing:";
     summary.querySelector("ul").replaceChildren(
       ...missing.map((block) => {
         const link = document.createElement("a");
@@ -50,7 +50,7 @@ if (form) {
     }
     form.querySelector("button").disabled = true;
   });
-  // A page that comes back from the history must be able to send again.
+  // A page that comes back from the browser's history must be able to send again.
   addEventListener("pageshow", () => {
     form.querySelector("button").disabled = false;
     showProgress();
