@@ -33,7 +33,7 @@ def test_a_word_is_shown_by_the_concept_that_is_most_its_own() -> None:
     study = create(["word20", "größe"])
     check_study(study, "here")
     for question in study["questions"]:
-        own = int(concepts_of_word(model, question["word"])["concept"][0])
+        own = int(concepts_of_word(model.result_, question["word"])["concept"][0])
         told = model.top_words(own, 40)
         told.remove(question["word"])
         n_shown = len(question["concept"]["words"])

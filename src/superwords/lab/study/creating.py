@@ -88,7 +88,7 @@ def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray,
 
 def concept_uses(model: ConceptModel) -> np.ndarray:
     """(J, V): in how many documents a word stands for a concept, the mean over all draws; 0 for leftovers."""
-    words, known = model.summary_.words, model.concepts(0)
+    words, known = model.result_.summary.words, model.concepts(0)
     uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
     uses[words.concept, words.word] = words.documents
     # A draw that does not find the concept does not use the word for it.
