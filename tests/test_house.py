@@ -11,7 +11,7 @@ ROOT = Path(superwords.__file__).parent
 
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
-    ["errors", "files", "packing"],
+    ["errors", "files", "packing", "tabular"],
     ["container"],
     ["corpus"],
     ["features"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from superwords.errors import InputError
+from superwords.tabular import csv_text
 
 # Results go to standard output; everything else goes to standard error, out of the way of scripts.
 results = Console(highlight=False)
@@ -89,24 +89,8 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON; what is missing or not finite is null."""
-    rows = json.loads(table.to_json(orient="records", date_format="iso", double_precision=15))
-    return list(rows)
-
-
 def print_csv(table: pd.DataFrame) -> None:
-    """Lists in a cell are written with a bar between their parts, as in exported files."""
-    joined = {
-        name: table[name].map(lambda values: " | ".join(map(short, values)))
-        for name in table.columns
-        if any(isinstance(value, list) for value in table[name])
-    }
-    table.assign(**joined).to_csv(sys.stdout, index=False)
-
-
-def short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    print(csv_text(table), end="")
 
 
 def percent(share: float) -> str:

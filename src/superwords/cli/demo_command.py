@@ -20,10 +20,10 @@ from superwords.cli.common import (
     print_json,
     print_line,
     print_table,
-    records,
     say,
 )
 from superwords.cli.verdict_lines import Standing
+from superwords.tabular import records
 
 if TYPE_CHECKING:
     from superwords.demo.run import DemoResult

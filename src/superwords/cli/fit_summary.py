@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from superwords.cli.common import percent, print_line, print_table, records
+from superwords.cli.common import percent, print_line, print_table
 from superwords.cli.verdict_lines import FOUND_IN, Standing
 from superwords.corpus.corpus import n_sources, row_name
+from superwords.tabular import records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel

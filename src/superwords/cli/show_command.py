@@ -19,13 +19,13 @@ from superwords.cli.common import (
     print_json,
     print_line,
     print_table,
-    records,
 )
 from superwords.cli.fit_summary import OVER_DRAWS, print_concepts, rows_of, verdict_of, whole
 from superwords.cli.verdict_lines import FOUND_IN, Standing
 from superwords.concepts.intervals import widened
 from superwords.corpus.corpus import n_sources, row_name
 from superwords.errors import InputError
+from superwords.tabular import records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,7 @@ from superwords.cli.common import (
     Quiet,
     busy,
     check_output,
+    print_csv,
     print_json,
     say,
     write_text,
@@ -28,6 +28,7 @@ from superwords.corpus.corpus import Corpus
 from superwords.corpus.reading import document_languages
 from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
+from superwords.tabular import csv_text
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -88,10 +89,10 @@ def transform(
     if as_json:
         print_json(held_concepts(model, ids, weights))
     if output is not None:
-        write_text(output, weight_table(ids, weights).to_csv(index=False))
+        write_text(output, csv_text(weight_table(ids, weights)))
         say(f"Wrote the weights of {len(ids):,} documents to {output}.", quiet)
     elif not as_json:
-        weight_table(ids, weights).to_csv(sys.stdout, index=False)
+        print_csv(weight_table(ids, weights))
 
 
 def new_corpus(

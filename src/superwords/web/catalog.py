@@ -17,7 +17,8 @@ from superwords.concepts.tables import concept_index
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
-from superwords.web.json_tables import Column, Table, plain
+from superwords.tabular import plain
+from superwords.web.json_tables import Column, Table
 
 MOST_GROUPS = 12
 SHOWN_GROUP_COLUMNS = 2

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
+from superwords.tabular import plain
 from superwords.web.catalog import Catalog
-from superwords.web.json_tables import Column, Table, plain
+from superwords.web.json_tables import Column, Table
 from superwords.web.places import WordPlaces, text_parts
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it

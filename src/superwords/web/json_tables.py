@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
+from superwords.tabular import csv_text, plain
 
 PAGE_ROWS = 25
 MOST_ROWS = 200
 LONGEST_SEARCH = 200
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -127,12 +123,7 @@ class Table:
         """All pages of what is asked for."""
         rows = self.selected(query)
         fields = [name for name in self._fields() if name in rows]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\r\n")
-        writer.writerow(fields)
-        columns = [[_cell(value) for value in rows[name].tolist()] for name in fields]
-        writer.writerows(zip(*columns))
-        return out.getvalue()
+        return csv_text(rows[fields])
 
 
 def _searched(value: Any) -> str:
@@ -142,29 +133,6 @@ def _searched(value: Any) -> str:
 def _folded(value: Any) -> tuple[bool, str]:
     """Missing texts last; the others as a dictionary would have them, whatever their case."""
     return value is None, _searched(value).casefold()
-
-
-def plain(value: Any) -> Any:
-    """What JSON knows: what is missing or not finite becomes null."""
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return None if pd.isna(value) else str(value)
-
-
-def _cell(value: Any) -> Any:
-    """A value for a spreadsheet, in which a text that starts like a formula must not become one."""
-    known = plain(value)
-    if isinstance(known, list):
-        known = " | ".join(str(one) for one in known)
-    if isinstance(known, str) and known.startswith(_FORMULA):
-        return f"'{known}"
-    return "" if known is None else known
 
 
 def read_query(given: Mapping[str, str]) -> Query:

@@ -14,6 +14,7 @@ from superwords.files import write_whole
 from superwords.lab.compare.completion import DRAWS, OTHER_SMOOTHINGS, SMOOTHING
 from superwords.lab.compare.contenders import CONTROLS, OURS, UNIGRAM
 from superwords.lab.compare.contest import Comparison, clouds_of, described
+from superwords.tabular import csv_text, records
 from superwords.web.cloud_pictures import cloud_svg
 from superwords.web.page import whole_page
 
@@ -53,8 +54,7 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
             table: pd.DataFrame = getattr(comparison, name)
             if "setting" in table.columns:
                 table = table.assign(setting=table["setting"].map(described))
-            content = table.to_csv(index=False)
-            written.append(_write(folder / f"{name}.csv", content))
+            written.append(_write(folder / f"{name}.csv", csv_text(table)))
         written.append(_write(folder / "compare.json", json.dumps(as_json(comparison), ensure_ascii=False)))
         written.append(_write(folder / "compare.html", page(comparison)))
     except OSError as error:
@@ -69,12 +69,8 @@ def _write(path: Path, content: str) -> Path:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Everything but the sets word by word, which words.csv holds."""
-    tables = {name: _records(getattr(comparison, name)) for name in TABLES if name != "words"}
+    tables = {name: records(getattr(comparison, name)) for name in TABLES if name != "words"}
     return {"facts": comparison.facts, "notes": list(NOTES), **tables}
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return list(json.loads(table.to_json(orient="records", double_precision=10)))
 
 
 def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.files import write_whole
+from superwords.tabular import csv_text
 
 
 def make_folder(folder: Path) -> None:
@@ -27,4 +28,4 @@ def make_folder(folder: Path) -> None:
 
 def write_table(table: pd.DataFrame, path: Path, index: bool = False) -> None:
     """As CSV, in the place of an earlier one; an interruption leaves the earlier one whole."""
-    write_whole(path, table.to_csv(index=index).encode("utf-8"))
+    write_whole(path, csv_text(table, index).encode("utf-8"))

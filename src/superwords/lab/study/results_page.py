@@ -13,6 +13,7 @@ from rich.text import Text
 from superwords.errors import InputError
 from superwords.files import write_whole
 from superwords.lab.study.results import ATTENTION, Balance, Interval, Preference, Results, to_table
+from superwords.tabular import csv_text
 
 NONE = "–"
 WIDTH = 160
@@ -126,6 +127,6 @@ def interval(value: Interval | None) -> str:
 def write_csv(found: Results, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     try:
-        write_whole(target, to_table(found).to_csv(index=False).encode("utf-8"))
+        write_whole(target, csv_text(to_table(found)).encode("utf-8"))
     except OSError as error:
         raise InputError(f"The table {str(target)!r} could not be written: {error.strerror}.") from None
