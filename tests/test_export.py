@@ -23,7 +23,8 @@ def test_csv_tables_come_back(tmp_path):
     assert concepts["name"].tolist() == model.concepts()["name"].tolist()
     assert concepts["top_words"][0].split(" | ") == model.top_words(1)
     np.testing.assert_allclose(documents["weight"], model.documents()["weight"])
-    assert words["word"].tolist()[: len(ODD_WORDS)] == ODD_WORDS
+    shown = ["'=1+1" if word == "=1+1" else word for word in ODD_WORDS]
+    assert words["word"].tolist()[: len(ODD_WORDS)] == shown
     assert words["concepts"].astype(str)[7].split(" | ") == [str(j) for j in model.words()["concepts"][7]]
 
 

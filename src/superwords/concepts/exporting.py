@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
+from superwords.files import write_whole
+from superwords.tabular import csv_text, records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -49,42 +51,17 @@ def _tables(model: ConceptModel) -> dict[str, pd.DataFrame]:
 
 
 def _write_csv(model: ConceptModel, folder: Path) -> list[Path]:
-    """Lists in a cell are written with a bar between their parts."""
     written = []
     for name, table in _tables(model).items():
-        lists = {
-            column: table[column].map(_joined)
-            for column in table.columns
-            if any(isinstance(value, list) for value in table[column])
-        }
-        table.assign(**lists).to_csv(folder / f"{name}.csv", index=False, encoding="utf-8")
-        written.append(folder / f"{name}.csv")
+        target = folder / f"{name}.csv"
+        write_whole(target, csv_text(table).encode("utf-8"))
+        written.append(target)
     return written
 
 
-def _joined(values: list[Any]) -> str:
-    return " | ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
-
-
 def _tables_as_json(model: ConceptModel) -> dict[str, Any]:
-    tables = {name: _records(table) for name, table in _tables(model).items()}
-    return {"verdict": model.verdict(), "convergence": _records(model.convergence()), **tables}
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as plain values; what is missing or not finite is null."""
-    columns = {str(name): [_plain(value) for value in table[name].tolist()] for name in table.columns}
-    return [dict(zip(columns, row)) for row in zip(*columns.values())]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return None if value is None or pd.isna(value) else str(value)
+    tables = {name: records(table) for name, table in _tables(model).items()}
+    return {"verdict": model.verdict(), "convergence": records(model.convergence()), **tables}
 
 
 def pyldavis_input(model: ConceptModel) -> dict[str, Any]:
