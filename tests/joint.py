@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superwords.sampler import hyperprior
 from superwords.sampler.chain import Chain
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Affinity, Data, Model, Prior, Steps
-from superwords.sampler.moves import concentrations as concentration
 from superwords.sampler.random import new_stream
 from superwords.sampler.simulate import draw_features, draw_structure, draw_text
 
@@ -68,12 +68,12 @@ def prior_of(setting: Setting) -> Prior:
 def draw_hyperparameters(prior: Prior, n_documents: int, steps: Steps, rng: np.random.Generator) -> Prior:
     """Those that the steps sample, from their priors."""
     if steps.sample_alpha_omega:
-        prior = prior._replace(alpha_omega=rng.gamma(concentration.MASS_SHAPE) / concentration.MASS_RATE)
+        prior = prior._replace(alpha_omega=rng.gamma(hyperprior.MASS_SHAPE) / hyperprior.MASS_RATE)
     if steps.sample_b1:
-        prior = prior._replace(b1=float(np.exp(rng.normal(np.log(n_documents), concentration.LOG_SPREAD))))
+        prior = prior._replace(b1=float(np.exp(rng.normal(np.log(n_documents), hyperprior.LOG_SPREAD))))
     if steps.sample_b2:
         prior = prior._replace(
-            b2=float(np.exp(rng.normal(np.log(concentration.B2_CENTRE), concentration.LOG_SPREAD)))
+            b2=float(np.exp(rng.normal(np.log(hyperprior.B2_CENTRE), hyperprior.LOG_SPREAD)))
         )
     return prior
 

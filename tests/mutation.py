@@ -1,4 +1,4 @@
-"""Injected bugs: a module of the sampler with one piece of its source replaced, and the sweep that uses it."""
+"""Injected bugs: a module of the sampler with one piece of its source replaced, and the move that uses it."""
 
 from __future__ import annotations
 
@@ -29,28 +29,27 @@ def mutant(module: str, old: str, new: str, folder: Path, uses: dict[str, str] |
     return made
 
 
-def mutant_membership(old: str, new: str, folder: Path, where: str = "birth"):
-    """sweep_membership with a bug in birth.py, text.py or membership.py itself."""
-    if where == "membership":
-        return mutant(f"{MOVES}.membership", old, new, folder).sweep_membership
-    part = mutant(f"{MOVES}.{where}", old, new, folder)
-    return mutant(f"{MOVES}.membership", "", "", folder, {f"{MOVES}.{where}": part.__name__}).sweep_membership
+def mutant_move(module: str, where: str, old: str, new: str, folder: Path):
+    """`module`, a move's, with a bug in itself or in the module `where` that it imports from."""
+    if where == module:
+        return mutant(module, old, new, folder)
+    part = mutant(where, old, new, folder)
+    return mutant(module, "", "", folder, {where: part.__name__})
+
+
+def mutant_concepts(old: str, new: str, folder: Path, where: str = "births"):
+    """The c step with a bug in moves/`where`.py."""
+    return mutant_move(f"{MOVES}.concepts", f"{MOVES}.{where}", old, new, folder).move_concepts
 
 
 def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
-    """sweep_words with a bug in words.py or handover.py."""
-    if where == "words":
-        return mutant(f"{MOVES}.words", old, new, folder).sweep_words
-    part = mutant(f"{MOVES}.{where}", old, new, folder)
-    return mutant(f"{MOVES}.words", "", "", folder, {f"{MOVES}.{where}": part.__name__}).sweep_words
+    """The f step with a bug in moves/`where`.py."""
+    return mutant_move(f"{MOVES}.words", f"{MOVES}.{where}", old, new, folder).move_words
 
 
-def mutant_regroup(old: str, new: str, folder: Path, where: str = "regroup"):
-    """regroup with a bug in regroup.py, allocation.py or idle.py; the first look is at everything."""
-    if where == "regroup":
-        made = mutant(f"{MOVES}.regroup", old, new, folder)
-    else:
-        part = mutant(f"{MOVES}.{where}", old, new, folder)
-        made = mutant(f"{MOVES}.regroup", "", "", folder, {f"{MOVES}.{where}": part.__name__})
+def mutant_split_merge(old: str, new: str, folder: Path, where: str = "attempt"):
+    """Split and merge with a bug in moves/split_merge/`where`.py; the first look is at everything."""
+    package = f"{MOVES}.split_merge"
+    made = mutant_move(f"{package}.attempt", f"{package}.{where}", old, new, folder)
     made._HOPEFUL = (0.0, 0.0)
-    return made.regroup
+    return made.move_split_merge

@@ -93,7 +93,7 @@ def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_featur
     Y = np.random.default_rng(3).normal(size=(2, n_features))
     exact = posterior(prior, theta, Y)
     data = make_data(sparse.csr_array(COUNTS), Y)
-    model = Model(prior, data, any_affinity(2), Steps(handovers=0.5, regroups=2))
+    model = Model(prior, data, any_affinity(2), Steps(word_moves=0.5, split_merges=2))
     chain = Chain(model, initial_state("single", data, prior, theta, 1, 0), seed=8)
     n_batches, size = 50, 300
     top = sorted(exact, key=exact.get)[-25:]

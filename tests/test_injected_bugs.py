@@ -6,13 +6,13 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 import pytest
 
 from joint import Setting, joint_z
-from mutation import mutant_membership, mutant_regroup, mutant_words
+from mutation import mutant_concepts, mutant_split_merge, mutant_words
 from superwords.sampler import chain, semantics
 from superwords.sampler.model import Steps
 
 CAUGHT = 6.0
-SWEEP = Steps(regroups=1)
-ALONE = Steps(flips=False, births=0, weights=False, handovers=0.0, regroups=0, words=False)
+SWEEP = Steps(split_merges=1)
+ALONE = Steps(flips=False, births=0, weights=False, word_moves=0.0, split_merges=0, words=False)
 
 
 def largest(setting, steps, n_replicates=600, n_steps=12):
@@ -41,12 +41,12 @@ def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
 
 
 def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
-    wrong = mutant_membership(
+    wrong = mutant_concepts(
         "    log_odds -= math.log(max(birth_probability(unique, mu, steps), 1e-300))",
         "    log_odds -= math.log(birth_probability(unique, mu, steps) if unique else 1.0 - math.exp(-mu))",
         tmp_path,
     )
-    monkeypatch.setattr(chain, "sweep_membership", wrong)
+    monkeypatch.setitem(chain.MOVES, "concepts", wrong)
     assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False)) > CAUGHT
 
 
@@ -68,16 +68,16 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
 @pytest.mark.parametrize(
     ("where", "old", "new", "setting", "steps"),
     [
-        ("membership", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
+        ("concepts", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
         (
-            "birth",
+            "births",
             "    log_ratio -= _log_proposal_over_prior(",
             "    log_ratio -= 0.0 * _log_proposal_over_prior(",
             Setting(length=6),
             ALONE._replace(births=2),
         ),
         (
-            "birth",
+            "births",
             "            B += b * b",
             "            B += b",
             Setting(n_features=4, length=2),
@@ -87,7 +87,7 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     ids=["join without its proposal", "birth without its proposal", "newborn's precision"],
 )
 def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):
-    monkeypatch.setattr(chain, "sweep_membership", mutant_membership(old, new, tmp_path, where))
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(old, new, tmp_path, where))
     assert largest(setting, steps, 1500) > CAUGHT
 
 
@@ -101,29 +101,29 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
             ALONE._replace(words=True),
         ),
         (
-            "handover",
+            "word_move",
             "        log_weight -= (tokens + n) * math.log(mass + theta)",
             "        log_weight -= tokens * math.log(mass + theta)",
-            ALONE._replace(handovers=1.0),
+            ALONE._replace(word_moves=1.0),
         ),
     ],
-    ids=["prior of f", "handover's text"],
+    ids=["prior of f", "word move's text"],
 )
 def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
-    monkeypatch.setattr(chain, "sweep_words", mutant_words(old, new, tmp_path, where))
+    monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path, where))
     assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
 
 
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
-        ("regroup", "math.log(partners[b] * (n_rows - 1) / n_rows)", "math.log((n_rows - 1) / n_rows)"),
-        ("regroup", "    change = log_weights(", "    change = 0.5 * log_weights("),
-        ("regroup", "sign * log_ratio - first", "sign * log_ratio - (1.0 + 3.0 * is_merge) * first"),
-        ("allocation", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
-        ("allocation", "        log_q += math.log(p / total)\n", ""),
-        ("idle", "            log_q += math.log(product * odds * p_off)\n", ""),
-        ("idle", "        log_p -= side.per_doc[n] * math.log(mass)\n", ""),
+        ("attempt", "math.log(partners[b] * (n_rows - 1) / n_rows)", "math.log((n_rows - 1) / n_rows)"),
+        ("attempt", "    change = log_weights(", "    change = 0.5 * log_weights("),
+        ("attempt", "sign * log_ratio - first", "sign * log_ratio - (1.0 + 3.0 * is_merge) * first"),
+        ("division", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
+        ("division", "        log_q += math.log(p / total)\n", ""),
+        ("unused_words", "            log_q += math.log(product * odds * p_off)\n", ""),
+        ("unused_words", "        log_p -= side.per_doc[n] * math.log(mass)\n", ""),
     ],
     ids=[
         "who merges with whom",
@@ -131,11 +131,11 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
         "the first look counted more than once",
         "tokens of a word on both sides",
         "words of a division",
-        "idle words",
-        "text of idle words",
+        "unused words",
+        "text of unused words",
     ],
 )
 def test_a_bug_in_split_and_merge_is_caught(monkeypatch, tmp_path, where, old, new):
-    monkeypatch.setattr(chain, "regroup", mutant_regroup(old, new, tmp_path, where))
+    monkeypatch.setitem(chain.MOVES, "split_merge", mutant_split_merge(old, new, tmp_path, where))
     setting = Setting(n_words=3, length=6, lam=0.5, alpha_omega=2.0)
-    assert largest(setting, ALONE._replace(regroups=2), 800) > CAUGHT
+    assert largest(setting, ALONE._replace(split_merges=2), 800) > CAUGHT

@@ -8,16 +8,16 @@ import pytest
 
 from joint import Setting, joint_z
 from superwords.sampler.model import PRIOR_PROPOSALS, Steps
-from superwords.sampler.moves.split_merge import attempt as regroup
+from superwords.sampler.moves.split_merge import attempt
 
 LIMIT = 4.7
-SWEEP = Steps(regroups=1)
-ALONE = Steps(flips=False, births=0, weights=False, handovers=0.0, regroups=0, words=False)
+SWEEP = Steps(split_merges=1)
+ALONE = Steps(flips=False, births=0, weights=False, word_moves=0.0, split_merges=0, words=False)
 
 WHOLE_SWEEP = {
     "no features": (Setting(), SWEEP),
     "features": (Setting(n_features=2), SWEEP),
-    "unknown features": (Setting(n_features=2, n_unknown=2), SWEEP._replace(handovers=1.0)),
+    "unknown features": (Setting(n_features=2, n_unknown=2), SWEEP._replace(word_moves=1.0)),
     "theta sampled": (Setting(n_features=1), SWEEP._replace(sample_theta=True)),
     "b1 and b2": (Setting(n_features=2, b1=3.0, b2=2.5), SWEEP),
     "small b1 and b2": (Setting(n_features=1, b1=0.4, b2=0.5), SWEEP),
@@ -35,11 +35,11 @@ ONE_MOVE = {
     "birth and death": (Setting(n_features=2, length=5), ALONE._replace(births=2)),
     "weights": (Setting(length=6), ALONE._replace(weights=True)),
     "words": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(words=True)),
-    "handover": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(handovers=1.0)),
-    "split and merge": (Setting(length=5), ALONE._replace(regroups=2)),
+    "word move": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(word_moves=1.0)),
+    "split and merge": (Setting(length=5), ALONE._replace(split_merges=2)),
     "split and merge, features": (
         Setting(n_words=5, length=4, n_features=2, n_unknown=1, b1=2.0, b2=3.0, alpha_pi=0.7),
-        ALONE._replace(regroups=2),
+        ALONE._replace(split_merges=2),
     ),
     "theta": (Setting(length=8), ALONE._replace(sample_theta=True)),
     "concentrations": (Setting(), ALONE._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True)),
@@ -57,7 +57,7 @@ def test_whole_sweep(name):
 def test_one_move_alone(name, monkeypatch):
     setting, steps = ONE_MOVE[name]
     monkeypatch.setattr(
-        regroup, "_HOPEFUL", (0.0, 0.0)
+        attempt, "_HOPEFUL", (0.0, 0.0)
     )  # the first look at everything: ratios are small here
     z = joint_z(setting, steps, n_replicates=1200, n_steps=12, seed=12)
     assert abs(z).max() < LIMIT, z.round(1)

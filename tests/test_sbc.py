@@ -60,7 +60,7 @@ def test_ranks_of_the_truth_are_uniform(n_features):
         theta = np.linspace(0.7, 1.3, V)
         sim = simulate(PRIOR, np.full(D, 6), n_features, theta, seed=100 + s)
         data = make_data(sim.counts, sim.features, sim.null)
-        model = Model(PRIOR, data, any_affinity(V), Steps(regroups=1))
+        model = Model(PRIOR, data, any_affinity(V), Steps(split_merges=1))
         chain = Chain(model, start(data, theta), seed=s)
         for _ in chain.advance(500):
             pass

@@ -66,7 +66,7 @@ def time_sweeps(chain: Chain, n_warm: int, n_sweeps: int) -> dict[str, Any]:
 def time_flips(chain: Chain, n_repeats: int = 3) -> dict[str, float]:
     """f flips per second, word-major with memo and skipping, against P(Y|Φ) from scratch for each flip."""
     model, state = chain.model, chain.state
-    model = model._replace(steps=model.steps._replace(handovers=0.0))
+    model = model._replace(steps=model.steps._replace(word_moves=0.0))
     possible = len(state.concept) * len(state.theta)
     fast, slow = np.inf, np.inf
     with threadpool_limits(1):

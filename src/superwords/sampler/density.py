@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.special import betaln, gammaln
 
+from superwords.sampler.hyperprior import expected_rows, log_hyperprior
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Data, Model, Prior
-from superwords.sampler.moves.concentrations import expected_rows, log_hyperprior
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 

@@ -15,6 +15,7 @@ from superwords.sampler.simulate import draw_structure
 from superwords.sampler.state import State
 
 _WORDS_PER_CLUSTER = 20
+_STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0
 
 
 def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int) -> State:
@@ -108,7 +109,7 @@ def _from_prior(
     data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
 ) -> State:
     """A draw from the prior, and one concept of all words for the documents it leaves unexplained."""
-    state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), 0)
+    state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
     everything = np.arange(n_words(data), dtype=np.int32)
     cover = int(state.concept.max()) + 1 if len(state.concept) else 0
     concept, weight, words, per_doc = [], [], [], []

@@ -58,8 +58,8 @@ class Steps(NamedTuple):
     births: int = 1
     data_driven: bool = True
     weights: bool = True
-    handovers: float = 0.25
-    regroups: int = 7  # splits and merges of whole concepts tried in a sweep
+    word_moves: float = 0.25
+    split_merges: int = 7  # splits and merges of whole concepts tried in a sweep
     words: bool = True
     sample_theta: bool = False
     sample_alpha_omega: bool = False
@@ -74,15 +74,15 @@ class Steps(NamedTuple):
 
 PUBLISHED = Steps(
     data_driven=False,
-    handovers=0.0,
-    regroups=0,
+    word_moves=0.0,
+    split_merges=0,
     published_pi=True,
     published_birth=True,
     published_eta=True,
     published_join=True,
     published_order=True,
 )
-PRIOR_PROPOSALS = Steps(data_driven=False, handovers=0.0, regroups=0)
+PRIOR_PROPOSALS = Steps(data_driven=False, word_moves=0.0, split_merges=0)
 
 
 class Model(NamedTuple):

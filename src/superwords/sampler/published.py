@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from superwords.sampler.jit import kernel
-from superwords.sampler.state import Tokens
+from superwords.sampler.state import State, Tokens
+
+
+def carry_tokens(old: State, tokens: Tokens | None, new: State) -> Tokens:
+    """The last sweep's z for the pairs that the c step left in place; newcomers have none."""
+    none = np.zeros(len(old.concept), np.int64)
+    return _carry_tokens(old, tokens or Tokens(np.zeros(len(old.word), np.int32), none, none), new)
 
 
 @kernel
-def carry_tokens(old, tokens, new):
-    """The last sweep's z for the pairs that the c step left in place; newcomers have none."""
+def _carry_tokens(old, tokens, new):
     carried = Tokens(
         np.zeros(len(new.word), np.int32),
         np.zeros(len(new.concept), np.int64),

@@ -30,8 +30,13 @@ from superwords.sampler.jit import kernel
     STRUCTURE,
     FOLD_IN,
     CONCENTRATION,
-    REGROUP,
+    SPLIT_MERGE,
 ) = range(12)
+
+# Places in a stream
+COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3
+SEED, CHAIN = 4, 5
+BLOCK, USED = 6, 10  # four random words, and how many of them are used up
 
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
@@ -59,45 +64,45 @@ _mulhi: Any = intrinsic(_multiply_high)
 def new_stream(seed: int, chain: int) -> np.ndarray:
     """A generator for one chain: [counter (4), key (2), block (4), used]. Open a stream before drawing."""
     stream = np.zeros(11, np.uint64)
-    stream[4] = np.uint64(seed % 2**64)
-    stream[5] = np.uint64(chain)
-    stream[10] = _FOUR
+    stream[SEED] = np.uint64(seed % 2**64)
+    stream[CHAIN] = np.uint64(chain)
+    stream[USED] = _FOUR
     return stream
 
 
 @kernel
 def open_stream(stream, move, sweep, ident):
     """Go to the start of the stream of `ident` (a document or a word) in a move of a sweep."""
-    stream[0] = np.uint64(0)
-    stream[1] = np.uint64(ident)
-    stream[2] = np.uint64(sweep)
-    stream[3] = np.uint64(move)
-    stream[10] = _FOUR
+    stream[COUNTER] = np.uint64(0)
+    stream[IDENT] = np.uint64(ident)
+    stream[SWEEP] = np.uint64(sweep)
+    stream[MOVE] = np.uint64(move)
+    stream[USED] = _FOUR
 
 
 @kernel
 def _fill_block(stream):
-    c0, c1, c2, c3 = stream[0], stream[1], stream[2], stream[3]
-    k0, k1 = stream[4], stream[5]
+    c0, c1, c2, c3 = stream[COUNTER], stream[IDENT], stream[SWEEP], stream[MOVE]
+    k0, k1 = stream[SEED], stream[CHAIN]
     for _ in range(10):
         h0, l0 = _mulhi(_M0, c0), _M0 * c0
         h1, l1 = _mulhi(_M1, c2), _M1 * c2
         c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
         k0 += _W0
         k1 += _W1
-    stream[6], stream[7], stream[8], stream[9] = c0, c1, c2, c3
-    stream[0] += _ONE
-    stream[10] = np.uint64(0)
+    stream[BLOCK], stream[BLOCK + 1], stream[BLOCK + 2], stream[BLOCK + 3] = c0, c1, c2, c3
+    stream[COUNTER] += _ONE
+    stream[USED] = np.uint64(0)
 
 
 @kernel
 def uniform(stream):
     """A uniform number in (0, 1), never 0 or 1."""
-    if stream[10] == _FOUR:
+    if stream[USED] == _FOUR:
         _fill_block(stream)
-    used = np.int64(stream[10])
-    bits = stream[6 + used]
-    stream[10] += _ONE
+    used = np.int64(stream[USED])
+    bits = stream[BLOCK + used]
+    stream[USED] += _ONE
     return (np.float64(bits >> _SHIFT) + 0.5) * _TO_UNIT
 
 

@@ -14,6 +14,8 @@ from superwords.errors import InputError
 from superwords.sampler.jit import kernel
 from superwords.sampler.random import RELABEL, below, open_stream
 
+AFTER_CONCEPTS, AFTER_SPLIT_MERGE = 0, 1  # turns of relabel in a sweep
+
 
 class State(NamedTuple):
     """c, f, π and θ. Pair p of document d: doc_ptr[d] <= p < doc_ptr[d+1]."""

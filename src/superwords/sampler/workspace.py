@@ -1,6 +1,6 @@
-"""One document on the desk: its concepts and word sets unpacked, while the c step changes them.
+"""The document at hand: its concepts and word sets unpacked, while the c step changes them.
 
-The desk holds what belongs to the document, the tally what the whole corpus shares. Both are rebuilt from the state at
+Document holds what belongs to it, Concepts what the whole corpus shares. Both are rebuilt from the state at
 the start of every c step, and packed into a new state at its end.
 """
 
@@ -13,18 +13,21 @@ import numpy as np
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.state import Sizes, State
 
-# Places in Desk.number
+# Places in Document.number
 PAIRS, USED, FIRST, LAST = 0, 1, 2, 3
-# Places in Desk.total
+# Places in Document.total
 WEIGHT, EMPTY = 0, 1
-# Places in Tally.number
+# Places in Concepts.number
 ACTIVE, FREE = 0, 1
-# Places in Tally.mean
+# Places in Concepts.mean
 THETA_MEAN, PRIOR_MASS, LAM_MAX, LOG_NARROW = 0, 1, 2, 3
+# Kinds of proposals
+KINDS = ("join", "leave", "birth", "death")
+JOIN, LEAVE, BIRTH, DEATH = range(len(KINDS))
 ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
 
 
-class Desk(NamedTuple):
+class Document(NamedTuple):
     """The pairs of one document (index k), and how its words are explained (index a, into the document's words)."""
 
     spot: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
@@ -42,9 +45,11 @@ class Desk(NamedTuple):
     arena: np.ndarray  # word sets, one after the other; those of concepts left behind stay until the end
     number: np.ndarray  # [pairs, arena used, first and last of the document's words]
     total: np.ndarray  # [Σ π, Σ π over empty concepts]
+    tried: np.ndarray  # (KINDS) proposals, over all documents
+    accepted: np.ndarray  # (KINDS)
 
 
-class Tally(NamedTuple):
+class Concepts(NamedTuple):
     """m_ji, m_j, n_i and lists of what is in use; grows when concepts are born."""
 
     m: np.ndarray  # (slots, V)
@@ -60,8 +65,8 @@ class Tally(NamedTuple):
     mean: np.ndarray  # [mean θ, Σ θ λ, max λ, Σ log (1 − ELSEWHERE λ)/(1 − λ)]
 
 
-def new_tally(sizes: Sizes, theta: np.ndarray, lam: np.ndarray, n_spare: int) -> Tally:
-    """The tally of a state's sizes, with room for `n_spare` further concepts."""
+def new_concepts(sizes: Sizes, theta: np.ndarray, lam: np.ndarray, n_spare: int) -> Concepts:
+    """Those of a state's sizes, with room for `n_spare` further concepts."""
     n_rows, n_words = sizes.m.shape
     n_slots = n_rows + n_spare
     m = np.zeros((n_slots, n_words), np.int32)
@@ -75,7 +80,7 @@ def new_tally(sizes: Sizes, theta: np.ndarray, lam: np.ndarray, n_spare: int) ->
     listed = np.zeros((n_slots, n_words), np.uint8)
     list_support(m, support, support_size, listed)
     narrow = (np.log1p(-ELSEWHERE * lam) - np.log1p(-lam)).sum()
-    return Tally(
+    return Concepts(
         m,
         holders,
         sizes.total.copy(),
@@ -107,27 +112,27 @@ def longer(array: np.ndarray, n: int) -> np.ndarray:
     return out
 
 
-def grow_tally(tally: Tally, n: int) -> Tally:
+def grow_concepts(concepts: Concepts, n: int) -> Concepts:
     """Room for n concepts."""
-    before, n_free = len(tally.holders), tally.number[FREE]
-    free = longer(tally.free, n)
+    before, n_free = len(concepts.holders), concepts.number[FREE]
+    free = longer(concepts.free, n)
     free[n_free : n_free + n - before] = np.arange(before, n)
-    tally.number[FREE] += n - before
-    return tally._replace(
-        m=longer(tally.m, n),
-        holders=longer(tally.holders, n),
-        mass=longer(tally.mass, n),
-        support=longer(tally.support, n),
-        support_size=longer(tally.support_size, n),
-        listed=longer(tally.listed, n),
-        active=longer(tally.active, n),
+    concepts.number[FREE] += n - before
+    return concepts._replace(
+        m=longer(concepts.m, n),
+        holders=longer(concepts.holders, n),
+        mass=longer(concepts.mass, n),
+        support=longer(concepts.support, n),
+        support_size=longer(concepts.support_size, n),
+        listed=longer(concepts.listed, n),
+        active=longer(concepts.active, n),
         free=free,
     )
 
 
-def new_desk(n_words: int, longest: int, n_slots: int, n_arena: int) -> Desk:
+def new_document(n_words: int, longest: int, n_slots: int, n_arena: int) -> Document:
     """Room for documents of up to `longest` different words, `n_slots` concepts and `n_arena` entries."""
-    return Desk(
+    return Document(
         np.zeros(n_words, np.int32),
         np.zeros(n_words, np.uint8),
         np.zeros(longest),
@@ -143,24 +148,26 @@ def new_desk(n_words: int, longest: int, n_slots: int, n_arena: int) -> Desk:
         np.zeros(n_arena, np.int32),
         np.zeros(4, np.int64),
         np.zeros(2),
+        np.zeros(len(KINDS), np.int64),
+        np.zeros(len(KINDS), np.int64),
     )
 
 
-def grow_desk(desk: Desk, n_slots: int, n_arena: int) -> Desk:
+def grow_document(doc: Document, n_slots: int, n_arena: int) -> Document:
     slots = ("place", "concept", "weight", "mass", "start", "size")
-    wider = {name: longer(getattr(desk, name), n_slots) for name in slots}
-    return desk._replace(arena=longer(desk.arena, n_arena), **wider)
+    wider = {name: longer(getattr(doc, name), n_slots) for name in slots}
+    return doc._replace(arena=longer(doc.arena, n_arena), **wider)
 
 
 @inlined
-def unpack(desk, state, data, d):
-    """Lay document d on the desk (which has room for it)."""
-    number, total = desk.number, desk.total
+def open_document(doc, state, data, d):
+    """Unpack document d (the workspace has room for it)."""
+    number, total = doc.number, doc.total
     number[FIRST], number[LAST] = data.doc_ptr[d], data.doc_ptr[d + 1]
     for a in range(number[LAST] - number[FIRST]):
-        desk.spot[data.word[number[FIRST] + a]] = a + 1
-        desk.explained[a] = 0.0
-        desk.cover[a] = 0
+        doc.spot[data.word[number[FIRST] + a]] = a + 1
+        doc.explained[a] = 0.0
+        doc.cover[a] = 0
     number[PAIRS], number[USED] = 0, 0
     total[WEIGHT], total[EMPTY] = 0.0, 0.0
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
@@ -168,100 +175,100 @@ def unpack(desk, state, data, d):
         used = number[USED]
         mass = 0.0
         for e in range(first, last):
-            desk.arena[used + e - first] = state.word[e]
+            doc.arena[used + e - first] = state.word[e]
             mass += state.theta[state.word[e]]
-        place_pair(desk, state.concept[p], state.weight[p], mass, last - first)
+        place_pair(doc, state.concept[p], state.weight[p], mass, last - first)
 
 
 @lean
-def place_pair(desk, j, weight, mass, size):
+def place_pair(doc, j, weight, mass, size):
     """The document takes concept j; its word set stands at the arena's end."""
-    k, start = desk.number[PAIRS], desk.number[USED]
-    desk.concept[k], desk.weight[k], desk.mass[k] = j, weight, mass
-    desk.start[k], desk.size[k] = start, size
-    desk.place[j] = k + 1
-    desk.number[PAIRS] += 1
-    desk.number[USED] += size
-    desk.total[WEIGHT] += weight
+    k, start = doc.number[PAIRS], doc.number[USED]
+    doc.concept[k], doc.weight[k], doc.mass[k] = j, weight, mass
+    doc.start[k], doc.size[k] = start, size
+    doc.place[j] = k + 1
+    doc.number[PAIRS] += 1
+    doc.number[USED] += size
+    doc.total[WEIGHT] += weight
     if size == 0:
-        desk.total[EMPTY] += weight
+        doc.total[EMPTY] += weight
     for e in range(start, start + size):
-        a = desk.spot[desk.arena[e]] - 1
+        a = doc.spot[doc.arena[e]] - 1
         if a >= 0:
-            desk.explained[a] += weight / mass
-            desk.cover[a] += 1
+            doc.explained[a] += weight / mass
+            doc.cover[a] += 1
 
 
 @lean
-def drop_pair(desk, k):
-    """The document gives up its k-th concept; desk.rest holds what the others explain."""
-    start, size = desk.start[k], desk.size[k]
+def drop_pair(doc, k):
+    """The document gives up its k-th concept; doc.rest holds what the others explain."""
+    start, size = doc.start[k], doc.size[k]
     for e in range(start, start + size):
-        a = desk.spot[desk.arena[e]] - 1
+        a = doc.spot[doc.arena[e]] - 1
         if a >= 0:
-            desk.explained[a] = desk.rest[a]
-            desk.cover[a] -= 1
-    desk.place[desk.concept[k]] = 0
-    last = desk.number[PAIRS] - 1
+            doc.explained[a] = doc.rest[a]
+            doc.cover[a] -= 1
+    doc.place[doc.concept[k]] = 0
+    last = doc.number[PAIRS] - 1
     if k != last:
-        desk.concept[k], desk.weight[k], desk.mass[k] = desk.concept[last], desk.weight[last], desk.mass[last]
-        desk.start[k], desk.size[k] = desk.start[last], desk.size[last]
-        desk.place[desk.concept[k]] = k + 1
-    desk.number[PAIRS] = last
-    desk.total[WEIGHT], desk.total[EMPTY] = 0.0, 0.0
+        doc.concept[k], doc.weight[k], doc.mass[k] = doc.concept[last], doc.weight[last], doc.mass[last]
+        doc.start[k], doc.size[k] = doc.start[last], doc.size[last]
+        doc.place[doc.concept[k]] = k + 1
+    doc.number[PAIRS] = last
+    doc.total[WEIGHT], doc.total[EMPTY] = 0.0, 0.0
     for other in range(last):
-        desk.total[WEIGHT] += desk.weight[other]
-        if desk.size[other] == 0:
-            desk.total[EMPTY] += desk.weight[other]
+        doc.total[WEIGHT] += doc.weight[other]
+        if doc.size[other] == 0:
+            doc.total[EMPTY] += doc.weight[other]
 
 
 @inlined
-def clear(desk, data):
-    for b in range(desk.number[FIRST], desk.number[LAST]):
-        desk.spot[data.word[b]] = 0
-    for k in range(desk.number[PAIRS]):
-        desk.place[desk.concept[k]] = 0
+def close_document(doc, data):
+    for b in range(doc.number[FIRST], doc.number[LAST]):
+        doc.spot[data.word[b]] = 0
+    for k in range(doc.number[PAIRS]):
+        doc.place[doc.concept[k]] = 0
 
 
 @lean
-def count_pair(tally, theta, j, words, step):
-    """Enter (step = 1) or strike (step = −1) a document's word set for concept j in the tally."""
-    tally.holders[j] += step
+def count_pair(concepts, theta, j, words, step):
+    """Enter (step = 1) or strike (step = −1) a document's word set for concept j."""
+    concepts.holders[j] += step
     for w in words:
-        tally.m[j, w] += step
-        tally.total[w] += step
-        tally.mass[j] += step * theta[w]
-        if step > 0 and tally.listed[j, w] == 0:
-            tally.listed[j, w] = 1
-            tally.support[j, tally.support_size[j]] = w
-            tally.support_size[j] += 1
+        concepts.m[j, w] += step
+        concepts.total[w] += step
+        concepts.mass[j] += step * theta[w]
+        if step > 0 and concepts.listed[j, w] == 0:
+            concepts.listed[j, w] = 1
+            concepts.support[j, concepts.support_size[j]] = w
+            concepts.support_size[j] += 1
 
 
 @inlined
-def take_slot(tally):
-    tally.number[FREE] -= 1
-    j = tally.free[tally.number[FREE]]
-    tally.active[tally.number[ACTIVE]] = j
-    tally.number[ACTIVE] += 1
-    tally.mass[j] = 0.0
-    for s in range(tally.support_size[j]):
-        tally.listed[j, tally.support[j, s]] = 0
-    tally.support_size[j] = 0
+def take_slot(concepts):
+    concepts.number[FREE] -= 1
+    j = concepts.free[concepts.number[FREE]]
+    concepts.active[concepts.number[ACTIVE]] = j
+    concepts.number[ACTIVE] += 1
+    concepts.mass[j] = 0.0
+    for s in range(concepts.support_size[j]):
+        concepts.listed[j, concepts.support[j, s]] = 0
+    concepts.support_size[j] = 0
     return j
 
 
 @inlined
-def release_slot(tally, j):
-    for at in range(tally.number[ACTIVE]):
-        if tally.active[at] == j:
-            tally.number[ACTIVE] -= 1
-            tally.active[at] = tally.active[tally.number[ACTIVE]]
+def release_slot(concepts, j):
+    for at in range(concepts.number[ACTIVE]):
+        if concepts.active[at] == j:
+            concepts.number[ACTIVE] -= 1
+            concepts.active[at] = concepts.active[concepts.number[ACTIVE]]
             break
-    tally.free[tally.number[FREE]] = j
-    tally.number[FREE] += 1
+    concepts.free[concepts.number[FREE]] = j
+    concepts.number[FREE] += 1
 
 
-class Pile(NamedTuple):
+class NewState(NamedTuple):
     """The new state under construction."""
 
     doc_ptr: np.ndarray
@@ -271,9 +278,9 @@ class Pile(NamedTuple):
     word: np.ndarray
 
 
-def new_pile(state: State) -> Pile:
+def new_state(state: State) -> NewState:
     n_pairs, n_entries = len(state.concept) + 64, len(state.word) + 1024
-    return Pile(
+    return NewState(
         np.zeros_like(state.doc_ptr),
         np.zeros(n_pairs, np.int32),
         np.zeros(n_pairs),
@@ -282,54 +289,54 @@ def new_pile(state: State) -> Pile:
     )
 
 
-def grow_pile(pile: Pile, d: int, n_pairs: int, n_entries: int) -> Pile:
+def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
     """Room for document d, which has at most so many pairs and entries; doubled where it was short."""
-    pairs = pile.doc_ptr[d]
-    if pairs + n_pairs > len(pile.concept):
-        n = 2 * len(pile.concept) + n_pairs
-        pile = pile._replace(
-            concept=longer(pile.concept, n),
-            weight=longer(pile.weight, n),
-            pair_ptr=longer(pile.pair_ptr, n + 1),
+    pairs = new.doc_ptr[d]
+    if pairs + n_pairs > len(new.concept):
+        n = 2 * len(new.concept) + n_pairs
+        new = new._replace(
+            concept=longer(new.concept, n),
+            weight=longer(new.weight, n),
+            pair_ptr=longer(new.pair_ptr, n + 1),
         )
-    if pile.pair_ptr[pairs] + n_entries > len(pile.word):
-        pile = pile._replace(word=longer(pile.word, 2 * len(pile.word) + n_entries))
-    return pile
+    if new.pair_ptr[pairs] + n_entries > len(new.word):
+        new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))
+    return new
 
 
 @inlined
-def put_on_pile(pile, desk, d):
-    """Append the document on the desk, its word sets in ascending order; False where there is no room."""
-    pairs = pile.doc_ptr[d]
-    at = pile.pair_ptr[pairs]
+def append_document(new, doc, d):
+    """Append the document at hand, its word sets in ascending order; False where there is no room."""
+    pairs = new.doc_ptr[d]
+    at = new.pair_ptr[pairs]
     need = at
-    for k in range(desk.number[PAIRS]):
-        need += desk.size[k]
-    if pairs + desk.number[PAIRS] > len(pile.concept) or need > len(pile.word):
+    for k in range(doc.number[PAIRS]):
+        need += doc.size[k]
+    if pairs + doc.number[PAIRS] > len(new.concept) or need > len(new.word):
         return False
-    for k in range(desk.number[PAIRS]):
-        pile.concept[pairs], pile.weight[pairs] = desk.concept[k], desk.weight[k]
+    for k in range(doc.number[PAIRS]):
+        new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
         start = at
-        for e in range(desk.start[k], desk.start[k] + desk.size[k]):
-            w, hole = desk.arena[e], at
-            while hole > start and pile.word[hole - 1] > w:
-                pile.word[hole] = pile.word[hole - 1]
+        for e in range(doc.start[k], doc.start[k] + doc.size[k]):
+            w, hole = doc.arena[e], at
+            while hole > start and new.word[hole - 1] > w:
+                new.word[hole] = new.word[hole - 1]
                 hole -= 1
-            pile.word[hole] = w
+            new.word[hole] = w
             at += 1
         pairs += 1
-        pile.pair_ptr[pairs] = at
-    pile.doc_ptr[d + 1] = pairs
+        new.pair_ptr[pairs] = at
+    new.doc_ptr[d + 1] = pairs
     return True
 
 
-def finish(pile: Pile, theta: np.ndarray) -> State:
-    pairs = pile.doc_ptr[-1]
+def finish_state(new: NewState, theta: np.ndarray) -> State:
+    pairs = new.doc_ptr[-1]
     return State(
-        pile.doc_ptr,
-        pile.concept[:pairs].copy(),
-        pile.weight[:pairs].copy(),
-        pile.pair_ptr[: pairs + 1].copy(),
-        pile.word[: pile.pair_ptr[pairs]].copy(),
+        new.doc_ptr,
+        new.concept[:pairs].copy(),
+        new.weight[:pairs].copy(),
+        new.pair_ptr[: pairs + 1].copy(),
+        new.word[: new.pair_ptr[pairs]].copy(),
         theta,
     )

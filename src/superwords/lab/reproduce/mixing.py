@@ -186,7 +186,7 @@ def _mean_of_chains(pairs: pd.DataFrame) -> float:
 
 
 def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:
-    splits, merges = model.chains_[c].accepted.tolist()
+    splits, merges = (model.chains_[c].accepted[kind] for kind in ("split", "merge"))
     return {
         "start": STARTS[c],
         "concepts at first": n_at_first,

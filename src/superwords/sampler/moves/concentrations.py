@@ -12,25 +12,31 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from superwords.sampler.model import Prior, Steps
-from superwords.sampler.random import CONCENTRATION
-from superwords.sampler.state import Sizes
+from superwords.sampler.hyperprior import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_rows, log_normal
+from superwords.sampler.model import Prior, Steps, n_documents
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
+from superwords.sampler.state import Sizes, sizes_of
 
-MASS_SHAPE, MASS_RATE = 1.0, 1.0  # α_ω ~ Gamma(1, 1)
-LOG_SPREAD = 3.0  # log b₁ ~ N(log D, 3²), log b₂ ~ N(log 10, 3²)
-B2_CENTRE = 10.0
 _WIDTH = 1.0  # of the slice sampler's first interval, on the log scale
 _MOST_STEPS = 30
 
 
+def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Those of b₁, b₂ and α_ω that are sampled."""
+    model = now.model
+    if not (model.steps.sample_alpha_omega or model.steps.sample_b1 or model.steps.sample_b2):
+        return now, NOTHING_TRIED
+    counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
+    rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
+    prior = draw_concentrations(model.prior, sizes_of(now.state), n_documents(model.data), model.steps, rng)
+    return now._replace(model=model._replace(prior=prior)), NOTHING_TRIED
+
+
 def draw_concentrations(
-    prior: Prior, sizes: Sizes, n_documents: int, steps: Steps, seed: int, chain: int, sweep: int
+    prior: Prior, sizes: Sizes, n_documents: int, steps: Steps, rng: np.random.Generator
 ) -> Prior:
     """One Gibbs step for α_ω and slice steps for log b₁ and log b₂, given m_j and m_ji."""
-    counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
-    rng = np.random.Generator(
-        np.random.Philox(key=np.array([seed % 2**64, chain], np.uint64), counter=counter)
-    )
     if steps.sample_b1:
         log_b1 = _slice(math.log(prior.b1), lambda x: _log_b1(x, sizes, n_documents, prior), rng)
         prior = prior._replace(b1=math.exp(log_b1))
@@ -44,34 +50,13 @@ def draw_concentrations(
     return prior
 
 
-def expected_rows(b1: float, n_documents: int) -> float:
-    """The expected number of concepts for α_ω = 1: Σ_d b₁/(b₁ + d − 1)."""
-    return float((b1 / (b1 + np.arange(n_documents))).sum())
-
-
-def log_hyperprior(prior: Prior, n_documents: int, steps: Steps) -> float:
-    """Of the sampled ones, as densities of α_ω, log b₁ and log b₂."""
-    log_p = 0.0
-    if steps.sample_alpha_omega:
-        log_p += (MASS_SHAPE - 1) * math.log(prior.alpha_omega) - MASS_RATE * prior.alpha_omega
-    if steps.sample_b1:
-        log_p += _log_normal(math.log(prior.b1), math.log(n_documents))
-    if steps.sample_b2:
-        log_p += _log_normal(math.log(prior.b2), math.log(B2_CENTRE))
-    return log_p
-
-
-def _log_normal(x: float, centre: float) -> float:
-    return -0.5 * ((x - centre) / LOG_SPREAD) ** 2
-
-
 def _log_b1(log_b1: float, sizes: Sizes, n_documents: int, prior: Prior) -> float:
     b1 = math.exp(log_b1)
     return float(
         len(sizes.holders) * log_b1
         - prior.alpha_omega * expected_rows(b1, n_documents)
         + betaln(sizes.holders, n_documents - sizes.holders + b1).sum()
-        + _log_normal(log_b1, math.log(n_documents))
+        + log_normal(log_b1, math.log(n_documents))
     )
 
 
@@ -92,7 +77,7 @@ def _log_b2(sizes: Sizes, prior: Prior) -> Callable[[float], float]:
         on, out = b2 * lam, b2 * (1 - lam)
         filled = gammaln(on + m) - gammaln(on) + gammaln(out + of - m) - gammaln(out + of)
         return float(
-            times_held @ (empty @ per_level) + times @ filled + _log_normal(log_b2, math.log(B2_CENTRE))
+            times_held @ (empty @ per_level) + times @ filled + log_normal(log_b2, math.log(B2_CENTRE))
         )
 
     return log_density

@@ -14,35 +14,40 @@ import numpy as np
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
 from superwords.sampler.moves.births import birth_or_death
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.moves.text_ratios import log_text_gain, log_text_loss, set_rest
+from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import MEMBERSHIP, below, gamma, open_stream, skip, uniform
-from superwords.sampler.semantics import Instance
-from superwords.sampler.state import Sizes, State
+from superwords.sampler.semantics import Instance, draw_instance
+from superwords.sampler.state import AFTER_CONCEPTS, Sizes, State, n_concepts, relabel, sizes_of
 from superwords.sampler.workspace import (
     ACTIVE,
     FIRST,
     FREE,
+    JOIN,
+    KINDS,
     LAM_MAX,
     LAST,
+    LEAVE,
     PRIOR_MASS,
     THETA_MEAN,
     USED,
     WEIGHT,
-    Tally,
-    clear,
+    Concepts,
+    append_document,
+    close_document,
     count_pair,
     drop_pair,
-    finish,
-    grow_desk,
-    grow_pile,
-    grow_tally,
+    finish_state,
+    grow_concepts,
+    grow_document,
+    grow_state,
     longer,
-    new_desk,
-    new_pile,
-    new_tally,
+    new_concepts,
+    new_document,
+    new_state,
+    open_document,
     place_pair,
-    put_on_pile,
-    unpack,
 )
 
 _MOST_TILT = 20.0  # of a word's log odds, so that no proposal is one that cannot be undone
@@ -55,78 +60,94 @@ _SPARE = 16  # slots for concepts to be born, to begin with
 _OVERLAP = 20.0  # how much more often a concept is tried whose words the document uses
 
 
+def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """c (with f and π of what changes); z no longer belongs to it and is left out, or carried on as published."""
+    model, before, info = now.model, now.state, NOTHING_TRIED
+    if model.steps.flips or model.steps.births:
+        sizes = sizes_of(before)
+        instance = draw_instance(sizes, model.data, model.prior, stream, sweep)
+        state, _, _, info = sweep_membership(before, sizes, model, instance, stream, sweep)
+    else:
+        state = State(*(array.copy() for array in before))
+    tokens = carry_tokens(before, now.tokens, state) if model.steps.published_order else None
+    relabel(state, n_concepts(state), stream, sweep, AFTER_CONCEPTS)
+    return ChainState(model, state, tokens), info
+
+
 def sweep_membership(
     state: State, sizes: Sizes, model: Model, instance: Instance, stream: np.ndarray, sweep: int
-) -> tuple[State, Tally, Instance]:
-    """One pass over all documents. Returns the new state, and the tally and semantic instance behind it."""
+) -> tuple[State, Concepts, Instance, Info]:
+    """One pass over all documents. Returns the new state, the counts and semantic instance behind it, and a report."""
     n_words = len(state.theta)
-    tally = new_tally(sizes, state.theta, model.prior.lam, _SPARE)
-    n_slots = len(tally.holders)
+    concepts = new_concepts(sizes, state.theta, model.prior.lam, _SPARE)
+    n_slots = len(concepts.holders)
     instance = instance._replace(x=longer(instance.x, n_slots))
     entries = np.diff(state.pair_ptr[state.doc_ptr])
     longest = int(np.diff(model.data.doc_ptr).max())
-    desk = new_desk(n_words, longest, n_slots, int(entries.max()) + 8 * n_words)
-    pile = new_pile(state)
+    doc = new_document(n_words, longest, n_slots, int(entries.max()) + 8 * n_words)
+    new = new_state(state)
     order = np.zeros(n_slots, np.int32)
     work = np.zeros(4, np.int64)
-    while not _sweep_documents(work, order, state, model, instance, tally, desk, pile, stream, sweep):
+    while not _sweep_documents(work, order, state, model, instance, concepts, doc, new, stream, sweep):
         # Out of room somewhere: make more of whatever is short, and go on where the kernel stopped.
-        if tally.number[FREE] == 0:
+        if concepts.number[FREE] == 0:
             n_slots *= 2
-            tally = grow_tally(tally, n_slots)
+            concepts = grow_concepts(concepts, n_slots)
             instance = instance._replace(x=longer(instance.x, n_slots))
             order = longer(order, n_slots)
-        n_arena = len(desk.arena) * (2 if desk.number[USED] + n_words > len(desk.arena) else 1)
-        desk = grow_desk(desk, n_slots, n_arena)
-        pile = grow_pile(pile, int(work[DOCUMENT]), n_slots, n_arena)
-    return finish(pile, state.theta), tally, instance
+        n_arena = len(doc.arena) * (2 if doc.number[USED] + n_words > len(doc.arena) else 1)
+        doc = grow_document(doc, n_slots, n_arena)
+        new = grow_state(new, int(work[DOCUMENT]), n_slots, n_arena)
+    return finish_state(new, state.theta), concepts, instance, make_info(KINDS, doc.tried, doc.accepted)
 
 
 @lean
-def _sweep_documents(work, order, state, model, instance, tally, desk, pile, stream, sweep):
+def _sweep_documents(work, order, state, model, instance, concepts, doc, new, stream, sweep):
     """Documents work[DOCUMENT] and on; False where room runs out, with `work` saying where to go on."""
     n_words = len(state.theta)
     while work[DOCUMENT] < len(model.data.length):
         d = work[DOCUMENT]
         if work[PHASE] == 0:
             open_stream(stream, MEMBERSHIP, sweep, d)
-            unpack(desk, state, model.data, d)
-            work[TRIED] = _choose_concepts(order, desk, tally, model, stream) if model.steps.flips else 0
+            open_document(doc, state, model.data, d)
+            work[TRIED] = _choose_concepts(order, doc, concepts, model, stream) if model.steps.flips else 0
             work[PHASE], work[DONE] = 1, 0
         if work[PHASE] == 1:
-            _flip_concepts(work, order, d, desk, tally, model, state.theta, instance, stream)
+            _flip_concepts(work, order, d, doc, concepts, model, state.theta, instance, stream)
             if work[DONE] < work[TRIED]:
                 return False
             work[PHASE], work[DONE] = 2, 0
         while work[DONE] < model.steps.births:
-            if tally.number[FREE] == 0 or desk.number[USED] + n_words > len(desk.arena):
+            if concepts.number[FREE] == 0 or doc.number[USED] + n_words > len(doc.arena):
                 return False
-            birth_or_death(d, desk, tally, model, state.theta, instance, stream)
+            birth_or_death(d, doc, concepts, model, state.theta, instance, stream)
             work[DONE] += 1
-        if not put_on_pile(pile, desk, d):
+        if not append_document(new, doc, d):
             return False
-        clear(desk, model.data)
+        close_document(doc, model.data)
         work[PHASE] = 0
         work[DOCUMENT] += 1
     return True
 
 
 @inlined
-def _choose_concepts(order, desk, tally, model, stream):
+def _choose_concepts(order, doc, concepts, model, stream):
     """The shared concepts to flip in this document, in random order.
 
     Each is tried with a probability that its own flip does not change, so that the choice needs no correction: it
     looks at the other documents that hold the concept only.
     """
     n_tried = 0
-    base = model.steps.attempts / max(1, tally.number[ACTIVE])
-    for at in range(tally.number[ACTIVE]):
-        j = tally.active[at]
-        k = desk.place[j] - 1
-        others = tally.holders[j] - (1 if k >= 0 else 0)
+    base = model.steps.attempts / max(1, concepts.number[ACTIVE])
+    for at in range(concepts.number[ACTIVE]):
+        j = concepts.active[at]
+        k = doc.place[j] - 1
+        others = concepts.holders[j] - (1 if k >= 0 else 0)
         if others == 0:
             continue
-        if base >= 1.0 or uniform(stream) < base + _OVERLAP * _overlap(j, k, others, desk, tally, model.data):
+        if base >= 1.0 or uniform(stream) < base + _OVERLAP * _overlap(
+            j, k, others, doc, concepts, model.data
+        ):
             order[n_tried] = j
             n_tried += 1
     for t in range(n_tried - 1, 0, -1):
@@ -136,96 +157,99 @@ def _choose_concepts(order, desk, tally, model, stream):
 
 
 @inlined
-def _overlap(j, k, others, desk, tally, data):
+def _overlap(j, k, others, doc, concepts, data):
     """The share of the document's tokens that concept j holds, on average over the other documents."""
     shared, length = 0, 0
-    first = desk.number[FIRST]
-    for b in range(first, desk.number[LAST]):
-        shared += data.count[b] * tally.m[j, data.word[b]]
+    first = doc.number[FIRST]
+    for b in range(first, doc.number[LAST]):
+        shared += data.count[b] * concepts.m[j, data.word[b]]
         length += data.count[b]
     if k >= 0:
-        for e in range(desk.start[k], desk.start[k] + desk.size[k]):
-            a = desk.spot[desk.arena[e]] - 1
+        for e in range(doc.start[k], doc.start[k] + doc.size[k]):
+            a = doc.spot[doc.arena[e]] - 1
             if a >= 0:
                 shared -= data.count[first + a]
     return shared / (others * max(1, length))
 
 
 @inlined
-def _flip_concepts(work, order, d, desk, tally, model, theta, instance, stream):
+def _flip_concepts(work, order, d, doc, concepts, model, theta, instance, stream):
     """Try the chosen concepts one after the other, while the arena has room."""
-    while work[DONE] < work[TRIED] and desk.number[USED] + len(theta) <= len(desk.arena):
+    while work[DONE] < work[TRIED] and doc.number[USED] + len(theta) <= len(doc.arena):
         j = order[work[DONE]]
-        k = desk.place[j] - 1
+        k = doc.place[j] - 1
+        doc.tried[JOIN if k < 0 else LEAVE] += 1
         if k < 0:
-            _try_join(j, d, desk, tally, model, theta, instance, stream)
+            _try_join(j, d, doc, concepts, model, theta, instance, stream)
         else:
-            _try_leave(k, d, desk, tally, model, theta, instance, stream)
+            _try_leave(k, d, doc, concepts, model, theta, instance, stream)
         work[DONE] += 1
 
 
 @inlined
-def _try_join(j, d, desk, tally, model, theta, instance, stream):
+def _try_join(j, d, doc, concepts, model, theta, instance, stream):
     """c_j^(d): 0 → 1, with π from its prior and f from its prior tilted towards the document's words.
 
     The acceptance number is drawn first: where even the fewest words cannot save the proposal, the rest of the word set
     need not be drawn.
     """
     prior, data = model.prior, model.data
-    others = tally.holders[j]
+    others = concepts.holders[j]
     weight = gamma(stream, prior.alpha_pi)
-    for a in range(desk.number[LAST] - desk.number[FIRST]):
-        desk.rest[a] = desk.explained[a]
+    for a in range(doc.number[LAST] - doc.number[FIRST]):
+        doc.rest[a] = doc.explained[a]
     log_odds = math.log(others / (len(data.length) - 1 - others + prior.b1))
     log_u = math.log(uniform(stream)) - log_odds
-    tilt = _tilt(weight, desk.total[WEIGHT], others, tally.mass[j], d, tally, model)
-    start = desk.number[USED]
-    end, log_ratio = _present_words(j, others, tilt, True, desk, tally, model, stream)
+    tilt = _tilt(weight, doc.total[WEIGHT], others, concepts.mass[j], d, concepts, model)
+    start = doc.number[USED]
+    end, log_ratio = _present_words(j, others, tilt, True, doc, concepts, model, stream)
     if tilt.absent == 1.0:
-        mass = _mass(desk.arena[start:end], theta)
-        least = log_text_gain(desk, data, d, desk.arena[start:end], weight, mass)
+        mass = _mass(doc.arena[start:end], theta)
+        least = log_text_gain(doc, data, d, doc.arena[start:end], weight, mass)
         if log_u >= log_ratio + least:
             return
-    end, log_ratio_absent = _absent_words(j, others, tilt, end, True, desk, tally, model, stream)
-    words = desk.arena[start:end]
+    end, log_ratio_absent = _absent_words(j, others, tilt, end, True, doc, concepts, model, stream)
+    words = doc.arena[start:end]
     mass = _mass(words, theta)
-    if log_u >= log_ratio + log_ratio_absent + log_text_gain(desk, data, d, words, weight, mass):
+    if log_u >= log_ratio + log_ratio_absent + log_text_gain(doc, data, d, words, weight, mass):
         return
     if len(instance.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_change(instance, data, tally.total, words, j, 1):
+        if math.log(uniform(stream)) >= log_fit_change(instance, data, concepts.total, words, j, 1):
             return
-        move_pull(instance, tally.total, words, j, 1)
-    place_pair(desk, j, weight, mass, len(words))
-    count_pair(tally, theta, j, words, 1)
+        move_pull(instance, concepts.total, words, j, 1)
+    doc.accepted[JOIN] += 1
+    place_pair(doc, j, weight, mass, len(words))
+    count_pair(concepts, theta, j, words, 1)
 
 
 @inlined
-def _try_leave(k, d, desk, tally, model, theta, instance, stream):
+def _try_leave(k, d, doc, concepts, model, theta, instance, stream):
     """c_j^(d): 1 → 0, the exact reverse of a join."""
     prior, data = model.prior, model.data
-    j = desk.concept[k]
-    others = tally.holders[j] - 1
-    log_text = log_text_loss(desk, data, d, k)
+    j = doc.concept[k]
+    others = concepts.holders[j] - 1
+    log_text = log_text_loss(doc, data, d, k)
     if log_text == -np.inf:
         return
-    weight_rest = set_rest(desk, k)
-    words = desk.arena[desk.start[k] : desk.start[k] + desk.size[k]]
+    weight_rest = set_rest(doc, k)
+    words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
     for w in words:
-        desk.mark[w] = 1
-    tilt = _tilt(desk.weight[k], weight_rest, others, tally.mass[j] - desk.mass[k], d, tally, model)
-    _, log_present = _present_words(j, others, tilt, False, desk, tally, model, stream)
-    _, log_absent = _absent_words(j, others, tilt, 0, False, desk, tally, model, stream)
+        doc.mark[w] = 1
+    tilt = _tilt(doc.weight[k], weight_rest, others, concepts.mass[j] - doc.mass[k], d, concepts, model)
+    _, log_present = _present_words(j, others, tilt, False, doc, concepts, model, stream)
+    _, log_absent = _absent_words(j, others, tilt, 0, False, doc, concepts, model, stream)
     for w in words:
-        desk.mark[w] = 0
+        doc.mark[w] = 0
     log_odds = math.log(others / (len(data.length) - 1 - others + prior.b1))
     if math.log(uniform(stream)) >= log_text - log_odds - log_present - log_absent:
         return
     if len(instance.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_change(instance, data, tally.total, words, j, -1):
+        if math.log(uniform(stream)) >= log_fit_change(instance, data, concepts.total, words, j, -1):
             return
-        move_pull(instance, tally.total, words, j, -1)
-    count_pair(tally, theta, j, words, -1)
-    drop_pair(desk, k)
+        move_pull(instance, concepts.total, words, j, -1)
+    doc.accepted[LEAVE] += 1
+    count_pair(concepts, theta, j, words, -1)
+    drop_pair(doc, k)
 
 
 @inlined
@@ -246,44 +270,44 @@ class Tilt(NamedTuple):
 
 
 @inlined
-def _tilt(weight, weight_rest, others, mass_others, d, tally, model):
+def _tilt(weight, weight_rest, others, mass_others, d, concepts, model):
     """Computed from the other documents and concepts only, so that join and leave see the same."""
     prior, length = model.prior, model.data.length[d]
     whole = others + prior.b2
-    expected_mass = (mass_others + prior.b2 * tally.mean[PRIOR_MASS]) / whole
+    expected_mass = (mass_others + prior.b2 * concepts.mean[PRIOR_MASS]) / whole
     if model.steps.published_join:
         whole -= 1.0
     if not model.steps.data_driven:
         return Tilt(0.0, 1.0, 1.0, whole)
     n_expected = length * weight / (weight_rest + weight)
-    down = math.exp(max(-_MOST_TILT, -n_expected * math.log1p(tally.mean[THETA_MEAN] / expected_mass)))
+    down = math.exp(max(-_MOST_TILT, -n_expected * math.log1p(concepts.mean[THETA_MEAN] / expected_mass)))
     return Tilt(weight / expected_mass, down, down if length > _LONG else 1.0, whole)
 
 
 @lean
-def _present_words(j, others, tilt, draw, desk, tally, model, stream):
+def _present_words(j, others, tilt, draw, doc, concepts, model, stream):
     """Draw (to the arena's end) or score (as marked) which of the document's own words are on: log P(f)/q(f).
 
     P(f_ji = 1) = (m_ji⁻ + b₂λ_i)/(m_j⁻ + b₂), Eq. (fPrior) with d counted.
     """
     data, lam, b2 = model.data, model.prior.lam, model.prior.b2
-    first, end = desk.number[FIRST], desk.number[USED]
+    first, end = doc.number[FIRST], doc.number[USED]
     log_ratio, product = 0.0, 1.0
-    for a in range(desk.number[LAST] - first):
+    for a in range(doc.number[LAST] - first):
         w = data.word[first + a]
         factor = tilt.present
         if tilt.share > 0.0:
-            factor *= _power(1.0 + tilt.share / max(desk.rest[a], 1e-300), data.count[first + a])
+            factor *= _power(1.0 + tilt.share / max(doc.rest[a], 1e-300), data.count[first + a])
             factor = min(factor, _MOST_FACTOR)
-        on_weight = tally.m[j, w] - desk.mark[w] + b2 * lam[w]
+        on_weight = concepts.m[j, w] - doc.mark[w] + b2 * lam[w]
         off_weight = max(tilt.whole - on_weight, 0.0)
         tilted = on_weight * factor
         product *= (off_weight + tilted) / tilt.whole
-        on = uniform(stream) * (off_weight + tilted) < tilted if draw else desk.mark[w] == 1
+        on = uniform(stream) * (off_weight + tilted) < tilted if draw else doc.mark[w] == 1
         if on:
             product /= factor
             if draw:
-                desk.arena[end] = w
+                doc.arena[end] = w
                 end += 1
         if product > 1e100 or product < 1e-100:
             log_ratio += math.log(product)
@@ -300,45 +324,49 @@ def _power(x, n):
 
 
 @lean
-def _absent_words(j, others, tilt, end, draw, desk, tally, model, stream):
+def _absent_words(j, others, tilt, end, draw, doc, concepts, model, stream):
     """The same for words the document does not use. Those no other document has on keep their prior."""
     lam, b2 = model.prior.lam, model.prior.b2
     if not draw and tilt.absent == 1.0:
         return end, 0.0
     n_on, log_ratio, product = 0, 0.0, 1.0
-    for s in range(tally.support_size[j]):
-        w = tally.support[j, s]
-        m = tally.m[j, w] - desk.mark[w]
-        if m == 0 or desk.spot[w] > 0:
+    for s in range(concepts.support_size[j]):
+        w = concepts.support[j, s]
+        m = concepts.m[j, w] - doc.mark[w]
+        if m == 0 or doc.spot[w] > 0:
             continue
         on_weight = m + b2 * lam[w]
         off_weight = max(tilt.whole - on_weight, 0.0)
         tilted = on_weight * tilt.absent
         product *= (off_weight + tilted) / tilt.whole
-        on = uniform(stream) * (off_weight + tilted) < tilted if draw else desk.mark[w] == 1
+        on = uniform(stream) * (off_weight + tilted) < tilted if draw else doc.mark[w] == 1
         if on:
             n_on += 1
             if draw:
-                desk.arena[end] = w
+                doc.arena[end] = w
                 end += 1
         if product < 1e-100:
             log_ratio += math.log(product)
             product = 1.0
     if draw:
-        end = _draw_new_words(j, others, end, desk, tally, model.prior, stream)
+        end = _draw_new_words(j, others, end, doc, concepts, model.prior, stream)
     if tilt.absent == 1.0:
         return end, 0.0
     return end, log_ratio + math.log(product) - n_on * math.log(tilt.absent)
 
 
 @inlined
-def _draw_new_words(j, others, end, desk, tally, prior, stream):
+def _draw_new_words(j, others, end, doc, concepts, prior, stream):
     """Words that neither another holder of j has on nor the document uses, from their prior, by skipping."""
-    most = prior.b2 * tally.mean[LAM_MAX] / (others + prior.b2)
+    most = prior.b2 * concepts.mean[LAM_MAX] / (others + prior.b2)
     w = skip(stream, most)
     while w < len(prior.lam):
-        if desk.spot[w] == 0 and tally.m[j, w] == 0 and uniform(stream) * tally.mean[LAM_MAX] < prior.lam[w]:
-            desk.arena[end] = w
+        if (
+            doc.spot[w] == 0
+            and concepts.m[j, w] == 0
+            and uniform(stream) * concepts.mean[LAM_MAX] < prior.lam[w]
+        ):
+            doc.arena[end] = w
             end += 1
         w += 1 + skip(stream, most)
     return end
@@ -364,7 +392,7 @@ def log_fit_change(instance, data, total, words, j, step):
 
 @lean
 def move_pull(instance, total, words, j, step):
-    """Carry such a change out (before the tally's n_i change)."""
+    """Carry such a change out (before n_i changes)."""
     for w in words:
         for k in range(len(instance.precision)):
             instance.pull[w, k] += step * instance.x[j, k]

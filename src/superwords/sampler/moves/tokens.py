@@ -8,6 +8,7 @@ import numpy as np
 
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
 from superwords.sampler.state import State, Tokens
 
@@ -21,6 +22,12 @@ class Explainers(NamedTuple):
     fill: np.ndarray
     entry: np.ndarray
     pair: np.ndarray
+
+
+def move_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """z given c, f and π, then π given z."""
+    tokens = impute_tokens(now.state, now.model, stream, sweep)
+    return now._replace(tokens=tokens), NOTHING_TRIED
 
 
 def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int) -> Tokens:
@@ -148,6 +155,14 @@ def draw_weights(state, tokens, alpha_pi, d, stream, is_published):
     scale = gamma(stream, (last - first) * alpha_pi) / total
     for p in range(first, last):
         state.weight[p] = max(state.weight[p] * scale, 1e-300)
+
+
+def move_theta(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """θ given z, where it is sampled."""
+    if now.model.steps.sample_theta:
+        assert now.tokens is not None
+        draw_theta(now.state, now.tokens, now.model, stream, sweep)
+    return now, NOTHING_TRIED
 
 
 def draw_theta(state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int) -> None:

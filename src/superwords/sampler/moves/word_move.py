@@ -31,16 +31,16 @@ def hand_over(i, informed, work):
 
 @inlined
 def _hand_over_all(i, informed, work):
-    """Try the documents that use the word, each with probability `handovers`; says whether any entry moved."""
+    """Try the documents that use the word, each with probability `word_moves`; says whether any entry moved."""
     data, entries, page, stream = work.model.data, work.entries, work.page, work.stream
-    head, after, handovers = work.links.head, work.links.after, work.model.steps.handovers
+    head, after, word_moves = work.links.head, work.links.after, work.model.steps.word_moves
     n = entries.number[0]
     for at in range(n - 1, -1, -1):
         d = page.doc[entries.q[at]]
         after[at] = head[d]
         head[d] = at
     moved = False
-    b = data.word_ptr[i] + skip(stream, handovers)
+    b = data.word_ptr[i] + skip(stream, word_moves)
     while b < data.word_ptr[i + 1]:
         d = data.holder[b]
         at = _pick_entry(head[d], after, entries, stream)
@@ -49,7 +49,7 @@ def _hand_over_all(i, informed, work):
             if q != entries.q[at] and _accept(i, informed, q, entries.q[at], work):
                 _move(i, informed, at, q, work)
                 moved = True
-        b += 1 + skip(stream, handovers)
+        b += 1 + skip(stream, word_moves)
     for at in range(n):
         head[page.doc[entries.q[at]]] = -1
     return moved

@@ -13,10 +13,18 @@ import numpy as np
 
 from superwords.sampler.jit import inlined, lean
 from superwords.sampler.model import Model
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.moves.word_move import hand_over
 from superwords.sampler.random import WORDS, open_stream, skip_by_log, uniform
-from superwords.sampler.semantics import Regression, change_case, log_student, put_back, take_out
-from superwords.sampler.state import Sizes, State, Tokens
+from superwords.sampler.semantics import (
+    Regression,
+    change_case,
+    log_student,
+    put_back,
+    start_regression,
+    take_out,
+)
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 from superwords.sampler.workspace import longer
 
 
@@ -155,6 +163,17 @@ def new_listing(n_words: int, n_entries: int) -> Listing:
     )
 
 
+def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Word moves, and f given z."""
+    model, state = now.model, now.state
+    if len(state.concept) == 0 or now.tokens is None or not (model.steps.words or model.steps.word_moves):
+        return now, NOTHING_TRIED
+    sizes = sizes_of(state)
+    regression = start_regression(sizes, model.data, model.prior)
+    state, tokens = sweep_words(state, now.tokens, sizes, model, regression, stream, sweep)
+    return ChainState(model, state, tokens), NOTHING_TRIED
+
+
 def sweep_words(
     state: State,
     tokens: Tokens,
@@ -219,7 +238,7 @@ def _sweep_vocabulary(i, before, after, work, sweep):
         informed = data.known[i] and data.Y.shape[1] > 0
         if informed:
             take_out(work.regression, data.Y[i], work.sizes.m[:, i])
-        if steps.handovers > 0.0:
+        if steps.word_moves > 0.0:
             hand_over(i, informed, work)
         if steps.words:
             _gibbs_word(i, informed, work)

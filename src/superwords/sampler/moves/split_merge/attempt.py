@@ -1,10 +1,10 @@
 """Split and merge of whole concepts, across all their documents (docs/algebra.md section 6).
 
 Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
-they use between two concepts (allocation.py); a merge unites both, which is the split's way back; words that are on
-without a token are kept or drawn anew (idle.py). The division is launched from two seed words and leans by what the
-features say after each pass. It is accepted or rejected by Metropolis–Hastings, after a first, cheap look that leaves
-idle words and features out; π is then drawn anew for the group's documents.
+they use between two concepts (division.py); a merge unites both, which is the split's way back; words that are on
+without a token are kept or drawn anew (unused_words.py). The division is launched from two seed words and leans by
+what the features say after each pass. It is accepted or rejected by Metropolis–Hastings, after a first, cheap look that
+leaves unused words and features out; π is then drawn anew for the group's documents.
 """
 
 from __future__ import annotations
@@ -18,20 +18,29 @@ import numpy as np
 
 from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.model import Model
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.moves.split_merge.division import divide, divide_blindly, log_weights, make_rules
 from superwords.sampler.moves.split_merge.group import BOTH, Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.split_merge.rebuild import settle
-from superwords.sampler.moves.split_merge.unused_words import Frame, Idle, Made, bare, dress, idle_of, keep
-from superwords.sampler.random import REGROUP, below, open_stream, uniform
+from superwords.sampler.moves.split_merge.rebuild import rebuild
+from superwords.sampler.moves.split_merge.unused_words import (
+    Frame,
+    Made,
+    Unused,
+    keep,
+    unused_of,
+    with_unused,
+    without_unused,
+)
+from superwords.sampler.random import SPLIT_MERGE, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
-from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, n_concepts, relabel, sizes_of
 
 _PASSES = 2  # before the one that counts
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
 _ANY_SEED = 0.01
 _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
-_REDRAWN = 0.8  # share of the moves that draw all idle words anew
+_REDRAWN = 0.8  # share of the moves that draw all unused words anew
 _MOST_REDRAWN = 10_000_000  # documents × words for which it is worth the time
 _HOPEFUL = (-40.0, 5.0)  # no first look at log ratios of split to merged between these
 _SCREEN = 0.3  # of what lies beyond, by which a first look decides
@@ -48,7 +57,7 @@ class Seeds(NamedTuple):
 
 
 @dataclass
-class Place:
+class Snapshot:
     """A state, its z, and what follows from them, computed when asked for."""
 
     state: State
@@ -76,72 +85,78 @@ class Place:
         return log_features(self.sizes, self.model.data, self.model.prior)
 
 
-def regroup(
-    state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int
-) -> tuple[State, Tokens, np.ndarray]:
-    """`regroups` attempts, each a split or a merge with equal probability; and how many of each were accepted."""
-    accepted = np.zeros(2, np.int64)
-    place = Place(state, tokens, sizes_of(state), model)
-    for attempt in range(model.steps.regroups):
-        open_stream(stream, REGROUP, sweep, attempt)
+def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """`split_merges` attempts, each a split or a merge with equal probability."""
+    model = now.model
+    if len(now.state.concept) == 0 or model.steps.split_merges == 0:
+        return now, NOTHING_TRIED
+    assert now.tokens is not None
+    tried, accepted = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    snapshot = Snapshot(now.state, now.tokens, sizes_of(now.state), model)
+    for attempt in range(model.steps.split_merges):
+        open_stream(stream, SPLIT_MERGE, sweep, attempt)
         is_merge = uniform(stream) < 0.5
-        if is_merge and len(place.sizes.holders) < 2:
+        if is_merge and len(snapshot.sizes.holders) < 2:
             continue
-        new = (_merge if is_merge else _split)(place, stream)
+        tried[int(is_merge)] += 1
+        new = (_merge if is_merge else _split)(snapshot, stream)
         if new is not None:
-            place = new
+            snapshot = new
             accepted[int(is_merge)] += 1
-    return place.state, place.tokens, accepted
+    relabel(snapshot.state, n_concepts(snapshot.state), stream, sweep, AFTER_SPLIT_MERGE)
+    return ChainState(model, snapshot.state, snapshot.tokens), make_info(("split", "merge"), tried, accepted)
 
 
-def _split(place: Place, stream: np.ndarray) -> Place | None:
+def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     """Concept j becomes j and a new, last one."""
-    model, n_rows = place.model, len(place.sizes.holders)
+    model, n_rows = snapshot.model, len(snapshot.sizes.holders)
     j = below(stream, n_rows)
-    group, now = gather(place.state, place.tokens, model, j, -1)
+    group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    elsewhere = place.sizes.total - place.sizes.m[j]
+    elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
     sides, log_q = _launch(group, None, seeds, elsewhere, model, stream)
     if not sides.holders.all():
         return None
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    split, log_ratio = _outcome(place, group, sides, [j], log_ways, stream)
+    split, log_ratio = _outcome(snapshot, group, sides, [j], log_ways, stream)
     if split is None:
         return None
-    log_ratio += math.log(_partners_after_split(place, split, j)[-1] * n_rows / (n_rows + 1))
-    sizes = split_sizes(place.sizes, j, split)
-    if not _accepts(log_ratio, place, sizes, stream):
+    log_ratio += math.log(_partners_after_split(snapshot, split, j)[-1] * n_rows / (n_rows + 1))
+    sizes = split_sizes(snapshot.sizes, j, split)
+    if not _accepts(log_ratio, snapshot, sizes, stream):
         return None
-    return Place(*settle(place.state, place.tokens, group, split, (j, n_rows), model, stream), sizes, model)
+    return Snapshot(
+        *rebuild(snapshot.state, snapshot.tokens, group, split, (j, n_rows), model, stream), sizes, model
+    )
 
 
-def _merge(place: Place, stream: np.ndarray) -> Place | None:
+def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     """Concept b joins concept a."""
-    model, n_rows = place.model, len(place.sizes.holders)
+    model, n_rows = snapshot.model, len(snapshot.sizes.holders)
     a = below(stream, n_rows)
-    partners = _partner_weights(place.m, place.pull, a)
+    partners = _partner_weights(snapshot.m, snapshot.pull, a)
     b = _draw(partners, stream)
-    group, sides = gather(place.state, place.tokens, model, a, b)
+    group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
     if (group.null[np.diff(group.ptr) > 0] > 0).any():
         return None  # null tokens would meet words
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    elsewhere = place.sizes.total - place.sizes.m[a] - place.sizes.m[b]
+    elsewhere = snapshot.sizes.total - snapshot.sizes.m[a] - snapshot.sizes.m[b]
     _, log_q = _launch(group, sides, seeds, elsewhere, model, stream)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    merged, log_ratio = _outcome(place, group, sides, [a, b], log_ways, stream)
+    merged, log_ratio = _outcome(snapshot, group, sides, [a, b], log_ways, stream)
     if merged is None:
         return None
     log_ratio -= math.log(partners[b] * (n_rows - 1) / n_rows)
-    sizes = merged_sizes(place.sizes, (a, b), merged)
-    if not _accepts(log_ratio, place, sizes, stream):
+    sizes = merged_sizes(snapshot.sizes, (a, b), merged)
+    if not _accepts(log_ratio, snapshot, sizes, stream):
         return None
-    state, tokens = settle(place.state, place.tokens, group, merged, (a, b), model, stream)
+    state, tokens = rebuild(snapshot.state, snapshot.tokens, group, merged, (a, b), model, stream)
     state.concept[state.concept == n_rows - 1] = b  # the last concept takes the free number
-    return Place(state, tokens, sizes, model)
+    return Snapshot(state, tokens, sizes, model)
 
 
 def _outcome(
-    place: Place,
+    snapshot: Snapshot,
     group: Group,
     sides: Sides,
     rows: list[int],
@@ -150,20 +165,20 @@ def _outcome(
 ) -> tuple[Made | None, float]:
     """What one concept is split into, or two are merged to, and the log ratio that is left; None after a first look.
 
-    The first look is by a part of the ratio without idle words and features, which is later taken off again.
+    The first look is by a part of the ratio without unused words and features, which is later taken off again.
     `log_ways` is the log probability of the way from split to merged, less back.
     """
-    model, theta = place.model, place.state.theta
+    model, theta = snapshot.model, snapshot.state.theta
     is_merge = len(rows) == 2
     sign = -1.0 if is_merge else 1.0
-    merged, split = bare(group, whole(group), theta), bare(group, sides, theta)
+    merged, split = without_unused(group, whole(group), theta), without_unused(group, sides, theta)
     first = sign * _first_look(log_density_change(group, sides, merged, split, model) + log_ways)
     if math.log(uniform(stream)) >= first:
         return None, 0.0
-    present = [idle_of(place.state, place.tokens, group, row) for row in rows]
-    frame = make_frame(place, rows, _draw_changing(sides, len(theta), stream), present)
-    merged = dress(merged, frame, None if is_merge else present, stream)
-    split = dress(split, frame, present if is_merge else None, stream)
+    present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
+    frame = make_frame(snapshot, rows, _draw_changing(sides, len(theta), stream), present)
+    merged = with_unused(merged, frame, None if is_merge else present, stream)
+    split = with_unused(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
     return (merged if is_merge else split), sign * log_ratio - first
 
@@ -175,7 +190,7 @@ def _first_look(log_ratio: float) -> float:
 
 
 def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray:
-    """The documents that get new idle words: all, or only those that hold both concepts when divided.
+    """The documents that get new unused words: all, or only those that hold both concepts when divided.
 
     Not all where that would take long: a split and the merge that takes it back agree on that.
     """
@@ -183,21 +198,21 @@ def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray
     return (sides.doc == BOTH) | is_all
 
 
-def make_frame(place: Place, rows: list[int], changing: np.ndarray, present: list[Idle]) -> Frame:
-    """What stays when these concepts, with their present idle words, are split or merged."""
+def make_frame(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Frame:
+    """What stays when these concepts, with their present unused words, are split or merged."""
     rest = Sizes(
-        np.delete(place.sizes.m, rows, axis=0),
-        np.delete(place.sizes.holders, rows),
-        place.sizes.total - place.sizes.m[rows].sum(axis=0),
+        np.delete(snapshot.sizes.m, rows, axis=0),
+        np.delete(snapshot.sizes.holders, rows),
+        snapshot.sizes.total - snapshot.sizes.m[rows].sum(axis=0),
     )
-    n_used = place.n_used.sum() - place.n_used[rows].sum()
+    n_used = snapshot.n_used.sum() - snapshot.n_used[rows].sum()
     fuller = min(float(rest.total.sum() / n_used), 4.0) if n_used else 2.0
-    return Frame(rest, fuller, changing, keep(present, ~changing), place.state.theta, place.model)
+    return Frame(rest, fuller, changing, keep(present, ~changing), snapshot.state.theta, snapshot.model)
 
 
-def _accepts(log_ratio: float, place: Place, sizes: Sizes, stream: np.ndarray) -> bool:
+def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
     """Metropolis–Hastings, the features' ratio added."""
-    gain = log_features(sizes, place.model.data, place.model.prior) - place.log_p
+    gain = log_features(sizes, snapshot.model.data, snapshot.model.prior) - snapshot.log_p
     return math.log(uniform(stream)) < log_ratio + gain
 
 
@@ -228,11 +243,11 @@ def _partner_weights(m: np.ndarray, pull: np.ndarray, a: int) -> np.ndarray:
     return weights / weights.sum()
 
 
-def _partners_after_split(place: Place, split: Made, j: int) -> np.ndarray:
+def _partners_after_split(snapshot: Snapshot, split: Made, j: int) -> np.ndarray:
     """The same for j in the split state, of which two rows are new."""
     own = split.m.astype(float)
-    m, pull = np.vstack([place.m, own[1:]]), np.vstack([place.pull, own[1:] @ place.model.data.Y])
-    m[j], pull[j] = own[0], own[0] @ place.model.data.Y
+    m, pull = np.vstack([snapshot.m, own[1:]]), np.vstack([snapshot.pull, own[1:] @ snapshot.model.data.Y])
+    m[j], pull[j] = own[0], own[0] @ snapshot.model.data.Y
     return _partner_weights(m, pull, j)
 
 

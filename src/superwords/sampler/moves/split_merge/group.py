@@ -1,6 +1,6 @@
 """The documents that hold a concept (or either of two) taken out of the state, and a division of them between two.
 
-Only words with tokens are here; for those that are on without a token see idle.py.
+Only words with tokens are here; for those that are on without a token see unused_words.py.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from superwords.sampler.moves.tokens import draw_weights
 from superwords.sampler.state import State, Tokens
 
 
-def settle(
+def rebuild(
     old: State,
     old_tokens: Tokens,
     group: Group,
@@ -34,17 +34,17 @@ def settle(
         old.theta,
     )
     tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
-    first, last = (made.sides[0], made.idle[0]), (made.sides[-1], made.idle[-1])
+    first, last = (made.sides[0], made.unused[0]), (made.sides[-1], made.unused[-1])
     if len(made.sides) == 1:
         nobody = np.zeros(len(group.doc), bool)
-        last = (made.sides[0]._replace(held=nobody), made.idle[0])
-    _rebuild(old, old_tokens, state, tokens, group.doc, *first, *last, *numbers)
+        last = (made.sides[0]._replace(held=nobody), made.unused[0])
+    _copy_pairs(old, old_tokens, state, tokens, group.doc, *first, *last, *numbers)
     _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
     return state, tokens
 
 
 @lean
-def _rebuild(old, old_tokens, state, tokens, docs, side_a, idle_a, side_b, idle_b, a, b):
+def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, unused_b, a, b):
     """Copy every pair but the group's, which come from what was made of it."""
     n, at, to = 0, 0, 0
     for d in range(len(old.doc_ptr) - 1):
@@ -60,12 +60,12 @@ def _rebuild(old, old_tokens, state, tokens, docs, side_a, idle_a, side_b, idle_
             state.pair_ptr[at] = to
         if n < len(docs) and docs[n] == d:
             if side_a.held[n]:
-                to = _copy_side(n, at, to, state, tokens, side_a, idle_a)
+                to = _copy_side(n, at, to, state, tokens, side_a, unused_a)
                 state.concept[at] = a
                 at += 1
                 state.pair_ptr[at] = to
             if side_b.held[n]:
-                to = _copy_side(n, at, to, state, tokens, side_b, idle_b)
+                to = _copy_side(n, at, to, state, tokens, side_b, unused_b)
                 state.concept[at] = b
                 at += 1
                 state.pair_ptr[at] = to
@@ -74,17 +74,17 @@ def _rebuild(old, old_tokens, state, tokens, docs, side_a, idle_a, side_b, idle_
 
 
 @lean
-def _copy_side(n, at, to, state, tokens, side, idle):
-    """A document's words used and idle, in ascending order."""
+def _copy_side(n, at, to, state, tokens, side, unused):
+    """A document's words used and unused, in ascending order."""
     tokens.pair[at], tokens.null[at] = side.per_doc[n], side.null[n]
     e, last = side.ptr[n], side.ptr[n + 1]
-    for k in range(idle.ptr[n], idle.ptr[n + 1] + 1):
-        while e < last and (k == idle.ptr[n + 1] or side.word[e] < idle.word[k]):
+    for k in range(unused.ptr[n], unused.ptr[n + 1] + 1):
+        while e < last and (k == unused.ptr[n + 1] or side.word[e] < unused.word[k]):
             state.word[to], tokens.entry[to] = side.word[e], side.tokens[e]
             to += 1
             e += 1
-        if k < idle.ptr[n + 1]:
-            state.word[to], tokens.entry[to] = idle.word[k], 0
+        if k < unused.ptr[n + 1]:
+            state.word[to], tokens.entry[to] = unused.word[k], 0
             to += 1
     return to
 

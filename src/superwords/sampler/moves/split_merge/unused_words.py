@@ -1,4 +1,4 @@
-"""Idle words, on in a document's concept without a token: what splits and merges do with them.
+"""Unused words, on in a document's concept without a token: what splits and merges do with them.
 
 They stay with the documents that keep one concept, or are drawn anew in all; always so where one becomes two, or back.
 Given the words used they follow an urn over the documents (γ integrated out) times (T/(T+θ_i))^n for the text and the
@@ -26,28 +26,28 @@ _LOOKS = 16  # at the features, on the way through the documents
 _EVERY = 32  # words between two looks at T
 
 
-class Idle(NamedTuple):
-    """The idle words of a concept in each document of a group."""
+class Unused(NamedTuple):
+    """The unused words of a concept in each document of a group."""
 
     ptr: np.ndarray  # (n+1)
     word: np.ndarray  # ascending in a document
 
 
 class Urn(NamedTuple):
-    """What the probability of an idle word starts from.
+    """What the probability of an unused word starts from.
 
     The features are Normal about a mean that moves by t = e/(n_i + e) of the way to the concept's when the word is
-    idle in e documents: log density g(e) = tβ − t²γ/2, up to a constant.
+    unused in e documents: log density g(e) = tβ − t²γ/2, up to a constant.
     """
 
     on: np.ndarray  # (V) b₂λ_i, and the documents that keep the word on
     off: np.ndarray  # (V) b₂(1 − λ_i), and those that keep it off
     theta: np.ndarray  # (V)
-    total: np.ndarray  # (V) n_i, idle words that are to be drawn left out
+    total: np.ndarray  # (V) n_i, unused words that are to be drawn left out
     beta: np.ndarray  # (V)
     gamma: np.ndarray  # (V)
-    expected: np.ndarray  # (V) about how many documents will have it idle
-    fuller: float  # about T with idle words, over T without
+    expected: np.ndarray  # (V) about how many documents will have it unused
+    fuller: float  # about T with unused words, over T without
 
 
 class Progress(NamedTuple):
@@ -57,7 +57,7 @@ class Progress(NamedTuple):
     off: np.ndarray  # (V)
     factor: np.ndarray  # (V) of the odds, by the features now
     foreseen: np.ndarray  # (V) the same at the outset
-    idle: np.ndarray  # (V) documents that have the word idle
+    unused: np.ndarray  # (V) documents that have the word unused
     used: np.ndarray  # (V) whether the document at hand uses it
 
 
@@ -66,53 +66,53 @@ class Frame(NamedTuple):
 
     rest: Sizes  # all further concepts
     fuller: float  # their words on, over their words used
-    changing: np.ndarray  # (n) bool: documents that get new idle words
-    kept: Idle  # of the others
+    changing: np.ndarray  # (n) bool: documents that get new unused words
+    kept: Unused  # of the others
     theta: np.ndarray
     model: Model
 
 
 class Made(NamedTuple):
-    """The group as one concept or as two, with idle words or bare of them."""
+    """The group as one concept or as two, with unused words or without them."""
 
     sides: list[Side]
-    idle: list[Idle]
-    log_q: float  # log probability of having drawn the idle words
+    unused: list[Unused]
+    log_q: float  # log probability of having drawn the unused words
     log_text: float  # log Π_d T_dj^{−n_dj}
     m: np.ndarray  # (1 or 2, V)
     holders: np.ndarray  # (1 or 2)
 
 
-def idle_of(state: State, tokens: Tokens, group: Group, j: int) -> Idle:
-    """The idle words of concept j now."""
+def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Unused:
+    """The unused words of concept j now."""
     size = np.diff(state.pair_ptr)
     mine = np.repeat(state.concept == j, size) & (tokens.entry == 0)
     doc = np.repeat(np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr)), size)[mine]
-    return Idle(np.searchsorted(doc, np.append(group.doc, len(state.doc_ptr))), state.word[mine])
+    return Unused(np.searchsorted(doc, np.append(group.doc, len(state.doc_ptr))), state.word[mine])
 
 
-def keep(idle: list[Idle], docs: np.ndarray) -> Idle:
-    """The idle words of these documents (a mask), each of which holds one of the concepts only."""
-    kept = [_pick(one, docs) for one in idle]
+def keep(unused: list[Unused], docs: np.ndarray) -> Unused:
+    """The unused words of these documents (a mask), each of which holds one of the concepts only."""
+    kept = [_pick(one, docs) for one in unused]
     return kept[0] if len(kept) == 1 else _join(*kept)
 
 
-def _pick(idle: Idle, docs: np.ndarray) -> Idle:
-    ptr, mine = entries_of(idle.ptr, docs)
-    return Idle(ptr, idle.word[mine])
+def _pick(unused: Unused, docs: np.ndarray) -> Unused:
+    ptr, mine = entries_of(unused.ptr, docs)
+    return Unused(ptr, unused.word[mine])
 
 
-def _join(one: Idle, other: Idle) -> Idle:
+def _join(one: Unused, other: Unused) -> Unused:
     """Two that share no document."""
     doc = np.concatenate([np.repeat(np.arange(len(i.ptr) - 1), np.diff(i.ptr)) for i in (one, other)])
     order = np.argsort(doc, kind="stable")
-    return Idle(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
+    return Unused(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
 
 
-def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
-    """The one or two concepts of a division, without idle words."""
+def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Made:
+    """The one or two concepts of a division, without unused words."""
     parts = [take_side(group, sides, s) for s in range(2) if sides.holders[s]]
-    none = Idle(np.zeros(len(group.doc) + 1, np.int64), np.zeros(0, np.int32))
+    none = Unused(np.zeros(len(group.doc) + 1, np.int64), np.zeros(0, np.int32))
     return Made(
         parts,
         [none] * len(parts),
@@ -123,11 +123,11 @@ def bare(group: Group, sides: Sides, theta: np.ndarray) -> Made:
     )
 
 
-def dress(made: Made, frame: Frame, present: list[Idle] | None, stream: np.ndarray) -> Made:
-    """The same with idle words: drawn or present in the documents that change, kept in the others."""
+def with_unused(made: Made, frame: Frame, present: list[Unused] | None, stream: np.ndarray) -> Made:
+    """The same with unused words: drawn or present in the documents that change, kept in the others."""
     rest, changing, theta = frame.rest, frame.changing, frame.theta
-    idle = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
-    m = made.m + np.array([_count(one.word, theta) for one in idle])
+    unused = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
+    m = made.m + np.array([_count(one.word, theta) for one in unused])
     log_q = 0.0
     if changing.any():
         total = rest.total + m.sum(axis=0)
@@ -138,9 +138,9 @@ def dress(made: Made, frame: Frame, present: list[Idle] | None, stream: np.ndarr
             found, log_p = propose(parts[s], urn, wanted, stream)
             log_q += log_p
             m[s] += _count(found.word, theta)
-            idle[s] = _join(idle[s], found)
-    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(made.sides, idle)))
-    return made._replace(idle=idle, log_q=log_q, log_text=log_text, m=m)
+            unused[s] = _join(unused[s], found)
+    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(made.sides, unused)))
+    return made._replace(unused=unused, log_q=log_q, log_text=log_text, m=m)
 
 
 def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -148,7 +148,7 @@ def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
 
 
 def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
-    """The urns of the first concepts of `sizes`, which leave out the idle words of `parts`, the changing documents."""
+    """The urns of the first concepts of `sizes`, which leave out unused words of `parts`, the changing documents."""
     data, prior, theta = frame.model.data, frame.model.prior, frame.theta
     total = sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
@@ -170,16 +170,16 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
     return urns
 
 
-def propose(side: Side, urn: Urn, present: Idle | None, stream: np.ndarray) -> tuple[Idle, float]:
-    """Idle words for every document that holds the concept (the present ones, if given), and their log probability."""
-    wanted = present or Idle(np.zeros_like(side.ptr), np.zeros(0, np.int32))
+def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) -> tuple[Unused, float]:
+    """Unused words for every document with the concept (the present ones, if given), and their log probability."""
+    wanted = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
     ptr, word, log_q = _go_through(side, urn, wanted.ptr, wanted.word, present is not None, stream)
-    return Idle(ptr, word), float(log_q)
+    return Unused(ptr, word), float(log_q)
 
 
 @kernel
 def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
-    """Draw the idle words document by document, or take the wanted ones; with their log probability."""
+    """Draw the unused words document by document, or take the wanted ones; with their log probability."""
     n_words, n_held, n_seen = len(urn.theta), side.held.sum(), 0
     progress = Progress(
         urn.on.copy(),
@@ -219,12 +219,12 @@ def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
 
 @lean
 def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, stream):
-    """One document's idle words, each with its probability given those before; log probability and how many."""
+    """One document's unused words, each with its probability given those before; log probability and how many."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
     mass = _mark(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
     tokens, found, log_q = side.per_doc[n], 0, 0.0
-    # The next idle word is the first at which the probability of none so far falls below the threshold.
+    # The next unused word is the first at which the probability of none so far falls below the threshold.
     product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
     price, priced = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
     for i in range(len(theta)):
@@ -243,8 +243,8 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
             log_q += math.log(product * odds * p_off)
             product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
             on[i] += 1.0
-            progress.idle[i] += 1.0
-            factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+            progress.unused[i] += 1.0
+            factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
             mass += theta[i]
             priced = -1.0
             word[found] = i
@@ -272,7 +272,7 @@ def _mark(n, is_used, progress, side, urn):
 
 @lean
 def _foresee(n, step, mass, progress, side, urn):
-    """Count (or uncount) a document that is still to come; about how much idle words will add to its T.
+    """Count (or uncount) a document that is still to come; about how much unused words will add to its T.
 
     A word it uses counts as on. One it does not use is as good as off in so far as it would cost: given γ the document
     has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
@@ -297,12 +297,12 @@ def _foresee(n, step, mass, progress, side, urn):
 @lean
 def _look(to_come, progress, urn):
     for i in range(len(urn.theta)):
-        progress.factor[i] = _lean(i, progress.idle[i] + to_come * urn.expected[i], urn)
+        progress.factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
 
 
 @lean
 def _lean(i, e, urn):
-    """Factor of the odds that one document more than e has the word idle, by its features."""
+    """Factor of the odds that one document more than e has the word unused, by its features."""
     if urn.gamma[i] == 0.0:
         return 1.0
     before, after = e / max(urn.total[i] + e, 1e-300), (e + 1.0) / (urn.total[i] + e + 1.0)
@@ -311,7 +311,7 @@ def _lean(i, e, urn):
 
 
 @lean
-def log_masses(side, idle, theta):
+def log_masses(side, unused, theta):
     """log Π_d T_dj^{−n_dj}."""
     log_p = 0.0
     for n in range(len(side.held)):
@@ -320,7 +320,7 @@ def log_masses(side, idle, theta):
         mass = 0.0
         for e in range(side.ptr[n], side.ptr[n + 1]):
             mass += theta[side.word[e]]
-        for e in range(idle.ptr[n], idle.ptr[n + 1]):
-            mass += theta[idle.word[e]]
+        for e in range(unused.ptr[n], unused.ptr[n + 1]):
+            mass += theta[unused.word[e]]
         log_p -= side.per_doc[n] * math.log(mass)
     return log_p

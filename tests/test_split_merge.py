@@ -16,8 +16,15 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.split_merge import attempt as moves
 from superwords.sampler.moves.split_merge.division import divide, divide_blindly, make_rules
 from superwords.sampler.moves.split_merge.group import BOTH, Side, Sides, count_sides, gather, undivided
-from superwords.sampler.moves.split_merge.rebuild import settle
-from superwords.sampler.moves.split_merge.unused_words import Idle, Urn, bare, dress, idle_of, propose
+from superwords.sampler.moves.split_merge.rebuild import rebuild
+from superwords.sampler.moves.split_merge.unused_words import (
+    Unused,
+    Urn,
+    propose,
+    unused_of,
+    with_unused,
+    without_unused,
+)
 from superwords.sampler.random import new_stream, open_stream
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of
@@ -39,65 +46,69 @@ def chain(request):
     return chain
 
 
-def place_of(chain):
-    return moves.Place(chain.state, chain.tokens, sizes_of(chain.state), chain.model)
+def snapshot_of(chain):
+    return moves.Snapshot(chain.state, chain.tokens, sizes_of(chain.state), chain.model)
 
 
-def divided(place, stream):
+def divided(snapshot, stream):
     """Splits that leave both halves with documents, whatever their ratio: (concept, group, division, merged, split)."""
-    model, theta, found = place.model, place.state.theta, []
-    for j in range(len(place.sizes.holders)):
-        group, now = gather(place.state, place.tokens, model, j, -1)
-        elsewhere = place.sizes.total - place.sizes.m[j]
+    model, theta, found = snapshot.model, snapshot.state.theta, []
+    for j in range(len(snapshot.sizes.holders)):
+        group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
+        elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
         for attempt in range(20):
             open_stream(stream, 99, attempt, j)
             seeds = moves._draw_seeds(group, now.m[0], now.m[0], model, stream)
             sides, _ = moves._launch(group, None, seeds, elsewhere, model, stream)
             if sides.holders.all():
-                present = [idle_of(place.state, place.tokens, group, j)]
-                frame = moves.make_frame(place, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
-                merged = dress(bare(group, now, theta), frame, present, stream)
-                split = dress(bare(group, sides, theta), frame, None, stream)
+                present = [unused_of(snapshot.state, snapshot.tokens, group, j)]
+                frame = moves.make_frame(snapshot, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
+                merged = with_unused(without_unused(group, now, theta), frame, present, stream)
+                split = with_unused(without_unused(group, sides, theta), frame, None, stream)
                 found.append((j, group, sides, merged, split))
                 break
     assert len(found) >= 3
     return found
 
 
-def after(place, j, group, split, stream):
+def after(snapshot, j, group, split, stream):
     """The state once a split was accepted, its sizes, and the new concept's number."""
-    sizes = moves.split_sizes(place.sizes, j, split)
+    sizes = moves.split_sizes(snapshot.sizes, j, split)
     last = len(sizes.holders) - 1
-    return *settle(place.state, place.tokens, group, split, (j, last), place.model, stream), sizes, last
+    return (
+        *rebuild(snapshot.state, snapshot.tokens, group, split, (j, last), snapshot.model, stream),
+        sizes,
+        last,
+    )
 
 
 def test_the_density_of_a_split_is_that_of_the_two_states(chain):
     model, stream = chain.model, new_stream(5, 0)
-    place = place_of(chain)
-    for j, group, sides, merged, split in divided(place, stream):
-        state, tokens, sizes, _ = after(place, j, group, split, stream)
+    snapshot = snapshot_of(chain)
+    for j, group, sides, merged, split in divided(snapshot, stream):
+        state, tokens, sizes, _ = after(snapshot, j, group, split, stream)
         change = moves.log_density_change(group, sides, merged, split, model)
         change += log_features(sizes, model.data, model.prior)
-        change -= log_features(place.sizes, model.data, model.prior)
-        slow = log_score(state, tokens, model) - log_score(place.state, place.tokens, model)
+        change -= log_features(snapshot.sizes, model.data, model.prior)
+        slow = log_score(state, tokens, model) - log_score(snapshot.state, snapshot.tokens, model)
         assert change == pytest.approx(slow, abs=1e-7)
 
 
 def test_counts_after_a_split_equal_a_rebuild_and_a_merge_takes_it_back(chain):
     model, stream = chain.model, new_stream(6, 0)
-    place = place_of(chain)
-    for j, group, sides, merged, split in divided(place, stream):
-        state, tokens, sizes, last = after(place, j, group, split, stream)
+    snapshot = snapshot_of(chain)
+    for j, group, sides, merged, split in divided(snapshot, stream):
+        state, tokens, sizes, last = after(snapshot, j, group, split, stream)
         assert_same_sizes(sizes, sizes_of(state))
-        assert tokens.pair.sum() == place.tokens.pair.sum()
+        assert tokens.pair.sum() == snapshot.tokens.pair.sum()
         again, found = gather(state, tokens, model, j, last)
         for mine, theirs in zip(found, sides):
             np.testing.assert_array_equal(mine, theirs)
         back = moves.merged_sizes(sizes, (j, last), merged)
-        assert_same_sizes(back, place.sizes)
-        united = settle(state, tokens, again, merged, (j, last), model, stream)
+        assert_same_sizes(back, snapshot.sizes)
+        united = rebuild(state, tokens, again, merged, (j, last), model, stream)
         assert log_score(*united, model) == pytest.approx(
-            log_score(place.state, place.tokens, model), abs=1e-7
+            log_score(snapshot.state, snapshot.tokens, model), abs=1e-7
         )
 
 
@@ -107,19 +118,19 @@ def assert_same_sizes(mine, theirs):
     np.testing.assert_array_equal(mine.total, theirs.total)
 
 
-def test_idle_words_have_the_same_probability_drawn_and_found_again(chain):
+def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
     """In the state they were put into, by the other way of the move."""
     model, stream = chain.model, new_stream(9, 0)
-    place = place_of(chain)
-    for j, group, _, _, split in divided(place, stream):
-        state, tokens, sizes, last = after(place, j, group, split, stream)
+    snapshot = snapshot_of(chain)
+    for j, group, _, _, split in divided(snapshot, stream):
+        state, tokens, sizes, last = after(snapshot, j, group, split, stream)
         again, sides = gather(state, tokens, model, j, last)
-        present = [idle_of(state, tokens, again, row) for row in (j, last)]
+        present = [unused_of(state, tokens, again, row) for row in (j, last)]
         changing = (sides.doc == BOTH) | (j % 2 == 0)
-        frame = moves.make_frame(moves.Place(state, tokens, sizes, model), [j, last], changing, present)
-        found = dress(bare(again, sides, state.theta), frame, present, stream)
+        frame = moves.make_frame(moves.Snapshot(state, tokens, sizes, model), [j, last], changing, present)
+        found = with_unused(without_unused(again, sides, state.theta), frame, present, stream)
         assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
-        for mine, theirs in zip(found.idle, split.idle):
+        for mine, theirs in zip(found.unused, split.unused):
             np.testing.assert_array_equal(mine.word, theirs.word)
             np.testing.assert_array_equal(mine.ptr, theirs.ptr)
         assert split.log_q < (-1.0 if changing.all() else 1e-9)
@@ -137,7 +148,7 @@ def small_side():
     )
 
 
-def test_the_idle_words_probabilities_sum_to_one():
+def test_the_unused_words_probabilities_sum_to_one():
     """Over everything that could be drawn: words 1 and 3 in the first document, all four in the third."""
     side, stream = small_side(), new_stream(3, 0)
     urn = Urn(
@@ -154,9 +165,9 @@ def test_the_idle_words_probabilities_sum_to_one():
     for first in powerset([1, 3]):
         for third in powerset([0, 1, 2, 3]):
             n, m = len(first), len(third)
-            idle = Idle(np.array([0, n, n, n + m, n + m]), np.array([*first, *third], np.int32))
-            found, log_q = propose(side, urn, idle, stream)
-            np.testing.assert_array_equal(found.word, idle.word)
+            unused = Unused(np.array([0, n, n, n + m, n + m]), np.array([*first, *third], np.int32))
+            found, log_q = propose(side, urn, unused, stream)
+            np.testing.assert_array_equal(found.word, unused.word)
             total += math.exp(log_q)
     assert total == pytest.approx(1.0, abs=1e-12)
 
@@ -165,7 +176,7 @@ def powerset(items):
     return itertools.chain.from_iterable(itertools.combinations(items, n) for n in range(len(items) + 1))
 
 
-def test_the_idle_words_are_drawn_with_their_probability():
+def test_the_unused_words_are_drawn_with_their_probability():
     """Frequencies of all 64 outcomes over 20,000 draws, by a chi-squared test at one in a thousand."""
     side, stream = small_side(), new_stream(4, 0)
     rising = np.linspace(0.3, 1.0, 4)
@@ -173,8 +184,8 @@ def test_the_idle_words_are_drawn_with_their_probability():
     seen, log_q = {}, {}
     for draw in range(20_000):
         open_stream(stream, 99, draw, 0)
-        idle, log_p = propose(side, urn, None, stream)
-        key = (tuple(idle.ptr), tuple(idle.word))
+        unused, log_p = propose(side, urn, None, stream)
+        key = (tuple(unused.ptr), tuple(unused.word))
         seen[key], log_q[key] = seen.get(key, 0) + 1, log_p
     expected = {key: 20_000 * math.exp(log_p) for key, log_p in log_q.items()}
     large = [key for key in seen if expected[key] >= 5]
@@ -189,8 +200,8 @@ def test_the_idle_words_are_drawn_with_their_probability():
 def test_the_way_back_has_the_probability_of_the_way_there(chain, share):
     """The last pass, made again by force from the same launch, gives the same log probability."""
     model = chain.model
-    place = place_of(chain)
-    group, _ = gather(place.state, place.tokens, model, 0, -1)
+    snapshot = snapshot_of(chain)
+    group, _ = gather(snapshot.state, snapshot.tokens, model, 0, -1)
     rules, leaning = make_rules(model, group, share), np.linspace(-2.0, 2.0, len(group.support))
     stream = new_stream(7, 0)
     open_stream(stream, 99, 0, 0)
@@ -229,8 +240,8 @@ def all_divisions(group):
 def test_the_divisions_probabilities_sum_to_one(chain, share):
     """Over all divisions of a small group: two documents of two words."""
     model = chain.model
-    place = place_of(chain)
-    whole_group, _ = gather(place.state, place.tokens, model, 0, -1)
+    snapshot = snapshot_of(chain)
+    whole_group, _ = gather(snapshot.state, snapshot.tokens, model, 0, -1)
     group = whole_group._replace(
         doc=np.array([3, 5]),
         ptr=np.array([0, 2, 4]),
@@ -265,7 +276,7 @@ def planted():
     prior = Prior(0.1, 1.0, 1.0, np.full(25, 0.2), 1.0, 0.5, 2.0, 1.0, 1.0)
     data = make_data(corpus.counts, corpus.features)
     return corpus, Model(
-        prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0, regroups=6)
+        prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0, split_merges=6)
     )
 
 
@@ -278,7 +289,7 @@ def recovered(state, truth):
 
 def test_one_concept_of_all_words_is_split_into_the_planted_ones(planted):
     corpus, model = planted
-    without = model._replace(steps=model.steps._replace(regroups=0))
+    without = model._replace(steps=model.steps._replace(split_merges=0))
     counts = []
     for using in (model, without):
         chain = Chain(using, initial_state("single", model.data, model.prior, np.ones(25), 1, 0), seed=2)
@@ -298,5 +309,5 @@ def test_concepts_cut_in_two_at_random_are_made_whole(planted):
     chain = Chain(model._replace(steps=steps), cut, seed=2)
     for _ in chain.advance(60):
         pass
-    assert chain.accepted[1] >= 4
+    assert chain.accepted["merge"] >= 4
     assert (sizes_of(chain.state).holders >= 20).sum() <= 7
