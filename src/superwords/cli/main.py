@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "demo": "See what concepts are: recipes in two languages, joined by pictures. About a minute.",
     "fit": "Find the concepts of your documents and save them in one file.",
     "show": "Look at a saved model: its concepts, documents, words and groups.",
+    "search": "Find documents that speak of something, also in other words.",
     "transform": "Weigh new documents on the concepts of a saved model.",
     "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
     "clouds": "Draw a model: a word cloud per concept, by group, its start, and charts.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import string
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -58,13 +58,21 @@ def read_terms(corpus: Corpus) -> Terms:
     return Terms(columns, sparse.csr_array(corpus.counts @ of_word), tokenizer)
 
 
-def query_terms(query: str, tokenizer: str) -> Counter[str]:
-    """The terms of a query.
+def query_terms(query: str, tokenizer: str) -> list[tuple[str, str]]:
+    """The words of a query as written, in their order, each with its term; a word may have several.
 
-    >>> query_terms("Hearts and heart attacks", STEMMED)
-    Counter({'heart': 2, 'and': 1, 'attack': 1})
+    >>> query_terms("Heart attacks", STEMMED)
+    [('Heart', 'heart'), ('attacks', 'attack')]
     """
-    return Counter(term for term, _ in _instances([query], tokenizer))
+    words = query.split()
+    return [
+        (words[n].strip(string.punctuation), term)
+        for term, n in sorted(_instances(words, tokenizer), key=_place)
+    ]
+
+
+def _place(instance: tuple[str, int]) -> int:
+    return instance[1]
 
 
 def information(counts: sparse.csr_array) -> np.ndarray:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.concepts import agreement, examples, groups, tables
+from superwords.concepts import agreement, examples, groups, searching, tables
 from superwords.concepts.result import Result
 from superwords.corpus.corpus import Corpus
 from superwords.draws import ChainDraws, Draws, Kept
@@ -298,6 +298,10 @@ class ConceptModel(BaseEstimator):
     def group_words(self, column: str, concept: int) -> pd.DataFrame:
         """The words each group uses for a concept, with intervals."""
         return groups.group_words(self.result_, column, concept)
+
+    def search(self, query: str, n: int = 10) -> pd.DataFrame:
+        """Documents that answer a query, the best first, each with the words and concepts that link it to the query."""
+        return searching.search(self.result_, query, n)
 
     def convergence(self) -> pd.DataFrame:
         """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""
