@@ -24,8 +24,8 @@ def known_item_share(
     """How much similar documents may add to a score: the most that does not cost documents their own queries.
 
     Of up to 200 documents, eight telling terms each (at most half of its terms) are made a query and taken out of the
-    document once. The share is the largest of `NEAR_SHARES` at which the mean reciprocal rank of the documents is within
-    one standard error of the best.
+    document once. The share is the largest of `NEAR_SHARES` at which the mean reciprocal rank of the documents is
+    within one standard error of the best.
     """
     rng = np.random.default_rng(0)
     which = np.flatnonzero(np.diff(counts.indptr) >= _FEWEST_TERMS)
