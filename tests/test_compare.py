@@ -16,13 +16,13 @@ from cli_for_tests import run, write_documents
 from superwords.corpus.sentences import sentence_spans
 from superwords.errors import InputError
 from superwords.lab.compare import contenders, judging, measures
-from superwords.lab.compare.completion import make_halves
 from superwords.lab.compare.contenders import Found
 from superwords.lab.compare.contest import Runner, caution
 from superwords.lab.compare.finished_runs import Keeper
 from superwords.lab.compare.lineup import make_lineup
 from superwords.lab.compare.peers import tomotopy_models
 from superwords.lab.compare.splitting import Windows, make_split, split_windows
+from superwords.sampler.prediction import make_halves
 
 WORDS_ONLY = {"words": "plain", "min_df": 1}
 

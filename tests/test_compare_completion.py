@@ -10,19 +10,17 @@ import pytest
 from scipy import sparse
 
 from superwords import ConceptModel
-from superwords.fitting.folding import make_concepts
 from superwords.lab.compare import unseen_words
 from superwords.lab.compare.completion import (
-    Halves,
     by_mixture,
     log_likelihood,
-    make_halves,
     mean_and_error,
     word_frequencies,
 )
 from superwords.lab.generators import plant_corpus
-from superwords.sampler.foldin_workspace import Concepts
+from superwords.sampler.foldin_workspace import Concepts, make_concepts
 from superwords.sampler.model import Prior
+from superwords.sampler.prediction import Halves, make_halves, predict
 from superwords.sampler.state import Sizes
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7
@@ -73,7 +71,7 @@ def asked_about_all(shown: list[int], words: list[int]) -> Halves:
 def runs(words: list[int], n_runs: int = 12) -> np.ndarray:
     concepts = tiny_concepts()
     halves = asked_about_all(SHOWN, words)
-    return np.array([unseen_words.predict(concepts, halves, seed, 20_000) for seed in range(n_runs)])
+    return np.array([predict(concepts, halves, seed, 20_000) for seed in range(n_runs)])
 
 
 def distance(found: np.ndarray, exact: np.ndarray) -> float:
@@ -153,4 +151,4 @@ def test_without_concepts_nothing_is_predicted() -> None:
     none = Sizes(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(4, np.int64))
     prior = Prior(1.0, B1, B2, LAM, ALPHA_PI, 0.5, 2.0, 1.0, 1.0)
     concepts = make_concepts(none, 3, THETA, prior)
-    assert unseen_words.predict(concepts, asked_about_all(SHOWN, [1, 2]), 1).tolist() == [0, 0]
+    assert predict(concepts, asked_about_all(SHOWN, [1, 2]), 1).tolist() == [0, 0]

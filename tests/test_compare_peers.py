@@ -11,10 +11,11 @@ from scipy import sparse
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.lab.compare import lineup
-from superwords.lab.compare.completion import log_likelihood, make_halves, word_frequencies
+from superwords.lab.compare.completion import log_likelihood, word_frequencies
 from superwords.lab.compare.peers import PEERS, left_out, peer_of
 from superwords.lab.compare.peers.bertopic_model import GRID, document_vectors
 from superwords.lab.compare.peers.tomotopy_models import mean_of
+from superwords.sampler.prediction import make_halves
 
 SETTINGS = {
     "hdp": {"alpha": 0.1, "eta": 0.1, "gamma": 0.1},

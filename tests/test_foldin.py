@@ -17,9 +17,9 @@ from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
-from superwords.fitting.folding import LEAST_INCLUSION, UnknownWordsWarning, fold, make_concepts
+from superwords.fitting.folding import LEAST_INCLUSION, UnknownWordsWarning, fold
 from superwords.lab.generators import plant_corpus
-from superwords.sampler.foldin_workspace import Concepts
+from superwords.sampler.foldin_workspace import Concepts, make_concepts
 from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
 

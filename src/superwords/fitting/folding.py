@@ -15,8 +15,7 @@ from superwords.corpus.corpus import Corpus, check_counts
 from superwords.errors import InputError
 from superwords.fitting.settings import whole_number
 from superwords.sampler.foldin import fold_in
-from superwords.sampler.foldin_workspace import Concepts, Documents, new_sheet
-from superwords.sampler.model import Prior
+from superwords.sampler.foldin_workspace import Concepts, Documents, make_concepts, new_sheet
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import Sizes, sizes_of
 
@@ -130,31 +129,6 @@ def kept_concepts(model: ConceptModel) -> Concepts:
     in_order = Sizes(sizes.m[order], sizes.holders[order], sizes.total)
     prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
     return make_concepts(in_order, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
-
-
-def make_concepts(sizes: Sizes, n_documents: int, theta: np.ndarray, prior: Prior) -> Concepts:
-    """What m_j, m_ji and the prior say to a document that is not among the n_documents counted."""
-    holders = sizes.holders.astype(float)
-    extra = prior.b2 * prior.lam
-    whole = holders + prior.b2
-    j, word = np.nonzero(sizes.m)
-    on = (sizes.m[j, word] + extra[word]) / whole[j]
-    by_probability = np.lexsort((word, -on, j))
-    j, word, on = j[by_probability], word[by_probability], on[by_probability]
-    return Concepts(
-        odds=holders / (n_documents - holders + prior.b1),
-        whole=whole,
-        mass=(sizes.m @ theta + extra @ theta) / whole,
-        m=np.ascontiguousarray(sizes.m.T),
-        extra=extra,
-        extra_max=float(extra.max()),
-        theta=np.asarray(theta, float),
-        support_ptr=np.searchsorted(j, np.arange(len(holders) + 1)).astype(np.int64),
-        support=word.astype(np.int32),
-        on=on,
-        log_miss=np.log1p(-on),
-        alpha_pi=float(prior.alpha_pi),
-    )
 
 
 def fold(

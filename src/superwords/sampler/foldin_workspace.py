@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.jit import lean
+from superwords.sampler.model import Prior
 from superwords.sampler.random import skip_by_log, uniform
+from superwords.sampler.state import Sizes
 
 # Places in sheet.number and sheet.total
 WORDS, PAIRS, LENGTH, FIRST = 0, 1, 2, 3
@@ -71,6 +73,31 @@ class Sheet(NamedTuple):
     another: np.ndarray  # (r) what an (r+1)-th concept costs the text, −1 where not known yet
     number: np.ndarray  # [different words, concepts held, tokens, first place in documents]
     total: np.ndarray  # [Σ π]
+
+
+def make_concepts(sizes: Sizes, n_documents: int, theta: np.ndarray, prior: Prior) -> Concepts:
+    """What m_j, m_ji and the prior say to a document that is not among the n_documents counted."""
+    holders = sizes.holders.astype(float)
+    extra = prior.b2 * prior.lam
+    whole = holders + prior.b2
+    j, word = np.nonzero(sizes.m)
+    on = (sizes.m[j, word] + extra[word]) / whole[j]
+    by_probability = np.lexsort((word, -on, j))
+    j, word, on = j[by_probability], word[by_probability], on[by_probability]
+    return Concepts(
+        odds=holders / (n_documents - holders + prior.b1),
+        whole=whole,
+        mass=(sizes.m @ theta + extra @ theta) / whole,
+        m=np.ascontiguousarray(sizes.m.T),
+        extra=extra,
+        extra_max=float(extra.max()),
+        theta=np.asarray(theta, float),
+        support_ptr=np.searchsorted(j, np.arange(len(holders) + 1)).astype(np.int64),
+        support=word.astype(np.int32),
+        on=on,
+        log_miss=np.log1p(-on),
+        alpha_pi=float(prior.alpha_pi),
+    )
 
 
 def new_sheet(n_words: int, n_concepts: int, longest: int) -> Sheet:

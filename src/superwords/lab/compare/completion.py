@@ -3,58 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from superwords.sampler.prediction import Halves
 
 # The share of the training part's word frequencies in every model's prediction, and others to see what it decides.
 SMOOTHING = 0.1
 OTHER_SMOOTHINGS = (0.01, 0.3)
 DRAWS = 10  # states of a sampler over which predictions are averaged
-_SPLIT_SEED = 20120322  # one split for all models and all seeds
-_LEAST_TOKENS = 2
-
-
-class Halves(NamedTuple):
-    """Held-out windows with at least two tokens, shared out at random: the first half gets the odd token."""
-
-    first: sparse.csr_array  # (W, V) counts a model may see
-    row: np.ndarray  # (N) window of each token to predict, ascending
-    word: np.ndarray  # (N) its word
-
 
 Predict = Callable[[Halves], np.ndarray]  # (N) the probability a model gives each token, unsmoothed
-
-
-def make_halves(counts: sparse.csr_array) -> Halves:
-    rng = np.random.default_rng(_SPLIT_SEED)
-    seen: list[np.ndarray] = []
-    hidden: list[np.ndarray] = []
-    for d in range(counts.shape[0]):
-        part = slice(counts.indptr[d], counts.indptr[d + 1])
-        tokens = rng.permutation(np.repeat(counts.indices[part], counts.data[part]))
-        if len(tokens) >= _LEAST_TOKENS:
-            middle = (len(tokens) + 1) // 2
-            seen.append(tokens[:middle])
-            hidden.append(np.sort(tokens[middle:]))
-    first = sparse.csr_array(
-        (np.ones(_total(seen), np.int32), (_rows(seen), _joined(seen))), shape=(len(seen), counts.shape[1])
-    )
-    first.sum_duplicates()
-    return Halves(first, _rows(hidden), _joined(hidden))
-
-
-def _total(parts: list[np.ndarray]) -> int:
-    return sum(map(len, parts))
-
-
-def _rows(parts: list[np.ndarray]) -> np.ndarray:
-    return np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
 
 
 def by_mixture(doc_topic: np.ndarray, topic_word: np.ndarray, halves: Halves) -> np.ndarray:

@@ -16,7 +16,8 @@ from superwords.features import cooccurrence
 from superwords.fitting.estimator import ConceptModel
 from superwords.lab import baselines
 from superwords.lab.compare import unseen_words
-from superwords.lab.compare.completion import Halves, word_frequencies
+from superwords.lab.compare.completion import word_frequencies
+from superwords.sampler.prediction import Halves
 from superwords.sampler.state import sizes_of
 
 OURS, WITHOUT, SHUFFLED = "superwords", "without features", "shuffled features"

@@ -13,13 +13,14 @@ import pandas as pd
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.lab.compare import contenders, judging
-from superwords.lab.compare.completion import SMOOTHING, Halves, make_halves, word_frequencies
+from superwords.lab.compare.completion import SMOOTHING, word_frequencies
 from superwords.lab.compare.contenders import CONTROLS, OURS, START, UNIGRAM, Effort, Found
 from superwords.lab.compare.finished_runs import Keeper
 from superwords.lab.compare.lineup import Lineup, make_lineup
 from superwords.lab.compare.peers import ON_WINDOWS, peer_of
 from superwords.lab.compare.splitting import Split
 from superwords.lab.study.pairs import salient_words
+from superwords.sampler.prediction import Halves, make_halves
 
 N_WORDS = 60
 FEW_WINDOWS = 50

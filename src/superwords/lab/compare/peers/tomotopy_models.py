@@ -10,8 +10,9 @@ from scipy import sparse
 
 from superwords.corpus.corpus import Corpus
 from superwords.lab import baselines
-from superwords.lab.compare.completion import DRAWS, Halves, by_mixture
+from superwords.lab.compare.completion import DRAWS, by_mixture
 from superwords.lab.compare.peers.fitted import Fitted
+from superwords.sampler.prediction import Halves
 
 # HDP's first are tomotopy's defaults; LDA's α and η stay there.
 HDP_GRID = tuple(

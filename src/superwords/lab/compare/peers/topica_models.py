@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from superwords.corpus.corpus import Corpus
-from superwords.lab.compare.completion import Halves, by_mixture
+from superwords.lab.compare.completion import by_mixture
 from superwords.lab.compare.peers.fitted import Fitted
 from superwords.lab.compare.peers.tomotopy_models import named_tokens
+from superwords.sampler.prediction import Halves
 
 # The first are topica's defaults. It samples α and γ from there, so that they matter less than the words' β.
 HDP_GRID = tuple(
