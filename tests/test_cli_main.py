@@ -64,6 +64,7 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["compare", "x.csv", "-o", "x", "--jobs", "0"], "--jobs"),
         (["demo", "--jobs", "0"], "--jobs"),
         (["reproduce", "recipes", "--jobs", "0"], "--jobs"),
+        (["reproduce", "lee"], "--data"),
         (["fit", "x.csv", "--min-df", "few"], "few"),
         (["fit", "x.csv", "--features", "smell"], "smell"),
         (["fit", "x.csv", "--features", "pictures"], "pictures:PATH"),

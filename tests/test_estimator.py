@@ -11,6 +11,9 @@ from sklearn.exceptions import NotFittedError
 from superwords import ConceptModel, Corpus
 from superwords.fitting.settings import make_features
 from superwords.lab.generators import plant_corpus
+from superwords.sampler.initial import initial_state
+from superwords.sampler.model import Prior, make_data
+from superwords.sampler.simulate import simulate
 from superwords.sampler.state import sizes_of
 
 CORPUS = plant_corpus(40, 30, 5, 2, 25, 4, seed=1)
@@ -125,6 +128,14 @@ def test_advancing_equals_an_uninterrupted_run():
 def test_plain_chain_keeps_every_sweep():
     model = fitted(init="single", n_burn_in=0, thin=1, n_sweeps=7)
     assert model.trace_.posterior["log_joint"].shape == (2, 7)
+
+
+def test_a_start_from_the_prior_is_not_the_truth_that_the_same_seed_simulated():
+    prior = Prior(3.0, 1.0, 1.0, np.full(8, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
+    made = simulate(prior, np.full(6, 5), theta=np.ones(8), seed=4)
+    data = make_data(made.counts, made.features, made.null)
+    start = initial_state("prior", data, prior, np.ones(8), 4, 0)
+    assert not np.isin(start.weight, made.state.weight).any()
 
 
 @pytest.mark.parametrize("init", ["kmeans", "kmeans:3", "single", "random", "random:4", "prior"])

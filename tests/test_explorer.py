@@ -20,7 +20,7 @@ from superwords import Corpus, load
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import MOST_WORDS, cloud_words
-from superwords.web.documents import DocumentPages
+from superwords.web.document_pages import DocumentPages
 from superwords.web.explorer import Explorer
 from superwords.web.json_tables import Query
 from superwords.web.landscape import Landscape, positions, similarity

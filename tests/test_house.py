@@ -1,6 +1,7 @@
 """One way through the house: documents → corpus → features → sampler → draws → concepts → faces."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,22 @@ def test_a_module_imports_only_from_its_left(path):
 def test_the_sampler_knows_nothing_of_text_files_or_faces():
     for path in (ROOT / "sampler").rglob("*.py"):
         assert set(imports(path)) <= {"errors", "sampler"}, path
+
+
+# Of the sampler and of fitting; they go when those rooms are next rebuilt.
+TWICE = {"Concepts", "Documents", "Document", "Progress", "Snapshot"}
+
+
+def test_one_name_is_one_module():
+    names = Counter(path.stem for path in ROOT.rglob("*.py") if path.stem != "__init__")
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_one_name_is_one_class():
+    trees = [ast.parse(path.read_text()) for path in ROOT.rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, n in names.items() if n > 1} <= TWICE
+
+
+def test_nothing_is_read_from_beside_the_repository():
+    assert [path for path in ROOT.rglob("*.py") if "../shared" in path.read_text()] == []

@@ -14,9 +14,9 @@ from superwords.lab.reproduce import synthetic as synthetic_experiment
 app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
-Data = Annotated[Path, typer.Option(help="Folder with the experiments' data.")]
-
-DATA = Path("../shared/data")
+Data = Annotated[
+    Path, typer.Option(help="Folder with the experiments' data; docs/results.md says which files.")
+]
 
 
 @app.callback()
@@ -40,8 +40,8 @@ def synthetic(
 
 @app.command()
 def recipes(
+    data: Data,
     out: Folder = Path("out/recipes"),
-    data: Data = DATA,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds the intervals are over.")] = 5,
     sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = 200,
     jobs: Jobs = None,
@@ -55,8 +55,8 @@ def recipes(
 
 @app.command()
 def lee(
+    data: Data,
     out: Folder = Path("out/lee"),
-    data: Data = DATA,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds the intervals are over.", show_default="3")
     ] = None,
@@ -85,8 +85,8 @@ def lee(
 
 @app.command()
 def congress(
+    data: Data,
     out: Folder = Path("out/congress"),
-    data: Data = DATA,
     sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each of two chains.")] = 1000,
     hdp_iterations: Annotated[
         int, typer.Option(min=1, help="Iterations of each of HDP's two chains.")
@@ -104,8 +104,8 @@ def congress(
 
 @app.command()
 def settings(
+    data: Data,
     out: Folder = Path("out/settings"),
-    data: Data = DATA,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds for every setting.")] = 1,
     sweeps: Annotated[int, typer.Option(min=2, help="Sweeps per fit.")] = 60,
     iterations: Annotated[int, typer.Option(min=1, help="Iterations of LDA.")] = 1000,
@@ -121,8 +121,8 @@ def settings(
 
 @app.command()
 def mixing(
+    data: Data,
     out: Folder = Path("out/mixing"),
-    data: Data = DATA,
     sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of each chain; the second half counts.")] = 1000,
     unit: Annotated[str, typer.Option(help="What a row is: 'passages:5' or 'document'.")] = "passages:5",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chains.")] = 0,

@@ -112,7 +112,7 @@ class View:
         raise NotImplementedError
 
 
-class Concepts(View):
+class ConceptsView(View):
     """All concepts."""
 
     def read(self) -> None:
@@ -139,7 +139,7 @@ class Concepts(View):
         print_line(verdict_of(self.model))
 
 
-class Concept(View):
+class ConceptView(View):
     """One concept: its words, and documents that show what it is."""
 
     def read(self) -> None:
@@ -196,7 +196,7 @@ class Concept(View):
         return f"; {n_words:,} more are on without use" if n_words else ""
 
 
-class Document(View):
+class DocumentView(View):
     """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
@@ -255,7 +255,7 @@ def _concepts(number: int) -> str:
     return f"{number} concept{'' if number == 1 else 's'}"
 
 
-class Word(View):
+class WordView(View):
     """One word: the words it shares concepts with, and those concepts."""
 
     def read(self) -> None:
@@ -327,7 +327,7 @@ def error_of(mcse: float) -> str:
     return f"±{mcse:.1%}" if np.isfinite(mcse) else "–"
 
 
-class Groups(View):
+class GroupsView(View):
     """Concepts by the groups of a column."""
 
     def read(self) -> None:
@@ -382,7 +382,7 @@ class Groups(View):
         print_line("Points: percentage points, the one group's share less the other's.")
 
 
-class Convergence(View):
+class ConvergenceView(View):
     """R-hat, effective sample sizes and errors of the traced quantities."""
 
     def read(self) -> None:
@@ -409,10 +409,10 @@ class Convergence(View):
 
 
 VIEWS: dict[str | None, type[View]] = {
-    None: Concepts,
-    "--concept": Concept,
-    "--document": Document,
-    "--word": Word,
-    "--groups": Groups,
-    "--convergence": Convergence,
+    None: ConceptsView,
+    "--concept": ConceptView,
+    "--document": DocumentView,
+    "--word": WordView,
+    "--groups": GroupsView,
+    "--convergence": ConvergenceView,
 }

@@ -26,7 +26,7 @@ from superwords.plots.model_plots import chain_traces
 from superwords.web import guard
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_words, drawing
-from superwords.web.documents import DocumentPages
+from superwords.web.document_pages import DocumentPages
 from superwords.web.json_tables import Table, read_query, whole_number
 from superwords.web.landscape import Landscape
 from superwords.web.serving import LOOPBACK
