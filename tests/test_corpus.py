@@ -72,7 +72,7 @@ def test_min_df_counts_source_documents_not_passages():
 
 
 def test_one_document_in_passages():
-    corpus = Corpus.from_texts(["A dog ran. A cat sat. A dog ate."], unit="passages:1")
+    corpus = Corpus.from_texts(["A dog ran. A cat sat. A dog ate."], min_df=1, unit="passages:1")
     assert corpus.vocabulary == ["cat", "dog"]
     assert corpus.n_documents == 3
 

@@ -16,7 +16,6 @@ from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_ST
 from superwords.corpus.sentences import sentence_spans, tokens
 from superwords.corpus.stream import Method, TokenStream, read_chunk
 from superwords.corpus.tagging import HANTA_MODELS, FastHanTa, make_tagger
-from superwords.corpus.vocabulary import default_min_df
 from superwords.errors import InputError
 
 CARE = [
@@ -206,11 +205,6 @@ def unit_numbers(grams: Grams, known: list[str]) -> list[np.ndarray]:
         )
         for n, words in enumerate(grams.words, start=1)
     ]
-
-
-def test_default_min_df_scales():
-    assert [default_min_df(n) for n in (1, 5, 20, 100, 1000, 20_000)] == [1, 2, 2, 10, 22, 58]
-    assert all(default_min_df(n) <= default_min_df(n + 1) for n in range(1, 3000))
 
 
 def test_german_and_dutch_nouns():

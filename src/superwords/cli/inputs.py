@@ -28,6 +28,10 @@ def number(text: str) -> int | float:
         raise typer.BadParameter(f"{text!r} is not a number.") from None
 
 
+def number_or_auto(text: str) -> int | float | str:
+    return text if text == "auto" else number(text)
+
+
 def number_or_name(text: str) -> float | str:
     try:
         return float(text)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from superwords.cli.inputs import number
+from superwords.cli.inputs import number, number_or_auto
 
 WORDS = "Words"
 
@@ -27,11 +27,11 @@ Words = Annotated[
 MinDf = Annotated[
     Any,
     typer.Option(
-        help="Leave out words in fewer documents: a number (10) or a share (0.1).",
-        parser=number,
+        help="Leave out words in fewer documents: a number (10), a share (0.1) or auto.",
+        parser=number_or_auto,
         metavar="N",
         rich_help_panel=WORDS,
-        show_default="by the corpus's size",
+        show_default="auto",
     ),
 ]
 MaxDf = Annotated[

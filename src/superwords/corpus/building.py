@@ -12,13 +12,14 @@ from joblib import effective_n_jobs
 from scipy import sparse
 
 from superwords.corpus.grams import Cut, document_frequency
+from superwords.corpus.min_df import FEW_DOCUMENTS, choose_words
 from superwords.corpus.procedural import procedural_units
 from superwords.corpus.recipe import Fixed, TextOptions, recipe_of, threshold
 from superwords.corpus.stream import Progress, TokenStream, stream_texts, stream_tokens
 from superwords.corpus.vocabulary import (
+    Parts,
     Words,
     apply_words,
-    default_min_df,
     find_words,
     has_words,
     matching_words,
@@ -71,12 +72,13 @@ def _count(stream: TokenStream, options: TextOptions, language: str | None) -> C
         "words_read": int(stream.document_words.sum()),
         "sentences": len(stream.sentence_document),
     }
+    row_of_sentence, parent, passage = _rows(stream, options.passage_sentences)
     if options.fixed is None:
-        cut, column, vocabulary = _choose_words(stream, options, language, notes)
+        words = _find_words(stream, row_of_sentence, options, notes)
+        cut, column, vocabulary = _choose_words(stream, words, options, language, notes)
     else:
         cut, column, vocabulary = _fixed_words(stream, options.fixed, options.max_length, notes)
         notes["recipe"] = recipe_of(options, language, options.fixed.units)
-    row_of_sentence, parent, passage = _rows(stream, options.passage_sentences)
     sentence = stream.token_sentence[cut.start]
     of_token = column[cut.unit] if len(column) else cut.unit
     is_counted = of_token >= 0
@@ -92,18 +94,32 @@ def _count(stream: TokenStream, options: TextOptions, language: str | None) -> C
     return CountedTexts(counts, vocabulary, sentences, row_of_sentence, parent, passage, spans, notes)
 
 
+def _find_words(
+    stream: TokenStream, row_of_sentence: np.ndarray, options: TextOptions, notes: dict[str, Any]
+) -> Words:
+    parts = Parts(stream.sentence_document, stream.n_documents)
+    lemmas = options.method.lemmas
+    if options.min_df == "auto":
+        if options.passage_sentences is not None and stream.n_documents < FEW_DOCUMENTS:
+            parts = Parts(row_of_sentence, int(row_of_sentence.max(initial=-1)) + 1, "passages")
+        choice = choose_words(stream, parts, row_of_sentence, options.max_length, lemmas)
+        words, min_df = choice.words, choice.min_df
+        notes["min_df_chosen"] = choice.why
+    else:
+        min_df = threshold(options.min_df, stream.n_documents, "min_df")
+        words = find_words(stream, parts, min_df, options.max_length, lemmas)
+    if not words.labels:
+        raise InputError(_why_no_words(stream, options.method.words, min_df))
+    notes["min_df"], notes["min_df_counts"] = min_df, parts.name
+    return words
+
+
 def _choose_words(
-    stream: TokenStream, options: TextOptions, language: str | None, notes: dict[str, Any]
+    stream: TokenStream, words: Words, options: TextOptions, language: str | None, notes: dict[str, Any]
 ) -> tuple[Cut, np.ndarray, list[str]]:
     """The words of this corpus: frequent, not too frequent, not dropped. Returns the column of each unit, or
     -1.
     """
-    n_documents = stream.n_documents
-    default = default_min_df(n_documents)
-    min_df = default if options.min_df is None else threshold(options.min_df, n_documents, "min_df")
-    words = find_words(stream, min_df, options.max_length, options.method.lemmas)
-    if not words.labels:
-        raise InputError(_why_no_words(stream, options.method.words, min_df))
     procedural = procedural_units(stream, words.cut, len(words.labels))
     dropped = {
         "above_max_df": _too_frequent(stream, words, options),
@@ -120,7 +136,6 @@ def _choose_words(
     number = {label: n for n, label in enumerate(vocabulary)}
     column = np.array([-1 if u in gone else number[label] for u, label in enumerate(words.labels)], np.int32)
     unknown = unknown_words(stream, words.cut)
-    notes["min_df"] = min_df
     notes["procedural"] = [words.labels[u] for u in procedural]
     notes["pruned"] = {
         "below_min_df": len(unknown),

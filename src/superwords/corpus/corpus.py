@@ -103,7 +103,7 @@ class Corpus:
         ids: Sequence[Any] | None = None,
         metadata: Any = None,
         language: str | Sequence[str] = "en",
-        min_df: float | None = None,
+        min_df: float | str = "auto",
         unit: str = "document",
         *,
         max_df: float | None = None,
@@ -121,7 +121,7 @@ class Corpus:
         """A corpus of raw texts; docs/text.md tells how words are found.
 
         language: one code, or one per document. min_df, max_df: a number of documents or a share of them;
-        min_df is chosen from their number if not given. unit: "document", or "passages:5" for rows of five
+        "auto" chooses min_df from the corpus. unit: "document", or "passages:5" for rows of five
         sentences. words: "phrases" (noun phrases and names; the default where the language can be tagged),
         "plain" or "ngrams:2". vocabulary: count exactly these words; recipe: find words exactly as the corpus
         did whose `notes["recipe"]` it is. keep_texts: by default, texts are kept if they are in memory
@@ -167,7 +167,7 @@ class Corpus:
         documents: Iterable[Sequence[str] | Sequence[Sequence[str]]],
         ids: Sequence[Any] | None = None,
         metadata: Any = None,
-        min_df: float | None = None,
+        min_df: float | str = "auto",
         unit: str = "document",
         *,
         max_df: float | None = None,

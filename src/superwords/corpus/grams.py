@@ -57,13 +57,16 @@ def document_frequency(gram: np.ndarray, document: np.ndarray, n_grams: int, n_d
     return np.bincount(pairs // n_documents, minlength=n_grams)
 
 
-def frequent_grams(stream: TokenStream, document: np.ndarray, min_df: int, max_length: int) -> Grams:
-    """Sequences in at least `min_df` documents, grown one token at a time from the frequent shorter ones."""
+def frequent_grams(
+    stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int, max_length: int
+) -> Grams:
+    """Sequences in at least `min_df` parts (`part` is each token's), grown one token at a time from the
+    frequent shorter ones.
+    """
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)
-    n_documents = stream.n_documents
     at, words = [key], [np.arange(len(names)).reshape(-1, 1)]
-    df = document_frequency(key, document, len(names), n_documents)
+    df = document_frequency(key, part, len(names), n_parts)
     extendable = np.where(df[key] >= min_df, key, -1) if len(key) else key
     frequent_key = extendable >= 0
     for n in range(2, max_length + 1):
@@ -71,7 +74,7 @@ def frequent_grams(stream: TokenStream, document: np.ndarray, min_df: int, max_l
         begins = begins[frequent_key[begins + n - 1]]
         pair = extendable[begins].astype(np.int64) * len(names) + key[begins + n - 1]
         distinct, gram = np.unique(pair, return_inverse=True)
-        df = document_frequency(gram, document[begins], len(distinct), n_documents)
+        df = document_frequency(gram, part[begins], len(distinct), n_parts)
         kept = df >= min_df
         if not kept.any():
             break
@@ -110,7 +113,9 @@ def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> 
     return Grams(names, at, words)
 
 
-def eligible_grams(stream: TokenStream, grams: Grams, document: np.ndarray, min_df: int) -> list[np.ndarray]:
+def eligible_grams(
+    stream: TokenStream, grams: Grams, part: np.ndarray, n_parts: int, min_df: int
+) -> list[np.ndarray]:
     """For each length, which grams may be words: frequent where a word may begin and end, not of stop words
     alone, and, if they are phrases, more than their parts.
     """
@@ -127,7 +132,7 @@ def eligible_grams(stream: TokenStream, grams: Grams, document: np.ndarray, min_
             is_word &= association >= PHRASE
             is_weak = (flags[begins] & WEAK_START) > 0
             begins = begins[~is_weak | (association[at[begins]] >= SET_PHRASE)]
-        df = document_frequency(at[begins], document[begins], len(words), stream.n_documents)
+        df = document_frequency(at[begins], part[begins], len(words), n_parts)
         eligible.append(is_word & (df >= min_df))
     return eligible
 

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from superwords.corpus.corpus import Corpus, n_sources
+from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 from superwords.corpus.sources import Documents, open_documents, size_of
 from superwords.corpus.stream import Progress
 from superwords.errors import InputError
@@ -20,7 +21,7 @@ Say = Callable[[str], None]
 PASSAGES = "passages:5"
 LONG, LOOKED_AT = 100, 200  # words in a document on average, over the first so many
 TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
-FEW = 20  # documents
+MANY_EMPTY = 0.1  # share of the documents
 LANGUAGE_COLUMN = "column:"
 EXAMPLES = 8
 
@@ -140,17 +141,42 @@ def corpus_lines(corpus: Corpus) -> list[str]:
         rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
         rows += ' (the unit "document" keeps documents whole)'
     lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
-    if n_sources(corpus) < FEW:
-        lines.append(f"So few documents say little: {FEW} or more would tell concepts from chance.")
+    if "min_df_chosen" in corpus.notes:
+        number, parts = corpus.notes["min_df"], corpus.notes["min_df_counts"]
+        lines.append(f"A word is in at least {number} {parts} (min-df): {corpus.notes['min_df_chosen']}.")
+    if n_sources(corpus) < FEW_DOCUMENTS:
+        lines.append(f"So few documents say little: {FEW_DOCUMENTS} or more would tell concepts from chance.")
     empty = corpus.notes.get("empty_documents", [])
     if empty:
         lines.append(f"Documents without any of these words (kept): {len(empty):,} ({_few(empty)}).")
+    lines += _thin_vocabulary(corpus)
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         words = _few(procedural)
         lines.append(f"Words that look merely procedural: {words}; drop-procedural leaves them out.")
     elif procedural:
         lines.append(f"Procedural words left out: {_few(procedural)}.")
+    return lines
+
+
+def _thin_vocabulary(corpus: Corpus) -> list[str]:
+    """Warnings, with what to do, where there are too few words for concepts or many documents have none."""
+    recipe = corpus.notes.get("recipe")
+    if recipe is None or "min_df" not in corpus.notes:
+        return []
+    ways = ["give more or longer texts"]
+    if corpus.notes["min_df"] > LOWEST:
+        ways.insert(0, f"give a lower min-df than {corpus.notes['min_df']}")
+    if recipe["words"] == "phrases":
+        ways.append("ask for plain words, which takes verbs and adjectives too")
+    advice = ", or ".join(ways)
+    lines = []
+    if corpus.n_words < FEW_WORDS:
+        lines.append(f"Warning: {corpus.n_words:,} different words are too few for many concepts; {advice}.")
+    n_empty, n_documents = len(corpus.notes["empty_documents"]), n_sources(corpus)
+    if n_empty > MANY_EMPTY * n_documents:
+        share = f"{n_empty:,} of the {n_documents:,} documents ({n_empty / n_documents:.0%})"
+        lines.append(f"Warning: {share} have none of these words and say nothing; {advice}.")
     return lines
 
 

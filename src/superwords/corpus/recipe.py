@@ -34,7 +34,7 @@ class TextOptions:
     method: Method
     max_length: int
     passage_sentences: int | None = None
-    min_df: float | None = None
+    min_df: float | str = "auto"
     max_df: float | None = None
     drop: tuple[str, ...] = ()
     drop_procedural: bool = False
@@ -86,8 +86,13 @@ def unit_name(passage_sentences: int | None) -> str:
     return "document" if passage_sentences is None else f"passages:{passage_sentences}"
 
 
-def threshold(value: float, n_documents: int, name: str) -> int:
+def threshold(value: float | str, n_documents: int, name: str) -> int:
     """A number of documents, given as one (10) or as a share (0.1)."""
+    if isinstance(value, str):
+        also = ' or "auto"' if name == "min_df" else ""
+        raise InputError(
+            f"{name}={value!r} is not possible; give a number of documents, a share of them{also}."
+        )
     is_share = isinstance(value, float) and (0 < value < 1 or (name == "max_df" and value == 1))
     if not is_share and (value < 1 or value != int(value)):
         raise InputError(

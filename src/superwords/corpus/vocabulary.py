@@ -35,16 +35,15 @@ class Words:
     surfaces: list[frozenset[str]]
 
 
-def default_min_df(n_documents: int) -> int:
-    """In how many documents a word must be: a tenth of up to 100, then as the cube root of their number.
-
-    20 documents: 2; 100: 10; 1,000: 22; 20,000: 58; 1,000,000: 215.
+@dataclass(frozen=True)
+class Parts:
+    """What `min_df` counts: documents, or the passages of a few documents. `of_sentence` is the part that
+    holds each sentence.
     """
-    if n_documents <= 1:
-        return 1
-    if n_documents <= 100:
-        return max(2, round(n_documents / 10))
-    return round(10 * (n_documents / 100) ** (1 / 3))
+
+    of_sentence: np.ndarray
+    number: int
+    name: str = "documents"
 
 
 def has_words(stream: TokenStream) -> bool:
@@ -52,13 +51,15 @@ def has_words(stream: TokenStream) -> bool:
     return bool(((stream.token_flags & (CAN_END | STOP)) == CAN_END).any())
 
 
-def find_words(stream: TokenStream, min_df: int, max_length: int, lemmas: bool = False) -> Words:
-    """Words in at least `min_df` documents, counted as they are cut: a word inside a longer word does not
+def find_words(
+    stream: TokenStream, parts: Parts, min_df: int, max_length: int, lemmas: bool = False
+) -> Words:
+    """Words in at least `min_df` parts, counted as they are cut: a word inside a longer word does not
     count.
     """
-    document = stream.sentence_document[stream.token_sentence]
-    grams = frequent_grams(stream, document, min_df, max_length)
-    eligible = eligible_grams(stream, grams, document, min_df)
+    part = parts.of_sentence[stream.token_sentence]
+    grams = frequent_grams(stream, part, parts.number, min_df, max_length)
+    eligible = eligible_grams(stream, grams, part, parts.number, min_df)
     eligible[0] &= ~_rarely_noun(stream, grams.key_names)
     keys = sorted(
         {grams.joined(n, g) for n, ok in enumerate(eligible, start=1) for g in np.flatnonzero(ok).tolist()}
@@ -71,7 +72,7 @@ def find_words(stream: TokenStream, min_df: int, max_length: int, lemmas: bool =
     in_use = np.ones(len(keys), bool)
     while True:
         cut = cut_runs(stream, grams, unit_of)
-        df = document_frequency(cut.unit, document[cut.start], len(keys), stream.n_documents)
+        df = document_frequency(cut.unit, part[cut.start], len(keys), parts.number)
         rare = in_use & (df < min_df)
         if not rare.any():
             break

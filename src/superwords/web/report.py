@@ -97,7 +97,9 @@ def _corpus_facts(catalog: Catalog) -> str:
     if empty:
         rows.append((f"{catalog.rows.capitalize()} without a word", f"{len(empty):,}"))
     if "min_df" in corpus.notes:
-        rows.append(("A word is in at least", f"{corpus.notes['min_df']} documents"))
+        least = f"{corpus.notes['min_df']} {corpus.notes.get('min_df_counts', 'documents')}"
+        why = corpus.notes.get("min_df_chosen")
+        rows.append(("A word is in at least", f"{least} ({why})" if why else least))
     return f'{_facts(rows)}<p class="quiet">Made by superwords {escape(__version__)}.</p>'
 
 
