@@ -6,6 +6,7 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from time import sleep
 
 import httpx
 import pytest
@@ -104,6 +105,7 @@ def test_whoever_does_not_read_the_answer_is_sent_away(monkeypatch) -> None:
         connect(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") as one,
     ):
         assert httpx.get(f"http://127.0.0.1:{port}/", timeout=30).text == "hello"
+        sleep(2)  # on a busy machine the server notices late
         assert bytes_until_closed(one) < 20_000_000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,9 +10,14 @@ from superwords.cli.common import AsJson, ModelFile, at_least, busy, print_json,
 from superwords.cli.show_command import load_model
 from superwords.errors import InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 app = typer.Typer(add_completion=False)
 
 _PASSAGE = 160
+_AMONG = 100
+_SURE, _MOST_TASTES = 0.8, 5
 
 
 @app.command()
@@ -22,31 +27,106 @@ def search(
     n: Annotated[
         int, typer.Option("-n", "--number", help="How many documents to show.", callback=at_least(1))
     ] = 10,
+    diverse: Annotated[
+        bool,
+        typer.Option(
+            "--diverse",
+            help="Documents that together cover what the collection speaks of (with a query: what its first "
+            f"{_AMONG} hits speak of).",
+        ),
+    ] = False,
+    like: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A document you like; may be given again.")
+    ] = None,
+    dislike: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A document you do not like; may be given again.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the documents that speak of something, also in other words, and see what links them to the query.
 
     A document scores by the query's words that it has, by the probability of those words under its concepts, and by
     the scores of the documents most like it. `superwords search` needs no quotes around a query of several words.
+    Without a query, --diverse chooses documents that cover the whole collection, and --like and --dislike find more
+    of what you like.
 
     \b
     superwords search model.sw "rising premiums"
     superwords search model.sw rising premiums -n 20 --json
+    superwords search model.sw --diverse -n 10
+    superwords search model.sw --like speech-12 --like speech-40 --dislike speech-3
     """
     text = " ".join(query or [])
-    if not text.strip():
+    judged = bool(like or dislike)
+    if judged and (diverse or text.strip()):
+        raise InputError(
+            "--like and --dislike go without a query and without --diverse; leave one of them out."
+        )
+    if not text.strip() and not diverse and not judged:
         raise InputError(
             'The query is empty; give a few words to look for: superwords search MODEL "some words".'
         )
-    from superwords.concepts.searching import search_page
-
     model = load_model(model_file)
     with busy("reading the documents"):
-        page = search_page(model.result_, text, n)
-    if as_json:
+        if judged:
+            found = model.recommend(like or [], dislike or [], n)
+            taste = model.tastes(like or [], dislike or [])
+        elif diverse:
+            found = model.diverse(n, model.search(text, _AMONG) if text.strip() else None)
+        else:
+            from superwords.concepts.searching import search_page
+
+            page = search_page(model.result_, text, n)
+    if judged:
+        _show_recommended(found, taste, as_json)
+    elif diverse:
+        _show_diverse(found, as_json)
+    elif as_json:
         print_json(page)
     else:
         _print(page)
+
+
+def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:
+    if as_json:
+        print_json({"documents": found.to_dict("records")})
+        return
+    rows = [
+        (k, one["document"], f"{one['covered']:.0%}", _shortened(one["title"]), _named(one))
+        for k, one in enumerate(found.to_dict("records"), start=1)
+    ]
+    print_line("Documents that together cover what is spoken of, each with the concepts it adds:")
+    print_table({"": "right", "document": "name", "covered": "right", "text": "words", "adds": "words"}, rows)
+
+
+def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -> None:
+    if as_json:
+        print_json({"documents": found.to_dict("records"), "tastes": taste.to_dict("records")})
+        return
+    learnt = [one for one in taste.to_dict("records") if one["sure"] > _SURE and one["taste"] > 0][
+        :_MOST_TASTES
+    ]
+    said = "; ".join(f"{one['concept']} {one['name']} ({one['sure']:.0%} sure)" for one in learnt)
+    print_line(
+        f"You seem to like: {said}." if said else "Not sure yet what you like; judge a few more documents."
+    )
+    rows = [
+        (
+            k,
+            one["document"],
+            f"{one['score']:.0%} ({one['low']:.0%} to {one['high']:.0%})",
+            _shortened(one["title"]),
+            _named(one),
+        )
+        for k, one in enumerate(found.to_dict("records"), start=1)
+    ]
+    print_table(
+        {"": "right", "document": "name", "liked": "right", "text": "words", "because of": "words"}, rows
+    )
+
+
+def _named(row: Any) -> str:
+    return "; ".join(f"{j} {name}" for j, name in zip(row["concepts"], row["concept_names"]))
 
 
 def _print(page: dict[str, Any]) -> None:

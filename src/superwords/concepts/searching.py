@@ -136,6 +136,12 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     return table
 
 
+def search_scores(result: Result, query: str) -> np.ndarray:
+    """(D) The score of every document, in the order of `search_index(result).ids`."""
+    index = search_index(result)
+    return _scores(index, _read_query(result, index, query))[1]
+
+
 def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
     """The same for a page: `query`, `unknown` (its words in no document), `concepts` (those it speaks of) and `hits`.
 

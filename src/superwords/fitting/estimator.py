@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.concepts import agreement, examples, groups, searching, tables
+from superwords.concepts import agreement, discovery, examples, groups, searching, tables
 from superwords.concepts.result import Result
 from superwords.corpus.corpus import Corpus
 from superwords.draws import ChainDraws, Draws, Kept
@@ -302,6 +302,18 @@ class ConceptModel(BaseEstimator):
     def search(self, query: str, n: int = 10) -> pd.DataFrame:
         """Documents that answer a query, the best first, each with the words and concepts that link it to the query."""
         return searching.search(self.result_, query, n)
+
+    def diverse(self, n: int, among: Any = None) -> pd.DataFrame:
+        """n documents that together cover what the collection (or those `among`, by id or as found) speaks of."""
+        return discovery.diverse(self.result_, n, among)
+
+    def recommend(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
+        """Documents for a reader who liked some (by id) and disliked others, with how sure that is."""
+        return discovery.recommend(self.result_, liked, disliked, n)
+
+    def tastes(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
+        """What such judgements taught of each concept, the most liked first, with intervals."""
+        return discovery.tastes(self.result_, liked, disliked)
 
     def convergence(self) -> pd.DataFrame:
         """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""

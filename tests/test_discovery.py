@@ -1,0 +1,147 @@
+"""Discovery: covering a collection, and learning what a reader likes."""
+
+import doctest
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cli_for_tests import model_file, run
+from models_for_tests import passage_model, planted_model
+from superwords.concepts import discovery
+from superwords.concepts.means import mean_weights
+from superwords.errors import InputError
+
+
+def test_examples_in_docstrings_run():
+    assert doctest.testmod(discovery).failed == 0
+
+
+def worth_of(weights, chosen):
+    """A naive twin: what a set of documents covers, from the definition."""
+    shares = weights.mean(axis=0) / weights.mean(axis=0).sum()
+    return float(sum(shares[j] * (1 - np.prod(1 - weights[chosen, j])) for j in range(weights.shape[1])))
+
+
+def test_each_choice_adds_most_and_the_shares_are_those_of_the_definition():
+    model = planted_model()
+    weights = mean_weights(model.result_).toarray()
+    table = model.diverse(4)
+    chosen = [model.corpus_.ids.index(one) for one in table["document"]]
+    for k in range(4):
+        others = [d for d in range(len(weights)) if d not in chosen[:k]]
+        best = max(worth_of(weights, [*chosen[:k], d]) for d in others)
+        assert worth_of(weights, chosen[: k + 1]) == pytest.approx(best)
+        assert table["covered"].iloc[k] == pytest.approx(best)
+    assert table["adds"].sum() == pytest.approx(table["covered"].iloc[-1])
+
+
+def test_greedy_choice_is_near_the_best_of_all_sets():
+    model = planted_model()
+    weights = mean_weights(model.result_).toarray()
+    best = max(worth_of(weights, list(pair)) for pair in combinations(range(len(weights)), 2))
+    assert model.diverse(2)["covered"].iloc[-1] >= (1 - 1 / np.e) * best
+
+
+def test_documents_are_chosen_among_those_named_only():
+    model = planted_model()
+    some = model.corpus_.ids[3:9]
+    assert set(model.diverse(20, among=some)["document"]) == set(some)
+    found = model.search("word7 word8", n=4)
+    assert set(model.diverse(2, among=found)["document"]) <= set(found["document"])
+
+
+def test_of_passages_the_source_documents_are_chosen():
+    assert all(one.startswith("source ") and "#" not in one for one in passage_model().diverse(3)["document"])
+
+
+@cache
+def two_kinds():
+    """(60, 4) weights: the first 30 documents are mostly about concepts 0 and 1, the others about 2 and 3."""
+    rng = np.random.default_rng(2)
+    weights = rng.dirichlet([4, 4, 0.5, 0.5], 60)
+    weights[30:] = weights[30:, ::-1]
+    return sparse.csr_array(weights)
+
+
+def test_a_taste_is_the_mode_of_its_posterior_and_its_covariance_the_curvature():
+    liked, disliked = np.array([0, 1, 2]), np.array([40, 41])
+    taste = discovery.learn_taste(two_kinds(), liked, disliked)
+    root = np.sqrt(two_kinds().toarray())
+    x = np.hstack([root / taste.scale, np.ones((60, 1))])
+    count = np.full(60, 1 / 60)
+    count[[0, 1, 2, 40, 41]] = 1.0
+
+    def log_posterior(beta):
+        odds = x @ beta
+        y = np.isin(np.arange(60), liked)
+        prior = beta**2 * np.append(np.full(4, 1 / discovery._SPREAD**2), 1e-2)
+        return float((count * (y * odds - np.logaddexp(0, odds))).sum() - prior.sum() / 2)
+
+    top, h = log_posterior(taste.mean), 1e-3
+    for k in range(5):
+        step = np.eye(5)[k] * h
+        up, down = log_posterior(taste.mean + step), log_posterior(taste.mean - step)
+        assert up < top
+        assert down < top
+        assert np.linalg.inv(taste.covariance)[k, k] == pytest.approx((2 * top - up - down) / h**2, rel=1e-3)
+
+
+def test_what_is_liked_comes_first_and_more_judgements_make_it_surer():
+    kinds = np.arange(60) < 30
+    few = discovery.learn_taste(two_kinds(), np.array([0]), np.array([31]))
+    many = discovery.learn_taste(two_kinds(), np.arange(8), np.arange(31, 39))
+    odds = [discovery._log_odds(two_kinds(), one)[0] for one in (few, many)]
+    assert all(one[kinds].mean() > one[~kinds].mean() for one in odds)
+    assert np.diag(many.covariance)[:-1].sum() < np.diag(few.covariance)[:-1].sum()
+    assert (odds[1][kinds].min() > np.median(odds[1][~kinds])).all()
+
+
+def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
+    model = planted_model()
+    holds = model.corpus_.metadata["party"] == "A"
+    ids = np.array(model.corpus_.ids)
+    liked, disliked = ids[holds][:4].tolist(), ids[~holds][:4].tolist()
+    table = model.recommend(liked, disliked, n=10)
+    assert list(table.columns) == discovery.RECOMMENDED_COLUMNS
+    assert not set(table["document"]) & {*liked, *disliked}
+    assert ((table["low"] <= table["score"]) & (table["score"] <= table["high"])).all()
+    party = model.corpus_.metadata["party"].set_axis(ids)
+    assert (party[table["document"].iloc[:5]] == "A").mean() > holds.mean()
+    taste = model.tastes(liked, disliked)
+    assert taste["taste"].is_monotonic_decreasing
+    assert len(taste) == model.n_concepts_
+    assert taste["sure"].between(0.5, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: model.diverse(0), "not a number of documents"),
+        (lambda model: model.diverse(2, among=["nobody"]), "there is no document 'nobody'"),
+        (lambda model: model.diverse(2, among="doc 1"), "give their ids in a list"),
+        (lambda model: model.diverse(2, among=[]), "names no document"),
+        (lambda model: model.diverse(2, among=model.words()), "no column 'document'"),
+        (lambda model: model.recommend(), "Nothing was judged"),
+        (lambda model: model.recommend(["doc 1"], ["doc 1"]), "both liked and disliked"),
+        (lambda model: model.recommend(["doc 1"], n=-1), "not a number of documents"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_sentence(call, message):
+    with pytest.raises(InputError, match=message):
+        call(planted_model())
+
+
+def test_the_command_covers_and_recommends(tmp_path, capsys):
+    path = model_file(tmp_path)
+    said = run(capsys, "search", path, "--diverse", "-n", "3", "--json")
+    assert len(said.json["documents"]) == 3
+    liked = said.json["documents"][0]["document"]
+    said = run(capsys, "search", path, "--like", liked, "-n", "4", "--json")
+    assert liked not in [one["document"] for one in said.json["documents"]]
+    assert run(capsys, "search", path, "--diverse", "apple").code == 0
+    assert run(capsys, "search", path, "--like", liked).code == 0
+    said = run(capsys, "search", path, "--like", liked, "apple")
+    assert (said.code, said.err.count("\n")) == (1, 1)
