@@ -274,6 +274,8 @@ CALLS = {
     "by_group": ["party"],
     "compare_groups": ["party"],
     "group_words": ["party", 1],
+    "search": ["tax"],
+    "diverse": [2],
 }
 NEED_NO_FIT = (
     "fit",
