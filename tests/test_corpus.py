@@ -240,7 +240,7 @@ def test_congress_reads_at_ten_thousand_words_a_second():
     [
         ("convention2012", {"president obama", "mitt romney", "middle class", "health care"}),
         ("lee", {"new south wales", "united states", "foreign minister"}),
-        ("recipes_en_de", {"olive oil", "zwiebel", "onion", "butter", "mehl", "flour"}),
+        ("recipes_en_de", {"olive oil", "Zwiebel", "onion", "butter", "Mehl", "flour"}),
     ],
 )
 def test_other_corpora_with_nothing_set(name, expected):

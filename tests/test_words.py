@@ -117,7 +117,8 @@ def test_plurals_fold_into_the_most_frequent_form():
             "businesses business aides aide families family crises crisis lives life taxes tax women woman",
         ),
         ("en", "news news politics politics texas texas congress congress diabetes diabetes people people"),
-        ("de", "zwiebeln zwiebel eiern ei häuser haus"),
+        ("de", "zwiebeln zwiebel eiern ei häuser haus deutschlands deutschland paris paris texas texas"),
+        ("nl", "bedrijven bedrijf huizen huis katten kat kinderen kind problemen probleem steden stad"),
     ],
 )
 def test_base_forms(language, forms):
@@ -182,7 +183,7 @@ def test_cutting_agrees_with_a_naive_twin():
         flags[0] |= NEW_RUN
         names = sorted(set(keys))
         stream = TokenStream(
-            [(k, k) for k in names],
+            [(k, k, k) for k in names],
             np.array([names.index(k) for k in keys], np.int32),
             flags,
             *(np.zeros(1, np.int32),) * 5,
@@ -214,19 +215,44 @@ def test_german_and_dutch_nouns():
         "Zwiebel und Butter in die Pfanne geben.",
     ]
     corpus = Corpus.from_texts([*german, "Butter in der Pfanne schmelzen."], language="de", min_df=2)
-    assert corpus.vocabulary == ["butter", "pfanne", "rote zwiebel"]
-    assert counts_of(corpus, "rote zwiebel") == [1, 1, 0, 0]
+    assert corpus.vocabulary == ["Butter", "Pfanne", "rote Zwiebel"]
+    assert counts_of(corpus, "rote Zwiebel") == [1, 1, 0, 0]
     dutch = [
         "Kleine bedrijven betalen belasting.",
         "De regering verhoogt de belasting voor kleine bedrijven.",
     ]
-    assert Corpus.from_texts(dutch, language="nl", min_df=2).vocabulary == ["belasting", "kleine bedrijven"]
+    assert Corpus.from_texts(dutch, language="nl", min_df=2).vocabulary == ["belasting", "kleine bedrijf"]
+
+
+CITIES = [
+    "Die Städte Deutschlands brauchen Geld. In den Städten wohnen Familien.",
+    "Deutschland hat große Städte. Die Familie in der großen Stadt.",
+    "Große Städte in Deutschland. Die EU-Staaten und die SPD helfen.",
+    "Die EU-Staaten zahlen. Die SPD fragt eine Familie.",
+]
+
+
+def test_german_words_are_base_forms_with_the_capitals_of_the_text():
+    options = {"language": "de", "min_df": 2, "n_jobs": 1}
+    corpus = Corpus.from_texts(CITIES, **options)
+    assert corpus.vocabulary == ["Deutschland", "EU-Staat", "Familie", "SPD", "große Stadt"]
+    assert counts_of(corpus, "Deutschland") == [1, 1, 1, 0]
+    as_written = Corpus.from_texts(CITIES, **options, lemmas=False).vocabulary
+    assert as_written == ["Deutschland", "EU-Staaten", "Familie", "SPD", "große Städte"]
+    plain = Corpus.from_texts(CITIES, **options, words="plain")
+    assert {"Deutschland", "EU-Staat", "SPD", "Stadt"} <= set(plain.vocabulary)
+    assert counts_of(plain, "Stadt") == [2, 2, 1, 0]
+    assert Corpus.from_texts(CITIES, **options, drop=["deutschlands", "STADT"]).vocabulary == [
+        *("EU-Staat", "Familie", "SPD", "große Stadt"),
+    ]
+    again = Corpus.from_texts(CITIES, recipe=corpus.notes["recipe"], n_jobs=1)
+    assert (again.counts != corpus.counts).nnz == 0
 
 
 def test_documents_of_several_languages():
     texts = ["Chop the onions.", "Fry the onions.", "Zwiebeln hacken.", "Die Zwiebeln braten."]
     corpus = Corpus.from_texts(texts, language=["en", "en-US", "de", "de"], min_df=2)
-    assert corpus.vocabulary == ["onions", "zwiebeln"]
+    assert corpus.vocabulary == ["Zwiebel", "onions"]
 
 
 def test_plain_words_and_ngrams_of_any_language():

@@ -59,7 +59,7 @@ def compare(
     max_df: MaxDf = None,
     drop: Drop = None,
     drop_procedural: DropProcedural = False,
-    lemmas: Lemmas = False,
+    lemmas: Lemmas = None,
     tagger: Tagger = None,
     models: Annotated[
         str | None,

@@ -71,7 +71,7 @@ def fit(
     ] = None,
     drop: Drop = None,
     drop_procedural: DropProcedural = False,
-    lemmas: Lemmas = False,
+    lemmas: Lemmas = None,
     tagger: Tagger = None,
     features: Annotated[
         list[str] | None,

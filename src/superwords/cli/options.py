@@ -47,7 +47,15 @@ DropProcedural = Annotated[
     bool,
     typer.Option("--drop-procedural", help="Leave out words that are mere procedure.", rich_help_panel=WORDS),
 ]
-Lemmas = Annotated[bool, typer.Option("--lemmas", help="Count words by their lemmas.", rich_help_panel=WORDS)]
+Lemmas = Annotated[
+    bool | None,
+    typer.Option(
+        "--lemmas/--no-lemmas",
+        help="Call words by their base form.",
+        rich_help_panel=WORDS,
+        show_default="for German and Dutch",
+    ),
+]
 Tagger = Annotated[
     str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
 ]

@@ -98,16 +98,15 @@ def _find_words(
     stream: TokenStream, row_of_sentence: np.ndarray, options: TextOptions, notes: dict[str, Any]
 ) -> Words:
     parts = Parts(stream.sentence_document, stream.n_documents)
-    lemmas = options.method.lemmas
     if options.min_df == "auto":
         if options.passage_sentences is not None and stream.n_documents < FEW_DOCUMENTS:
             parts = Parts(row_of_sentence, int(row_of_sentence.max(initial=-1)) + 1, "passages")
-        choice = choose_words(stream, parts, row_of_sentence, options.max_length, lemmas)
+        choice = choose_words(stream, parts, row_of_sentence, options.max_length)
         words, min_df = choice.words, choice.min_df
         notes["min_df_chosen"] = choice.why
     else:
         min_df = threshold(options.min_df, stream.n_documents, "min_df")
-        words = find_words(stream, parts, min_df, options.max_length, lemmas)
+        words = find_words(stream, parts, min_df, options.max_length)
     if not words.labels:
         raise InputError(_why_no_words(stream, options.method.words, min_df))
     notes["min_df"], notes["min_df_counts"] = min_df, parts.name

@@ -109,7 +109,7 @@ class Corpus:
         max_df: float | None = None,
         words: str | None = None,
         tagger: str | None = None,
-        lemmas: bool = False,
+        lemmas: bool | None = None,
         drop: Iterable[str] | str | Path | None = None,
         drop_procedural: bool = False,
         vocabulary: Sequence[str] | None = None,

@@ -41,7 +41,7 @@ class Cut:
 def key_numbers(stream: TokenStream) -> tuple[np.ndarray, list[str]]:
     """The key of each token as a number, and the spelling of each number."""
     numbers: dict[str, int] = {}
-    of_type = np.array([numbers.setdefault(key, len(numbers)) for _, key in stream.types], np.int32)
+    of_type = np.array([numbers.setdefault(key, len(numbers)) for _, key, _ in stream.types], np.int32)
     return (of_type[stream.token_type] if len(of_type) else np.zeros(0, np.int32)), list(numbers)
 
 

@@ -34,7 +34,7 @@ def supported_words(n_tokens: int) -> int:
 
 
 def choose_words(
-    stream: TokenStream, parts: Parts, row_of_sentence: np.ndarray, max_length: int, lemmas: bool
+    stream: TokenStream, parts: Parts, row_of_sentence: np.ndarray, max_length: int
 ) -> ChosenWords:
     """The highest threshold that leaves as many words as the tokens support and several in most rows."""
     is_content = (stream.token_flags & (CAN_END | STOP)) == CAN_END
@@ -50,7 +50,7 @@ def choose_words(
     found: dict[int, Words] = {}
 
     def is_rich(at: int) -> bool:
-        found[at] = find_words(stream, parts, steps[at], max_length, lemmas)
+        found[at] = find_words(stream, parts, steps[at], max_length)
         return len(found[at].labels) >= wanted
 
     if is_rich(place):

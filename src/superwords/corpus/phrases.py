@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,56 +21,93 @@ STOP = 16  # a stop word, which is no word of the vocabulary by itself
 
 
 LINKS = {"en": "of"}  # what joins the parts of a name: "House of Representatives"
+# Word classes that begin with a capital as written; elsewhere a capital may only mark the start of a sentence.
+CAPITAL = {"de": (NOUN, NAME), "nl": (NAME,)}
+_ENDING = re.compile("(?<=e)[mnrs]$")
+FOLDED = frozenset(
+    {"de", "nl"}
+)  # languages whose words are called by their base form, in the case as written
 
 
 class Candidate(NamedTuple):
+    """A token as written, what its spelling variants share, and what it is called in the vocabulary."""
+
     surface: str
     key: str
+    label: str
     flags: int
     position: int
 
 
-def plain_candidates(sentence: list[str], keys: list[str], stop: frozenset[str]) -> Iterator[Candidate]:
-    """Every word; a run ends at punctuation and numbers."""
+def is_folded(language: str, lemmas: bool | None) -> bool:
+    """Whether words are called by their base form: as asked for, or by the habit of the language."""
+    return language in FOLDED if lemmas is None else lemmas
+
+
+def plain_candidates(sentence: list[str], bases: list[str], stop: frozenset[str]) -> Iterator[Candidate]:
+    """Every word; a run ends at punctuation and numbers. A base form in capitals is that of a noun or name."""
     is_new = True
-    for n, (token, key) in enumerate(zip(sentence, keys, strict=True)):
+    for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
         if not _is_word(token):
             is_new = True
             continue
-        surface = token.lower()
-        flags = STOP if surface in stop or key in stop else CAN_START | CAN_END
-        yield Candidate(surface, spelling_key(key), flags | is_new * NEW_RUN, n)
+        form, key = token.lower(), base.lower()
+        surface = token if base[0].isupper() else form
+        flags = STOP if form in stop or key in stop else CAN_START | CAN_END
+        label = surface if key == form else in_case_of(surface, base)
+        yield Candidate(surface, spelling_key(key), label, flags | is_new * NEW_RUN, n)
         is_new = False
 
 
 def noun_candidates(
-    sentence: list[str], tagged: list[tuple[str, str]], stop: frozenset[str], language: str
+    sentence: list[str],
+    tagged: list[tuple[str, str]],
+    stop: frozenset[str],
+    language: str,
+    lemmas: bool | None = None,
 ) -> Iterator[Candidate]:
     """The tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of"."""
     link = LINKS.get(language)
     no_words = no_word_abbreviations(language)
     meaningful = meaningful_nouns(language)
+    call_by_base, keep_case = is_folded(language, lemmas), language in FOLDED
     is_new = True
     for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
         if word_class == POSSESSIVE and not is_new:
             continue
         if token == link and not is_new and _joins_names(sentence, tagged, n):
-            yield Candidate(token, token, STOP, n)
+            yield Candidate(token, token, token, STOP, n)
             continue
         is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
         flags = _noun_flags(word_class, is_capital and link is not None)
         if flags == 0 or not _is_word(token) or token.lower() in no_words:
             is_new = True
             continue
-        surface = token.lower()
+        surface = token if keep_case and (is_capital or word_class in CAPITAL[language]) else token.lower()
+        label = called(surface, base, word_class) if call_by_base else surface
         if base in stop and not (base in meaningful and word_class == NOUN):
             flags |= STOP
             if flags & CAN_END == 0 and not is_capital:
                 flags = flags & ~CAN_START | WEAK_START
         if _is_owner(tagged, n):
-            surface += "'s"
-        yield Candidate(surface, spelling_key(base), flags | is_new * NEW_RUN, n)
+            surface, label = surface + "'s", label + "'s"
+        yield Candidate(surface, spelling_key(base), label, flags | is_new * NEW_RUN, n)
         is_new = False
+
+
+def called(surface: str, base: str, word_class: str) -> str:
+    """The name of a token by its base form; an adjective as after an article, as in "(die) rote Zwiebel"."""
+    if word_class == ADJECTIVE:
+        return surface if base == surface.lower() else _ENDING.sub("", surface)
+    return in_case_of(surface, base)
+
+
+def in_case_of(surface: str, base: str) -> str:
+    """The base form with the capitals of what is written: EU-Staaten → EU-Staat, Städten → Stadt."""
+    same = 0
+    while same < min(len(surface), len(base)) and surface[same].lower() == base[same].lower():
+        same += 1
+    return surface[:same] + base[same:]
 
 
 def spelling_key(base: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from superwords.corpus.grams import MAX_LENGTH
-from superwords.corpus.phrases import spelling_key
+from superwords.corpus.phrases import is_folded, spelling_key
 from superwords.corpus.sentences import tokens
 from superwords.corpus.stopwords import stop_words
 from superwords.corpus.stream import Method
@@ -49,7 +49,7 @@ def language_code(language: str) -> str:
 
 
 def word_method(
-    words: str | None, languages: Iterable[str], tagger: str | None, lemmas: bool
+    words: str | None, languages: Iterable[str], tagger: str | None, lemmas: bool | None
 ) -> tuple[Method, int]:
     """How to find words, and the longest one in tokens: noun phrases where a tagger knows the language."""
     codes = sorted(set(languages))
@@ -161,12 +161,12 @@ def units_of_labels(
 
 
 def _label_base(word: str, language: str, method: Method) -> str:
-    if method.words != "phrases" and not method.lemmas:
+    if method.words != "phrases" and not is_folded(language, method.lemmas):
         return word.lower()
     tagger = make_tagger(language, method.tagger)
     if not isinstance(tagger, HanTaTagger):
         return word.lower()
     if method.words != "phrases":
-        return tagger.lemma(word)
+        return tagger.lemma(word).lower()
     base = tagger.base(word, NOUN)
     return base if base != word.lower() else tagger.base(word, ADJECTIVE)

@@ -17,6 +17,7 @@ from superwords.corpus.phrases import (
     CAN_START,
     NEW_RUN,
     Candidate,
+    is_folded,
     noun_candidates,
     plain_candidates,
 )
@@ -39,19 +40,19 @@ class Method:
 
     words: str = "phrases"
     tagger: str | None = None
-    lemmas: bool = False
+    lemmas: bool | None = None
 
 
 @dataclass(frozen=True)
 class TokenStream:
-    """Candidate tokens in order. A type is a (surface, key) pair; tokens of one key are one word, however
+    """Candidate tokens in order. A type is a surface, a key and a label; tokens of one key are one word, however
     spelt.
 
     `sentence_opening` is a fingerprint of how a sentence begins, and 0 where that is not known; `form_count`
     is how often each lower-case form occurs, candidate or not.
     """
 
-    types: list[tuple[str, str]]
+    types: list[tuple[str, str, str]]
     token_type: np.ndarray
     token_flags: np.ndarray
     token_sentence: np.ndarray
@@ -68,7 +69,7 @@ class TokenStream:
 
 @dataclass
 class _StreamBuilder:
-    types: dict[tuple[str, str], int] = field(default_factory=dict)
+    types: dict[tuple[str, str, str], int] = field(default_factory=dict)
     token_type: array = field(default_factory=lambda: array("i"))
     token_flags: array = field(default_factory=lambda: array("B"))
     token_sentence: array = field(default_factory=lambda: array("i"))
@@ -80,8 +81,8 @@ class _StreamBuilder:
 
     def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:
         sentence = len(self.sentence_document)
-        for surface, key, flags, _ in candidates:
-            self.token_type.append(self.types.setdefault((surface, key), len(self.types)))
+        for surface, key, label, flags, _ in candidates:
+            self.token_type.append(self.types.setdefault((surface, key, label), len(self.types)))
             self.token_flags.append(flags)
             self.token_sentence.append(sentence)
         self.sentence_document.append(len(self.document_words))
@@ -127,7 +128,7 @@ def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
     for sentences in documents:
         n_words = 0
         for sentence in sentences:
-            words = (Candidate(t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
+            words = (Candidate(t, t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
             builder.add_sentence(words, (0, 0), opening=0)
             n_words += len(sentence)
         builder.document_words.append(n_words)
@@ -181,12 +182,13 @@ def _candidates(
         return iter(())
     if method.words == "phrases":
         tagged = make_tagger(language, method.tagger).tag(sentence)
-        return noun_candidates(sentence, tagged, stop, language)
-    if not method.lemmas:
+        return noun_candidates(sentence, tagged, stop, language, method.lemmas)
+    if not is_folded(language, method.lemmas):
         return plain_candidates(sentence, [token.lower() for token in sentence], stop)
     tagger = make_tagger(language, method.tagger)
     if isinstance(tagger, HanTaTagger):
-        return plain_candidates(sentence, [tagger.lemma(token) for token in sentence], stop)
+        lemmas = [tagger.lemma(token, n > 0) for n, token in enumerate(sentence)]
+        return plain_candidates(sentence, lemmas, stop)
     return plain_candidates(sentence, [base for _, base in tagger.tag(sentence)], stop)
 
 
@@ -204,7 +206,7 @@ def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tup
 
 
 def _join(parts: Iterable[TokenStream], n_documents: int, progress: Progress | None) -> TokenStream:
-    types: dict[tuple[str, str], int] = {}
+    types: dict[tuple[str, str, str], int] = {}
     form_count: Counter[str] = Counter()
     pieces: list[TokenStream] = []
     n_sentences = n_read = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from math import inf
@@ -14,6 +15,8 @@ from superwords.errors import InputError
 
 NOUN, NAME, ADJECTIVE, POSSESSIVE, VERB, OTHER = "noun", "name", "adjective", "possessive", "verb", "other"
 
+DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen": "boom"}
+_LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
 BEAM = 5  # HanTa's own search width and floor
 LOWEST = -1e6
 
@@ -86,18 +89,22 @@ class HanTaTagger:
         self._language = language
         self._hanta = FastHanTa(HANTA_MODELS[language])
         self._class_of = {"en": _english_class, "de": _german_class, "nl": _dutch_class}[language]
-        self._inflected = (NOUN, NAME) if language == "en" else (NOUN, ADJECTIVE)
+        self._inflected = (NOUN, NAME) if language == "en" else (NOUN, NAME, ADJECTIVE)
         self._classes: dict[str, str] = {}
         self._bases: dict[tuple[str, str], str] = {}
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
         return [(c, self.base(word, c)) for word, c in zip(sentence, self._classes_of(sentence), strict=True)]
 
-    def lemma(self, word: str) -> str:
-        """The lemma of a word of any class, for plain words."""
-        key = (word, "")
+    def lemma(self, word: str, is_capital_telling: bool = True) -> str:
+        """The lemma of a word of any class, for plain words; in German and Dutch with the capitals it has."""
+        key = (word, "case" if is_capital_telling else "")
         if key not in self._bases:
-            self._bases[key] = str(self._hanta.analyze(word)[0]).lower()
+            lemma, tag = self._hanta.analyze(word, casesensitive=is_capital_telling)
+            if self._language != "en" and self._class(tag) in (NOUN, NAME):
+                base = self.base(word, self._class(tag))
+                lemma = base.capitalize() if str(lemma)[0].isupper() else base
+            self._bases[key] = str(lemma).lower() if self._language == "en" else str(lemma)
         return self._bases[key]
 
     def base(self, word: str, word_class: str) -> str:
@@ -113,11 +120,45 @@ class HanTaTagger:
     def _analyse_base(self, form: str, word_class: str) -> str:
         tags = [tag for tag, _ in self._hanta.tag_word(form, casesensitive=False)]
         of_class = [tag for tag in tags if self._class(tag) in (word_class, NAME)]
-        if not of_class or self._class(of_class[0]) != word_class:
+        if not of_class:
             return form
+        tag = of_class[0]
         if self._language == "en":
-            return self._english_singular(form) if of_class[0] == "NN2" else form
-        return self._long_enough(self._hanta.analyze(form, pos=of_class[0])[0], form)
+            return self._english_singular(form) if tag == "NN2" else form
+        lemma = self._long_enough(self._hanta.analyze(form, pos=tag)[0], form)
+        if self._class(tag) == NAME:
+            return self._bare_name(lemma, form) if word_class == NOUN else form
+        return self._dutch_singular(lemma, form) if tag.startswith("N(soort,mv") else lemma
+
+    def _bare_name(self, lemma: str, form: str) -> str:
+        """A name without the ending of its owner's case, where the bare name is the more usual one: Deutschlands,
+        but not Paris.
+        """
+        is_owner = form == lemma + "s" and self._score(lemma, (NAME,)) > self._score(form, (NAME,))
+        return lemma if is_owner else form
+
+    def _dutch_singular(self, stem: str, form: str) -> str:
+        """The singular that the plural's stem stands for: huiz(en) is huis, bom(en) boom, kinder(en) kind."""
+        if form in DUTCH_SINGULARS:
+            return DUTCH_SINGULARS[form]
+        hard = stem[:-1] + {"v": "f", "z": "s"}.get(stem[-1], stem[-1])
+        spellings = [
+            stem,
+            hard,
+            _LAST_VOWEL.sub(r"\1\1\2", hard),
+            form[:-4] if form.endswith("eren") else stem,
+        ]
+        if len(stem) > 2 and stem[-1] == stem[-2]:
+            spellings.append(stem[:-1])
+        return max(spellings, key=lambda spelling: self._score(spelling, (NOUN,), "N(soort,ev"))
+
+    def _score(self, form: str, classes: tuple[str, ...], kind: str = "") -> float:
+        """How usual a form is as a word of one of the classes, in HanTa's logarithms."""
+        found = self._hanta.tag_word(form, casesensitive=False) if len(form) > 1 else []
+        return max(
+            (float(p) for tag, p in found if self._class(tag) in classes and tag.startswith(kind)),
+            default=-inf,
+        )
 
     def _english_singular(self, form: str) -> str:
         """HanTa's lemma, except where it confuses stems with and without a final e ("aides")."""

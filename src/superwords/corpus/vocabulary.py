@@ -51,9 +51,7 @@ def has_words(stream: TokenStream) -> bool:
     return bool(((stream.token_flags & (CAN_END | STOP)) == CAN_END).any())
 
 
-def find_words(
-    stream: TokenStream, parts: Parts, min_df: int, max_length: int, lemmas: bool = False
-) -> Words:
+def find_words(stream: TokenStream, parts: Parts, min_df: int, max_length: int) -> Words:
     """Words in at least `min_df` parts, counted as they are cut: a word inside a longer word does not
     count.
     """
@@ -80,7 +78,7 @@ def find_words(
         rare &= longest == longest[rare].max()
         in_use &= ~rare
         unit_of = [np.where((units >= 0) & rare[units], -1, units) for units in unit_of]
-    return _name_words(stream, cut, keys, lemmas)
+    return _name_words(stream, cut, keys)
 
 
 def apply_words(stream: TokenStream, keys: Sequence[str], max_length: int) -> Cut:
@@ -108,7 +106,7 @@ def matching_words(words: Words, wanted: Iterable[str]) -> set[int]:
         for unit, (label, key, surfaces) in enumerate(
             zip(words.labels, words.keys, words.surfaces, strict=True)
         )
-        if label in names or key in joined or surfaces & names
+        if label.lower() in names or key in joined or surfaces & names
     }
 
 
@@ -127,8 +125,8 @@ def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
     noun_count = np.bincount(stream.token_type[is_noun], minlength=len(stream.types)).tolist()
     phrase_count = np.bincount(stream.token_type, minlength=len(stream.types)).tolist()
     usual: dict[str, tuple[int, int, str]] = {}
-    for (surface, key), nouns, in_phrases in zip(stream.types, noun_count, phrase_count, strict=True):
-        usual[key] = max(usual.get(key, (0, 0, "")), (nouns, in_phrases, surface))
+    for (surface, key, _), nouns, in_phrases in zip(stream.types, noun_count, phrase_count, strict=True):
+        usual[key] = max(usual.get(key, (0, 0, "")), (nouns, in_phrases, surface.lower()))
     rarely = []
     for name in key_names:
         nouns, in_phrases, surface = usual[name]
@@ -137,35 +135,29 @@ def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
     return np.array(rarely, bool)
 
 
-def _name_words(stream: TokenStream, cut: Cut, keys: list[str], lemmas: bool) -> Words:
-    """Each word is called by its most frequent spelling."""
-    spellings: list[Counter[tuple[str, str]]] = [Counter() for _ in keys]
+def _name_words(stream: TokenStream, cut: Cut, keys: list[str]) -> Words:
+    """Each word is called by its most frequent label."""
+    labels: list[Counter[str]] = [Counter() for _ in keys]
+    surfaces: list[set[str]] = [set() for _ in keys]
     for n in np.unique(cut.length):
         of_length = cut.length == n
         begins, units = cut.start[of_length], cut.unit[of_length]
         window = stream.token_type[begins[:, None] + np.arange(n)]
         rows, counts = np.unique(np.column_stack([units, window]), axis=0, return_counts=True)
         for (unit, *types), count in zip(rows.tolist(), counts.tolist(), strict=True):
-            spellings[unit][_spelling([stream.types[t] for t in types])] += count
-    is_found = np.array([bool(spelling) for spelling in spellings], bool)
+            labels[unit][_joined([stream.types[t][2] for t in types])] += count
+            surfaces[unit].add(_joined([stream.types[t][0] for t in types]).lower())
+    is_found = np.array([bool(label) for label in labels], bool)
     number = np.cumsum(is_found, dtype=np.int32) - 1
-    named = Cut(cut.start, cut.length, number[cut.unit], cut.is_covered)
-    found = [(key, spelling) for key, spelling in zip(keys, spellings, strict=True) if spelling]
-    best = [min(spelling.items(), key=lambda item: (-item[1], item[0]))[0] for _, spelling in found]
+    found = np.flatnonzero(is_found).tolist()
     return Words(
-        named,
-        [key for key, _ in found],
-        [base if lemmas else surface for surface, base in best],
-        [frozenset(surface for surface, _ in spelling) for _, spelling in found],
+        Cut(cut.start, cut.length, number[cut.unit], cut.is_covered),
+        [keys[unit] for unit in found],
+        [min(labels[unit].items(), key=lambda item: (-item[1], item[0]))[0] for unit in found],
+        [frozenset(surfaces[unit]) for unit in found],
     )
 
 
-def _spelling(types: list[tuple[str, str]]) -> tuple[str, str]:
-    """A word as written and as its base form; an owner's 's is kept inside a word ("women's health") only."""
-    surfaces = [surface for surface, _ in types]
-    surfaces[-1] = surfaces[-1].removesuffix("'s")
-    bases = [
-        surface if spelling_key(surface.removesuffix("'s")) == key else key
-        for surface, (_, key) in zip(surfaces, types, strict=True)
-    ]
-    return " ".join(surfaces), " ".join(bases)
+def _joined(words: list[str]) -> str:
+    """A word as it is called; an owner's 's is kept inside a word ("women's health") only."""
+    return " ".join([*words[:-1], words[-1].removesuffix("'s")])

@@ -70,7 +70,7 @@ def token_spans(text: str, stream: TokenStream) -> list[tuple[int, int]]:
     """Where each candidate token stands, searched from the left in its sentence; (-1, -1) if not found."""
     spans = []
     cursor, last = 0, -1
-    bare = [re.escape(surface.removesuffix("'s")) for surface, _ in stream.types]
+    bare = [re.escape(surface.removesuffix("'s")) for surface, _, _ in stream.types]
     forms = [re.compile(rf"(?<!\w){form}", re.IGNORECASE) for form in bare]
     for kind, sentence in zip(stream.token_type.tolist(), stream.token_sentence.tolist()):
         if sentence != last:
