@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from superwords.corpus.corpus import Corpus, n_sources
+from superwords.corpus.languages import doubtful_language
 from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 from superwords.corpus.sources import Documents, open_documents, size_of
 from superwords.corpus.stream import Progress
@@ -19,7 +20,8 @@ from superwords.errors import InputError
 Say = Callable[[str], None]
 
 PASSAGES = "passages:5"
-LONG, LOOKED_AT = 100, 200  # words in a document on average, over the first so many
+LONG = 100  # words in a document on average
+LOOKED_AT = 200  # documents, evenly spread, that tell their length and language
 TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 MANY_EMPTY = 0.1  # share of the documents
 LANGUAGE_COLUMN = "column:"
@@ -99,7 +101,13 @@ def read_documents(
         corpus = Corpus.from_documents(found, unit=unit or "document", **kept)
     else:
         given["language"] = document_languages(language, found)
-        given["unit"] = unit or (PASSAGES if are_long(found.texts) else "document")
+        step = max(1, len(found.ids) // LOOKED_AT)
+        sample = list(islice(found.texts, 0, None, step))
+        codes = given["language"]
+        doubt = doubtful_language(sample, codes if isinstance(codes, str) else codes[::step])
+        if doubt is not None:
+            tell(f"Warning: {doubt}")
+        given["unit"] = unit or (PASSAGES if are_long(sample) else "document")
         given["keep_texts"] = _are_kept(documents) if keep_texts is None else keep_texts
         corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
     corpus = _with_groups(corpus, columns)
@@ -118,7 +126,7 @@ def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:
 
 def are_long(texts: Iterable[str]) -> bool:
     """Whether documents speak of so much that every concept would end up in every one of them."""
-    lengths = [len(text.split()) for text in islice(texts, LOOKED_AT)]
+    lengths = [len(text.split()) for text in texts]
     return bool(lengths) and sum(lengths) / len(lengths) > LONG
 
 
