@@ -68,7 +68,7 @@ def pictures(
 
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to draw.")
-    chosen = only or list(range(1, model.n_concepts_ + 1))
+    chosen = only or model.result_.shown
     for concept in chosen:
         concept_index(model.result_, concept)
     pair = None if column is None else draw.largest_groups(model, column)

@@ -125,15 +125,16 @@ class ConceptsView(View):
             "source_documents": n_sources(corpus),
             "words": corpus.n_words,
             "tokens": corpus.n_tokens,
-            "n_concepts": self.model.n_concepts_,
+            "n_concepts": len(self.table),
             "verdict": verdict_of(self.model),
             "concepts": records(self.table),
         }
 
     def print(self) -> None:
         corpus = self.model.corpus_
-        n_concepts = self.model.n_concepts_
-        print_line(f"{n_concepts} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words.")
+        print_line(
+            f"{len(self.table)} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words."
+        )
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
         print_concepts(self.model, known, most=None)
         print_line(verdict_of(self.model))
@@ -145,7 +146,7 @@ class ConceptView(View):
     def read(self) -> None:
         self.table = self.model.words_of(self.asked)
         self.documents = self.model.representative_documents(self.asked)
-        self.row = self.model.concepts().iloc[self.asked - 1]
+        self.row = self.model.concepts().set_index("concept", drop=False).loc[self.asked]
 
     def as_json(self) -> Any:
         concept = records(self.row.to_frame().T)[0]
@@ -209,9 +210,9 @@ class DocumentView(View):
             some = ", ".join(repr(name) for name in corpus.ids[:3])
             raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
         table = one_document(self.model.result_, names.index(self.asked), is_passage)
-        stability = self.model.concepts(0)["stability"].to_numpy()
+        stability = self.model.concepts(0).set_index("concept")["stability"]
         # Of all draws: `probability` is of those alone that find the concept.
-        self.held_in = table["probability"] * stability[table["concept"] - 1]
+        self.held_in = table["probability"] * table["concept"].map(stability)
         # Those it holds in half of the draws by weight, the others after them by how sure they are.
         order = np.argsort(
             -np.where(self.held_in >= 0.5, 1 + table["weight_mean"], self.held_in), kind="stable"

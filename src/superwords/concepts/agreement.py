@@ -77,5 +77,6 @@ def _found_by_all(result: Result) -> str:
     """How many concepts every chain holds in at least half of its draws."""
     aligned = result.summary.alignment
     shares = np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
-    n_found = int((shares >= 0.5).all(axis=0).sum())
-    return f"{n_found} of {result.n_concepts} concepts are found by every chain"
+    shown = [j - 1 for j in result.shown]
+    n_found = int((shares[:, shown] >= 0.5).all(axis=0).sum())
+    return f"{n_found} of {len(shown)} concepts are found by every chain"

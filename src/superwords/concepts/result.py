@@ -10,6 +10,7 @@ import numpy as np
 import xarray
 from scipy import sparse
 
+from superwords.concepts.alignment import Usage, reordered, usage_of
 from superwords.concepts.sets import WordSets, co_membership, word_sets
 from superwords.concepts.summary import Summary, summarize
 from superwords.corpus.corpus import Corpus
@@ -35,6 +36,10 @@ class Result:
         The kept draws of all chains.
     names
         Names that people gave to concepts, by id (1, 2, …).
+    away
+        Concepts that people merged into others or hid, and which of the two; their columns are empty.
+    themes
+        Themes that people gathered concepts in.
     """
 
     corpus: Corpus
@@ -42,6 +47,8 @@ class Result:
     alpha_pi: float
     draws: Draws
     names: dict[int, str] = field(default_factory=dict)
+    away: dict[int, str] = field(default_factory=dict)
+    themes: dict[int, str] = field(default_factory=dict)
 
     @property
     def has_concepts(self) -> bool:
@@ -73,6 +80,11 @@ class Result:
     def n_concepts(self) -> int:
         """Concepts in the most probable draw."""
         return len(self.concept_order)
+
+    @property
+    def shown(self) -> list[int]:
+        """Ids of the concepts that tables and pages show."""
+        return [j for j in range(1, self.n_concepts + 1) if j not in self.away]
 
     @cached_property
     def concept_word(self) -> np.ndarray:
@@ -120,6 +132,11 @@ class Result:
     def word_sets(self) -> WordSets:
         """The words of every concept of every kept draw."""
         return word_sets(self.draws)
+
+    @property
+    def reference(self) -> Usage:
+        """The most probable draw's concepts, in the order of their ids."""
+        return reordered(usage_of(self.best_draw), self.concept_order)
 
     @cached_property
     def summary(self) -> Summary:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from superwords.concepts.alignment import Partners, Usage, find_partners, reordered, usage_of
 from superwords.concepts.intervals import TAILS, sparse_quantile
+from superwords.concepts.word_draws import Entries, GatheredWords, WordDraws, entries_of
 from superwords.draws import Draws, Kept
 
 # Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
@@ -76,6 +77,7 @@ class Summary(NamedTuple):
     words: WordUse
     memberships: Memberships
     uses: Uses
+    word_draws: WordDraws
 
 
 def summarize(
@@ -112,6 +114,7 @@ class _Gathered:
         self.memberships: list[sparse.csr_array] = []
         self.shares: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.uses = _CountedKeys()
+        self.word_draws = GatheredWords(self.n_concepts, self.n_words)
 
     def add(self, s: int, draw: Kept) -> None:
         usage = usage_of(draw)
@@ -139,19 +142,15 @@ class _Gathered:
             row, column = on.nonzero()
             key = row.astype(np.int64) * self.n_words + column
             self.shares.append((key, _values_at(on, row, column), _values_at(used, row, column)))
-            self.uses.add(self._use_keys(draw, partners))
+            entries = entries_of(draw, partners.of, self.order)
+            self.uses.add(self._use_keys(entries))
+            self.word_draws.add(entries)
 
-    def _use_keys(self, draw: Kept, partners: Partners) -> np.ndarray:
-        """(document, concept, word) as one number, for every entry with tokens and a partner."""
-        state = draw.state
-        label = np.full(int(state.concept.max()) + 1 if len(state.concept) else 0, -1)
-        ours = np.flatnonzero(partners.of >= 0)
-        label[partners.of[ours]] = ours
-        pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
-        document = np.repeat(self.order, np.diff(state.doc_ptr))[pair].astype(np.int64)
-        concept = label[state.concept[pair]]
-        busy = (draw.tokens.entry > 0) & (concept >= 0)
-        return (document[busy] * self.n_concepts + concept[busy]) * self.n_words + state.word[busy]
+    def _use_keys(self, entries: Entries) -> np.ndarray:
+        """(document, concept, word) as one number, for every entry with tokens."""
+        document = entries.document.astype(np.int64)
+        key = (document * self.n_concepts + entries.concept) * self.n_words + entries.word
+        return key[entries.used]
 
     def summary(self, chain: np.ndarray) -> Summary:
         n_documents = len(self.order)
@@ -170,7 +169,8 @@ class _Gathered:
             stacked.indices.astype(np.int32),
             stacked.data.astype(np.float32),
         )
-        return Summary(alignment, self._word_use(alignment), memberships, self._uses(n_documents))
+        words, uses = self._word_use(alignment), self._uses(n_documents)
+        return Summary(alignment, words, memberships, uses, self.word_draws.word_draws())
 
     def _word_use(self, alignment: Alignment) -> WordUse:
         self.inside.sort_indices()

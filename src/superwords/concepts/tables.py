@@ -40,7 +40,16 @@ def concept_index(result: Result, concept: Any) -> int:
     if not whole or not 1 <= concept <= n_concepts:
         choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
         raise InputError(f"There is no concept {concept!r}; {choice}.")
+    if int(concept) in result.away:
+        raise InputError(f"Concept {concept} {result.away[int(concept)]}; restore it to see it on its own.")
     return int(concept) - 1
+
+
+def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table whose `concept` people have neither merged into another nor hidden."""
+    if not result.away:
+        return table
+    return table[table["concept"].isin(result.shown)].reset_index(drop=True)
 
 
 def concept_names(result: Result) -> list[str]:
@@ -86,7 +95,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
             "shares": _objects(summary.words.used[rows].astype(float).tolist() for rows in top),
             "stability": matched.mean(axis=0),
             "stability_by_chain": _objects(_by_chain(matched, aligned.chain).T.tolist()),
-            "jaccard": aligned.jaccard.mean(axis=0, where=matched, dtype=float) if matched.size else [],
+            "jaccard": mean_over_draws(np.where(matched, aligned.jaccard, np.nan)),
             "leftover": holders <= min(HANDFUL, corpus.n_documents / 10),
         }
     )

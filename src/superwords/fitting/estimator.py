@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.concepts import agreement, discovery, examples, groups, searching, tables
+from superwords.concepts import agreement, curating, discovery, examples, groups, searching, tables
+from superwords.concepts.alignment import Usage
 from superwords.concepts.result import Result
+from superwords.container import Choice
 from superwords.corpus.corpus import Corpus
 from superwords.draws import ChainDraws, Draws, Kept
 from superwords.errors import InputError
@@ -60,6 +63,7 @@ class ConceptModel(BaseEstimator):
     kept_: list[ChainDraws]
     schedule_: Schedule
     order_: np.ndarray
+    choices_: list[Choice]
 
     def __init__(
         self,
@@ -142,11 +146,13 @@ class ConceptModel(BaseEstimator):
 
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file."""
+        before = self.sampled_.reference if self.choices_ else None
         try:
             run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, self.progress)
         finally:
             if len(self.draws_):
                 self._forget()
+                self._carry_choices(before)
         return self
 
     def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
@@ -175,6 +181,7 @@ class ConceptModel(BaseEstimator):
             for c, start in enumerate(self.starts(n_chains))
         ]
         self.kept_ = [ChainDraws() for _ in range(n_chains)]
+        self.choices_ = []
 
     def starts(self, n_chains: int) -> Sequence[str]:
         if isinstance(self.init, str):
@@ -202,14 +209,32 @@ class ConceptModel(BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what was computed from earlier draws."""
-        for name in ("result_", "unknown_words_"):
+        for name in ("sampled_", "result_", "unknown_words_"):
             self.__dict__.pop(name, None)
+
+    def _carry_choices(self, before: Usage | None) -> None:
+        """Hold on to what people decided where its concepts are still there, and say what is lost."""
+        if before is not None:
+            self.choices_, lost = curating.carried(self.choices_, before, self.sampled_.reference)
+            for sentence in lost:
+                warnings.warn(sentence, stacklevel=3)
+
+    @cached_property
+    def sampled_(self) -> Result:
+        """What was found, before anything that people decided about it."""
+        alpha_pi = self.chains_[0].model.prior.alpha_pi
+        return Result(self.corpus_, self.order_, alpha_pi, Draws(self.kept_))
 
     @cached_property
     def result_(self) -> Result:
-        """What was found, read-only: tables, plots and pages are made of it."""
-        alpha_pi = self.chains_[0].model.prior.alpha_pi
-        return Result(self.corpus_, self.order_, alpha_pi, Draws(self.kept_))
+        """What was found, with people's choices, read-only: tables, plots and pages are made of it."""
+        return curating.curated(self.sampled_, self.choices_)
+
+    def choose(self, choices: Sequence[Choice]) -> ConceptModel:
+        """Take these for what people decided about the concepts, in the place of all earlier choices."""
+        result = curating.curated(self.sampled_, choices)
+        self.choices_, self.result_ = list(choices), result
+        return self
 
     @property
     def draws_(self) -> Draws:
@@ -261,7 +286,7 @@ class ConceptModel(BaseEstimator):
 
     def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Concepts, most documents first: prevalence, strength where held, top words, stability, leftovers."""
-        return tables.concept_table(self.result_, n_words)
+        return tables.of_shown(self.result_, tables.concept_table(self.result_, n_words))
 
     def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
         """The n words that tell a concept (1, 2, …) apart and are used for it."""
@@ -289,11 +314,12 @@ class ConceptModel(BaseEstimator):
 
     def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Prevalence, strength and words of each concept among each group of a metadata column."""
-        return groups.by_group(self.result_, column, n_words)
+        return tables.of_shown(self.result_, groups.by_group(self.result_, column, n_words))
 
     def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
         """Prevalence in one group less that in another, with interval."""
-        return groups.compare_groups(self.result_, column, first, second)
+        compared = groups.compare_groups(self.result_, column, first, second)
+        return tables.of_shown(self.result_, compared)
 
     def group_words(self, column: str, concept: int) -> pd.DataFrame:
         """The words each group uses for a concept, with intervals."""
@@ -314,6 +340,30 @@ class ConceptModel(BaseEstimator):
     def tastes(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
         """What such judgements taught of each concept, the most liked first, with intervals."""
         return discovery.tastes(self.result_, liked, disliked)
+
+    def merge(self, concepts: Sequence[int]) -> ConceptModel:
+        """Take concepts together, under the number of the first, in every draw and in all tables and pages."""
+        return self.choose([*self.choices_, *curating.merge(self.result_, concepts)])
+
+    def hide(self, concepts: int | Sequence[int]) -> ConceptModel:
+        """Leave concepts out of all tables and pages."""
+        return self.choose([*self.choices_, *curating.hide(self.result_, concepts)])
+
+    def restore(self, concepts: int | Sequence[int]) -> ConceptModel:
+        """Show hidden concepts again, and take merged ones apart."""
+        return self.choose([*self.choices_, *curating.restore(self.result_, self.choices_, concepts)])
+
+    def rename(self, names: Mapping[int, str]) -> ConceptModel:
+        """Name concepts (number → name); an empty name asks for the automatic one again."""
+        return self.choose([*self.choices_, *curating.rename(self.result_, names)])
+
+    def gather(self, theme: str, concepts: int | Sequence[int]) -> ConceptModel:
+        """Put concepts under a theme; an empty theme takes them out of theirs."""
+        return self.choose([*self.choices_, *curating.gather(self.result_, theme, concepts)])
+
+    def undo(self) -> ConceptModel:
+        """Take the last of these decisions back."""
+        return self.choose(curating.undone(self.choices_))
 
     def convergence(self) -> pd.DataFrame:
         """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""

@@ -67,7 +67,7 @@ def load(path: str | Path) -> ConceptModel:
     try:
         with zipfile.ZipFile(path) as archive:
             model, _ = read_model(archive, name)
-            model.result_.names = read_names(archive)
+            model.sampled_.names = read_names(archive)
             return model
     except InputError:
         raise
@@ -97,8 +97,8 @@ def _migrated(head: dict[str, Any], name: str) -> dict[str, Any]:
 def _write(file: Any, model: ConceptModel, all_draws: bool, texts: bool) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = Writer(archive)
-        if model.names_:
-            writer.json(NAMES, model.names_)
+        if model.sampled_.names:
+            writer.json(NAMES, model.sampled_.names)
         write_model(writer, model, model.kept_ if all_draws else [], texts)
 
 
@@ -138,8 +138,8 @@ def _parts(model: ConceptModel, texts: bool) -> dict[str, Any]:
         parts |= {
             "best_draw_": model.best_draw_,
             "consensus_draw_": model.consensus_draw_,
-            "summary_": model.result_.summary,
-            "word_sets_": model.result_.word_sets,
+            "summary_": model.sampled_.summary,
+            "word_sets_": model.sampled_.word_sets,
             "trace": {str(name): posterior[name].values for name in posterior.data_vars},
         }
     return parts
@@ -167,7 +167,7 @@ def _restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
         raise ValueError("its documents are not in any order")
     counts = sparse.csr_array(model.corpus_.counts[model.order_])
     data = make_data(counts, part["features"])
-    model.chains_ = []
+    model.chains_, model.choices_ = [], []
     for c in range(len(part["chains"])):
         stored = part["chains"][str(c)]
         of_chain = Model(stored["prior"], data, part["affinity"], part["steps"])
@@ -181,9 +181,9 @@ def _restore(reader: Reader, head: dict[str, Any]) -> ConceptModel:
             kept.trace = reader.value(tree[f"kept_trace_{c}"])
     for name in ("best_draw_", "consensus_draw_", "summary_", "word_sets_"):
         if name in part:
-            model.result_.remember(**{name.removesuffix("_"): part[name]})
+            model.sampled_.remember(**{name.removesuffix("_"): part[name]})
     if "trace" in part:
-        model.result_.remember(
+        model.sampled_.remember(
             trace=arviz_base.from_dict({"posterior": part["trace"]}, check_conventions=False)
         )
     return model

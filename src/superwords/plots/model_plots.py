@@ -151,7 +151,8 @@ def concepts_per_word(model: ConceptModel) -> Figure:
 
 def words_per_concept(model: ConceptModel) -> Figure:
     """How many words the concepts of the most probable draw have on in any document."""
-    return histogram((model.concept_word_ > 0).sum(axis=1), "words that a concept holds", "concepts")
+    shown = [concept - 1 for concept in model.result_.shown]
+    return histogram((model.concept_word_ > 0).sum(axis=1)[shown], "words that a concept holds", "concepts")
 
 
 def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS) -> Figure:

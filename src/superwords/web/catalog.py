@@ -50,7 +50,7 @@ class Catalog:
             "documents": corpus.n_documents,
             "words": corpus.n_words,
             "tokens": corpus.n_tokens,
-            "concepts": self.model.n_concepts_,
+            "concepts": len(self.model.result_.shown),
             "passages": corpus.parent is not None,
             "texts": corpus.texts is not None,
             "groups": [{"column": name, "labels": labels} for name, labels in self.group_columns.items()],
@@ -81,6 +81,11 @@ class Catalog:
     @property
     def names(self) -> list[str]:
         return [self.model.names_.get(j, name) for j, name in enumerate(self._automatic_names, 1)]
+
+    @property
+    def _shown_names(self) -> list[str]:
+        names = self.names
+        return [names[j - 1] for j in self.model.result_.shown]
 
     @cached_property
     def _automatic_names(self) -> list[str]:
@@ -122,11 +127,11 @@ class Catalog:
             Column("stability", "Stability", "share"),
             Column("top_words", "Most telling words", "words", sortable=False),
         ]
-        return Table(columns, self._concepts.assign(name=_texts(self.names)))
+        return Table(columns, self._concepts.assign(name=_texts(self._shown_names)))
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
-        row = self._concepts.iloc[concept_index(self.model.result_, concept)]
+        row = self._concepts.iloc[self.model.result_.shown.index(concept)]
         known = {str(key): plain(value) for key, value in row.items()}
         name = self.names[concept - 1]
         return {**known, "name": name, "automatic_name": self.automatic_name(concept)}
@@ -363,7 +368,7 @@ class Catalog:
         n_chains = shares.shape[1] if shares.ndim == 2 else 0
         by_chain = {f"chain {c + 1}": shares[:, c] for c in range(n_chains)}
         rows = pd.DataFrame(
-            {"concept": self._concepts["concept"], "name": _texts(self.names), **by_chain}
+            {"concept": self._concepts["concept"], "name": _texts(self._shown_names), **by_chain}
         ).assign(stability=self._concepts["stability"])
         columns = [
             Column("name", "Concept", "concept", link="concept"),

@@ -18,7 +18,7 @@ WORDS_SHARE = 0.5  # of the similarity; documents have the rest
 
 
 def similarity(catalog: Catalog) -> np.ndarray:
-    """(J, J): how alike two concepts are, the mean cosine of the words they use and of their documents.
+    """How alike two of the concepts shown are: the mean cosine of the words they use and of their documents.
 
     Documents count by how much more they weigh a concept than documents do on average, since a concept that
     all of them hold is near to nothing in particular.
@@ -31,7 +31,9 @@ def similarity(catalog: Catalog) -> np.ndarray:
     weights = catalog.weights.toarray().T
     documents = normalize(weights - weights.mean(axis=1, keepdims=True))
     by_word = (words @ words.T).toarray()
-    return WORDS_SHARE * by_word + (1 - WORDS_SHARE) * np.clip(documents @ documents.T, 0, None)
+    alike = WORDS_SHARE * by_word + (1 - WORDS_SHARE) * np.clip(documents @ documents.T, 0, None)
+    shown = np.array(catalog.model.result_.shown, int) - 1
+    return alike[np.ix_(shown, shown)]
 
 
 def positions(alike: np.ndarray) -> np.ndarray:
@@ -72,19 +74,19 @@ class Landscape:
 
     def nearest(self) -> Table:
         """Each concept with those most like it: what the map shows, as a table."""
-        names = self.catalog.names
+        names, shown = self.catalog.names, np.array(self.catalog.model.result_.shown, int)
         alike = self.alike.copy()
         np.fill_diagonal(alike, -1.0)
         order = np.argsort(-alike, axis=1, kind="stable")[:, : min(NEAREST, len(alike) - 1)]
         likeness = [float(alike[j, near[0]]) if len(near) else np.nan for j, near in enumerate(order)]
-        nearest = [[names[i] for i in near] for near in order]
+        nearest = [[names[j - 1] for j in shown[near]] for near in order]
         rows = pd.DataFrame(
             {
-                "concept": np.arange(1, len(names) + 1),
-                "name": pd.Series(names, dtype=object),
+                "concept": shown,
+                "name": pd.Series([names[j - 1] for j in shown], dtype=object),
                 "likeness": likeness,
                 "nearest": pd.Series(nearest, dtype=object),
-                "nearest_ids": pd.Series([(near + 1).tolist() for near in order], dtype=object),
+                "nearest_ids": pd.Series([shown[near].tolist() for near in order], dtype=object),
             }
         )
         columns = [

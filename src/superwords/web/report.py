@@ -70,7 +70,7 @@ def report_page(model: ConceptModel, column: str | None = None, title: str = "Co
         _group_chart(catalog, column),
         _concept_table(catalog),
         "<h2>Every concept</h2>",
-        *(_concept(catalog, concept, column) for concept in range(1, model.n_concepts_ + 1)),
+        *(_concept(catalog, concept, column) for concept in model.result_.shown),
     ]
     text = "\n".join(part for part in body if part)
     skip = '<a class="skip" href="#concepts">Skip to the concepts</a>'
@@ -91,7 +91,7 @@ def _corpus_facts(catalog: Catalog) -> str:
         *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
         ("Words", f"{corpus.n_words:,}"),
         ("Tokens", f"{corpus.n_tokens:,}"),
-        ("Concepts", f"{model.n_concepts_:,}"),
+        ("Concepts", f"{len(model.result_.shown):,}"),
     ]
     empty = corpus.notes.get("empty_documents") or []
     if empty:

@@ -1,0 +1,222 @@
+"""Names, merges, hidden concepts and themes: a result with choices applied, against counting by hand."""
+
+import numpy as np
+import pytest
+
+from models_for_tests import fit, passage_model, planted_corpus, planted_model
+from superwords.concepts import curating
+from superwords.concepts.alignment import find_partners, reordered, usage_of
+from superwords.concepts.tables import drawn_weights
+from superwords.container import Choice
+from superwords.errors import InputError
+
+
+@pytest.fixture
+def model():
+    """A copy of the planted model that may be changed."""
+    return planted_model().choose([])
+
+
+@pytest.fixture(autouse=True)
+def _untouched():
+    yield
+    planted_model().choose([])
+    passage_model().choose([])
+
+
+def by_hand(model, members):
+    """Per draw: the documents that hold any member, their weights, and the documents of each word, on and used."""
+    result = model.sampled_
+    reference = reordered(usage_of(result.best_draw), result.concept_order)
+    out = []
+    for draw in result.draws:
+        partners = find_partners(reference, usage_of(draw)).of[[j - 1 for j in members]]
+        labels = set(partners[partners >= 0].tolist())
+        if not labels:
+            continue
+        weights = result.weights_of(draw).toarray()
+        on, used, held = {}, {}, {}
+        state = draw.state
+        for row, document in enumerate(result.order):
+            for p in range(state.doc_ptr[row], state.doc_ptr[row + 1]):
+                if state.concept[p] not in labels:
+                    continue
+                held[document] = held.get(document, 0.0) + weights[document, state.concept[p]]
+                for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+                    on.setdefault(int(state.word[e]), set()).add(document)
+                    if draw.tokens.entry[e] > 0:
+                        used.setdefault(int(state.word[e]), set()).add(document)
+        out.append((held, on, used))
+    return out
+
+
+@pytest.mark.parametrize("members", [[1, 2], [3, 1, 4]])
+def test_a_merged_concept_is_counted_in_every_draw(model, members):
+    expected = by_hand(model, members)
+    vocabulary = model.corpus_.vocabulary
+    model.merge(members)
+    row = model.concepts().set_index("concept").loc[members[0]]
+    n_documents = model.corpus_.n_documents
+    prevalence = [len(held) / n_documents for held, _, _ in expected]
+    assert row["prevalence_mean"] == pytest.approx(np.mean(prevalence), rel=1e-6)
+    assert [row["prevalence_low"], row["prevalence_high"]] == pytest.approx(
+        np.quantile(prevalence, [0.025, 0.975])
+    )
+    strength = [sum(held.values()) / len(held) for held, _, _ in expected]
+    assert row["strength_mean"] == pytest.approx(np.mean(strength), rel=1e-5)
+    assert row["stability"] == pytest.approx(len(expected) / len(model.draws_))
+    words = model.words_of(members[0]).set_index("word")
+    for word in words.index:
+        i = vocabulary.index(word)
+        on = [len(one.get(i, ())) / len(held) for held, one, _ in expected]
+        used = [len(one.get(i, ())) / len(held) for held, _, one in expected]
+        assert words.loc[word, "share_on"] == pytest.approx(np.mean(on), rel=1e-5)
+        assert words.loc[word, "share_used"] == pytest.approx(np.mean(used), rel=1e-5)
+        assert words.loc[word, "used_low"] == pytest.approx(np.quantile(used, 0.025), abs=1e-6)
+        assert words.loc[word, "on_high"] == pytest.approx(np.quantile(on, 0.975), abs=1e-6)
+        assert words.loc[word, "probability"] == pytest.approx(np.mean([i in one for _, one, _ in expected]))
+    assert {i for _, one, _ in expected for i in one} == {vocabulary.index(word) for word in words.index}
+
+
+def test_uses_by_document_of_a_merged_concept_count_a_draw_once(model):
+    expected = by_hand(model, [1, 2])
+    model.merge([1, 2])
+    uses = model.result_.summary.uses
+    for d in range(0, model.corpus_.n_documents, 7):
+        part = slice(uses.ptr[d], uses.ptr[d + 1])
+        ours = {
+            int(i): int(n) for j, i, n in zip(uses.concept[part], uses.word[part], uses.draws[part]) if j == 0
+        }
+        wanted = {i: sum(d in used.get(i, ()) for _, _, used in expected) for i in ours}
+        assert ours == wanted
+        assert set(ours) == {i for _, _, used in expected for i, those in used.items() if d in those}
+
+
+def test_other_concepts_and_the_sampled_result_stay_as_they_were(model):
+    before = model.concepts(0).set_index("concept")
+    numbers = before.select_dtypes("number").columns
+    model.merge([1, 3])
+    after = model.concepts(0).set_index("concept")
+    assert list(after.index) == [j for j in before.index if j != 3]
+    others = [j for j in after.index if j != 1]
+    np.testing.assert_array_equal(after.loc[others, numbers], before.loc[others, numbers])
+    assert model.sampled_.n_concepts == len(before)
+    assert 3 in model.sampled_.shown
+
+
+def test_weights_add_and_the_most_probable_draw_is_merged(model):
+    weights, shares = model.doc_concept_.copy(), model.concept_word_.copy()
+    model.merge([2, 4])
+    np.testing.assert_allclose(model.doc_concept_[:, 1], weights[:, 1] + weights[:, 3])
+    assert not model.doc_concept_[:, 3].any()
+    assert (model.concept_word_[1] > 0).tolist() == ((shares[1] > 0) | (shares[3] > 0)).tolist()
+    result = model.sampled_
+    state, labels = result.best_draw.state, result.concept_order[[1, 3]]
+    on, holders = np.zeros(model.corpus_.n_words), 0
+    for row in range(len(result.order)):
+        pairs = [p for p in range(state.doc_ptr[row], state.doc_ptr[row + 1]) if state.concept[p] in labels]
+        holders += bool(pairs)
+        words = {int(i) for p in pairs for i in state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]}
+        on[list(words)] += 1
+    np.testing.assert_allclose(model.concept_word_[1], on / holders)
+
+
+def test_every_table_follows_the_choices(model):
+    model.merge([1, 2]).hide(3)
+    shown = model.result_.shown
+    assert 2 not in shown
+    assert 3 not in shown
+    assert set(model.by_group("party")["concept"]) == set(shown)
+    assert set(model.compare_groups("party")["concept"]) == set(shown)
+    assert set(model.documents()["concept"]) <= set(shown)
+    assert {j for held in model.words()["concepts"] for j in held} <= set(shown)
+    assert {j for held in model.search("word10")["concepts"] for j in held} <= set(shown)
+    assert f"of {len(shown)} concepts" in model.verdict()
+    for weights in drawn_weights(model.result_):
+        assert not weights[:, [1, 2]].nnz
+
+
+def test_hidden_and_merged_concepts_are_named_in_one_sentence(model):
+    model.merge([1, 2]).hide([3])
+    with pytest.raises(InputError, match=r"Concept 2 is merged into concept 1; restore it"):
+        model.words_of(2)
+    with pytest.raises(InputError, match=r"Concept 3 is hidden; restore it"):
+        model.top_words(3)
+    with pytest.raises(InputError, match=r"Concept 3 is hidden"):
+        model.merge([1, 3])
+    with pytest.raises(InputError, match=r"There is no concept 99"):
+        model.hide(99)
+    with pytest.raises(InputError, match="fewer than two"):
+        model.merge([1, 1])
+    with pytest.raises(InputError, match="neither hidden nor merged"):
+        model.restore(4)
+    with pytest.raises(InputError, match="There is no concept 99"):
+        model.restore(99)
+    with pytest.raises(InputError, match="not a list of concepts"):
+        model.merge("1,2")
+
+
+def test_restore_takes_apart_and_undo_takes_back(model):
+    before = model.concepts()
+    model.merge([1, 2, 3]).restore(2)
+    assert model.result_.away == {3: "is merged into concept 1"}
+    model.undo()
+    assert set(model.result_.away) == {2, 3}
+    model.restore(1)
+    assert model.concepts()["prevalence_mean"].tolist() == before["prevalence_mean"].tolist()
+    model.choose([]).merge([2, 3]).merge([1, 2])
+    assert model.result_.away == {2: "is merged into concept 1", 3: "is merged into concept 1"}
+    model.restore(2)  # with what was merged into it
+    assert model.result_.away == {3: "is merged into concept 2"}
+    model.undo().undo().undo()
+    assert model.choices_ == []
+    assert model.result_ is model.sampled_
+    with pytest.raises(InputError, match="nothing to undo"):
+        model.undo()
+
+
+def test_names_and_themes(model):
+    model.rename({1: " fruit  trees "}).gather("nature", [1, 2])
+    assert model.concepts()["name"][0] == "fruit trees"
+    assert model.result_.themes == {1: "nature", 2: "nature"}
+    model.rename({1: ""}).gather("", [2])
+    assert model.concepts()["name"][0] != "fruit trees"
+    assert model.result_.themes == {1: "nature"}
+
+
+def test_choices_that_no_model_can_have_are_refused(model):
+    with pytest.raises(InputError, match="concept 77, which the model does not have"):
+        model.choose([Choice("hide", 77, "yes")])
+    with pytest.raises(InputError, match="into itself"):
+        model.choose([Choice("merge", 1, "2"), Choice("merge", 2, "1")])
+
+
+def test_passages_merge_as_well():
+    model = passage_model()
+    before = model.concepts().set_index("concept")
+    after = model.merge([1, 2]).concepts().set_index("concept")
+    assert after.loc[1, "source_documents_mean"] >= before.loc[[1, 2], "source_documents_mean"].max()
+    assert after.loc[1, "documents_mean"] <= before.loc[[1, 2], "documents_mean"].sum()
+
+
+def test_choices_survive_further_sampling_where_their_concepts_do():
+    model = fit(planted_corpus(), n_chains=1, n_sweeps=30, n_burn_in=10)
+    words = {j: set(model.top_words(j, 5)) for j in (1, 2)}
+    model.rename({1: "first", 2: "second"})
+    before = model.sampled_.reference
+    model.advance(20)
+    for j in model.result_.shown:
+        name = model.concepts()["name"][j - 1]
+        if name in ("first", "second"):
+            old = 1 if name == "first" else 2
+            assert len(words[old] & set(model.top_words(j, 5))) >= 2
+    named = [one.value for one in model.choices_]
+    assert named
+    # Nothing of a concept whose words are gone is kept, and that is said.
+    empty = before._replace(on=before.on * 0, used=before.used * 0)
+    kept, lost = curating.carried([Choice("name", 1, "first"), Choice("hide", 2, "yes")], before, empty)
+    assert kept == []
+    assert (
+        lost[0] == "After further sampling there is no concept like 1: the name 'first' of concept 1 is lost."
+    )
+    assert len(lost) == 2
