@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
+from superwords import load
 from superwords.concepts import curating
 from superwords.concepts.alignment import find_partners, reordered, usage_of
 from superwords.concepts.tables import drawn_weights
@@ -220,3 +222,10 @@ def test_choices_survive_further_sampling_where_their_concepts_do():
         lost[0] == "After further sampling there is no concept like 1: the name 'first' of concept 1 is lost."
     )
     assert len(lost) == 2
+
+
+def test_a_loaded_model_merges_without_its_draws(model, tmp_path):
+    again = load(model.save(tmp_path / "model.sw"))
+    assert len(again.draws_) == 0
+    assert_frame_equal(again.merge([1, 2]).concepts(), model.merge([1, 2]).concepts())
+    assert_frame_equal(again.words_of(1), model.words_of(1))

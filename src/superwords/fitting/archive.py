@@ -15,6 +15,7 @@ from scipy import sparse
 
 from superwords.concepts.sets import WordSets
 from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, WordUse
+from superwords.concepts.word_draws import WordDraws
 from superwords.draws import Kept
 from superwords.fitting.running import Schedule
 from superwords.sampler.model import Affinity, Prior, Steps
@@ -24,7 +25,7 @@ _TUPLES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         *(State, Tokens, Kept, Prior, Steps, Affinity, Schedule),
-        *(Summary, Alignment, WordUse, Memberships, Uses, WordSets),
+        *(Summary, Alignment, WordUse, Memberships, Uses, WordDraws, WordSets),
     )
 }
 # What reading a damaged file may raise.
