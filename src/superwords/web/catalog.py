@@ -131,7 +131,8 @@ class Catalog:
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
-        row = self._concepts.iloc[self.model.result_.shown.index(concept)]
+        j = concept_index(self.model.result_, concept)
+        row = self._concepts.set_index("concept", drop=False).loc[j + 1]
         known = {str(key): plain(value) for key, value in row.items()}
         name = self.names[concept - 1]
         return {**known, "name": name, "automatic_name": self.automatic_name(concept)}
