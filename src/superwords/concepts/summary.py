@@ -14,7 +14,7 @@ from scipy import sparse
 
 from superwords.concepts.alignment import Partners, Usage, find_partners, reordered, usage_of
 from superwords.concepts.intervals import TAILS, sparse_quantile
-from superwords.concepts.word_draws import Entries, GatheredWords, WordDraws, entries_of
+from superwords.concepts.word_draws import GatheredWords, WordDraws, WordEntries, entries_of
 from superwords.draws import Draws, Kept
 
 # Memberships (and word uses) kept draw by draw, in all draws together; above, evenly spaced draws are taken.
@@ -146,7 +146,7 @@ class _Gathered:
             self.uses.add(self._use_keys(entries))
             self.word_draws.add(entries)
 
-    def _use_keys(self, entries: Entries) -> np.ndarray:
+    def _use_keys(self, entries: WordEntries) -> np.ndarray:
         """(document, concept, word) as one number, for every entry with tokens."""
         document = entries.document.astype(np.int64)
         key = (document * self.n_concepts + entries.concept) * self.n_words + entries.word

@@ -29,7 +29,7 @@ class WordDraws(NamedTuple):
     shared_used: np.ndarray  # 1 where the document uses the word for the concept
 
 
-class Entries(NamedTuple):
+class WordEntries(NamedTuple):
     """The words on in one draw, for each document and reference concept."""
 
     document: np.ndarray
@@ -38,8 +38,8 @@ class Entries(NamedTuple):
     used: np.ndarray
 
 
-def entries_of(draw: Kept, partner: np.ndarray, order: np.ndarray) -> Entries:
-    """Entries of the concepts that have a partner: `partner` is the draw's own concept for each of the reference's."""
+def entries_of(draw: Kept, partner: np.ndarray, order: np.ndarray) -> WordEntries:
+    """WordEntries of the concepts that have a partner: `partner` is the draw's own concept for each of the reference's."""
     state = draw.state
     label = np.full(int(state.concept.max()) + 1 if len(state.concept) else 0, -1)
     paired = np.flatnonzero(partner >= 0)
@@ -48,7 +48,7 @@ def entries_of(draw: Kept, partner: np.ndarray, order: np.ndarray) -> Entries:
     concept = label[state.concept[pair]]
     known = concept >= 0
     document = np.repeat(order, np.diff(state.doc_ptr))[pair]
-    return Entries(document[known], concept[known], state.word[known], draw.tokens.entry[known] > 0)
+    return WordEntries(document[known], concept[known], state.word[known], draw.tokens.entry[known] > 0)
 
 
 class GatheredWords:
@@ -59,9 +59,9 @@ class GatheredWords:
         self.counted: list[tuple[np.ndarray, ...]] = []
         self.shared: list[tuple[np.ndarray, ...]] = []
 
-    def add(self, entries: Entries) -> None:
+    def add(self, entries: WordEntries) -> None:
         place = entries.concept, entries.word
-        # Entries of 0 stay: `used` has the places of `on`.
+        # WordEntries of 0 stay: `used` has the places of `on`.
         on = sparse.coo_array((np.ones(len(entries.word), np.int32), place), shape=self.shape)
         used = sparse.coo_array((entries.used.astype(np.int32), place), shape=self.shape)
         counted_on, counted_used = sparse.csr_array(on), sparse.csr_array(used)
