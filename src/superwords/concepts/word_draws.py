@@ -39,7 +39,7 @@ class WordEntries(NamedTuple):
 
 
 def entries_of(draw: Kept, partner: np.ndarray, order: np.ndarray) -> WordEntries:
-    """WordEntries of the concepts that have a partner: `partner` is the draw's own concept for each of the reference's."""
+    """The entries of concepts with a partner: `partner` is the draw's own concept for each of the reference's."""
     state = draw.state
     label = np.full(int(state.concept.max()) + 1 if len(state.concept) else 0, -1)
     paired = np.flatnonzero(partner >= 0)
