@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from superwords.lab.benchmark import run_bench
+from superwords.lab.scale import N_SWEEPS, SIZES, run_scale
 
 app = typer.Typer()
 
@@ -15,12 +16,43 @@ app = typer.Typer()
 @app.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, and no cold start.")] = False,
+    scale: Annotated[
+        bool,
+        typer.Option("--scale", help="How time and memory grow with the documents (hours at full length)."),
+    ] = False,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="With --scale: numbers of documents.", show_default="1000,4000,…,100000"),
+    ] = None,
+    sweeps: Annotated[
+        int | None, typer.Option(min=1, help="With --scale: sweeps of each chain.", show_default="200")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, for scripts.")] = False,
 ) -> None:
     """Measure time per sweep by move, f flips against the formula from scratch, and HDP on the same counts.
 
-    Example: superwords bench --quick
+    \b
+    superwords bench --quick
+    superwords bench --scale --sizes 1000,4000,16000 --sweeps 50
     """
-    figures = run_bench(lambda line: typer.echo(line, err=as_json), quick)
+
+    def tell(line: str) -> None:
+        typer.echo(line, err=as_json)
+
+    if scale:
+        figures = run_scale(_whole_numbers(sizes), sweeps or N_SWEEPS, tell)
+    elif sizes or sweeps:
+        raise typer.BadParameter("--sizes and --sweeps belong to --scale; give it too.")
+    else:
+        figures = run_bench(tell, quick)
     if as_json:
         typer.echo(json.dumps(figures, indent=2))
+
+
+def _whole_numbers(sizes: str | None) -> list[int]:
+    if sizes is None:
+        return list(SIZES)
+    numbers = sizes.split(",")
+    if not all(one.strip().isdigit() and int(one) > 0 for one in numbers):
+        raise typer.BadParameter(f"--sizes {sizes} is not a list of numbers; give e.g. --sizes 1000,4000.")
+    return [int(one) for one in numbers]

@@ -98,7 +98,7 @@ def time_hdp(planted: Planted, n_iterations: int) -> float:
 def time_first_sweep() -> dict[str, float]:
     """Seconds from starting Python to the end of the first sweep, with a cold and with a warm cache of kernels."""
     program = (
-        "from superwords.bench import prepared; from superwords.generate import plant_corpus;"
+        "from superwords.lab.benchmark import prepared; from superwords.lab.generators import plant_corpus;"
         "next(prepared(plant_corpus(50, 60, 5, 3, 40, 5)).advance(1))"
     )
     out = {}

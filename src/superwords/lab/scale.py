@@ -1,0 +1,152 @@
+"""How time and memory grow with the corpus: `superwords bench --scale`.
+
+Corpora are generated with 300 concepts over 10,000 words with 50 features; each size is measured in a process of its
+own, so that its memory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.lab.benchmark import peak_memory
+from superwords.lab.generators import Planted
+from superwords.sampler.state import n_concepts, sizes_of
+
+SIZES = (1_000, 4_000, 16_000, 64_000, 100_000)
+N_WORDS, N_CONCEPTS, N_FEATURES = 10_000, 300, 50
+LENGTH, PER_DOCUMENT = 100, 4
+N_SWEEPS, MEASURED = 200, 5
+LEAST_JACCARD = 0.5
+_BLOCK = 200  # documents generated at a time
+_USED = 0.8  # share of a concept's words that a document has on
+_NOISE = 0.5
+
+
+def plant_large(n_documents: int, seed: int = 0) -> Planted:
+    """Documents of about 100 tokens, each from about four of 300 concepts, in time proportional to the tokens."""
+    rng = np.random.default_rng([seed, 23])
+    truth = np.zeros((N_CONCEPTS, N_WORDS), bool)
+    truth[rng.permutation(np.arange(N_WORDS) % N_CONCEPTS), np.arange(N_WORDS)] = True
+    second = rng.random(N_WORDS) < 0.3
+    truth[rng.integers(N_CONCEPTS, size=N_WORDS), np.arange(N_WORDS)] |= second
+    popularity = rng.gamma(2.0, size=N_CONCEPTS)
+    blocks, holds = [], []
+    for start in range(0, n_documents, _BLOCK):
+        n = min(_BLOCK, n_documents - start)
+        held = _held(n, popularity, rng)
+        holds.append(held)
+        blocks.append(_counts(held, truth, rng))
+    centres = rng.normal(size=(N_CONCEPTS, N_FEATURES))
+    features = (truth / truth.sum(axis=0)).T @ centres + _NOISE * rng.normal(size=(N_WORDS, N_FEATURES))
+    counts = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return Planted(counts, features, truth, np.vstack(holds))
+
+
+def _held(n_documents: int, popularity: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(D, J) Some concepts of each document, the popular ones more often (the first of a race of exponentials)."""
+    race = rng.exponential(size=(n_documents, N_CONCEPTS)) / popularity
+    place = race.argsort(axis=1).argsort(axis=1)
+    return place < np.maximum(rng.poisson(PER_DOCUMENT, n_documents), 1)[:, None]
+
+
+def _counts(held: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
+    """(D, V) Tokens of documents that hold these concepts, each with its own variant of their words."""
+    document, concept = np.nonzero(held)
+    share = rng.gamma(1.0, size=len(document))
+    total = np.bincount(document, share, len(held))
+    length = rng.poisson(LENGTH, len(held))
+    tokens = rng.poisson(length[document] * share / total[document])
+    on = truth[concept] & (rng.random((len(concept), truth.shape[1])) < _USED)
+    n_on = on.sum(axis=1)
+    first = np.concatenate([[0], np.cumsum(n_on)])
+    words = np.nonzero(on)[1]
+    pair = np.repeat(np.arange(len(concept)), np.where(n_on > 0, tokens, 0))
+    picked = words[first[pair] + (rng.random(len(pair)) * n_on[pair]).astype(np.int64)]
+    shape = len(held), truth.shape[1]
+    ones = np.ones(len(pair), np.int64)
+    return sparse.csr_array(sparse.coo_array((ones, (document[pair], picked)), shape=shape))
+
+
+def matched(truth: np.ndarray, on: np.ndarray) -> float:
+    """The share of true concepts that some concept found has a Jaccard index of at least .5 with."""
+    both = truth.astype(float) @ on.T.astype(float)
+    either = truth.sum(axis=1)[:, None] + on.sum(axis=1)[None, :] - both
+    return float((both / np.maximum(either, 1) >= LEAST_JACCARD).any(axis=1).mean()) if len(on) else 0.0
+
+
+def measure(n_documents: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:
+    """Seconds per sweep and megabytes of one chain, and how many true concepts it found."""
+    planted = plant_large(n_documents, seed)
+    before = perf_counter()
+    model = ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed)
+    model.start(planted.counts, planted.features)
+    chain = model.chains_[0]
+    start_seconds = perf_counter() - before
+    with threadpool_limits(1):
+        seconds = []
+        for _ in range(n_sweeps):
+            before = perf_counter()
+            chain.step()
+            seconds.append(perf_counter() - before)
+    sizes = sizes_of(chain.state)
+    # A word belongs to a concept if half of the documents that hold the concept have it on.
+    on = sizes.m >= 0.5 * np.maximum(sizes.holders, 1)[:, None]
+    return {
+        "documents": n_documents,
+        "tokens": int(planted.counts.sum()),
+        "start_seconds": start_seconds,
+        "seconds_per_sweep": float(np.median(seconds[-MEASURED:])),
+        "memory_mb": peak_memory(),
+        "concepts": n_concepts(chain.state),
+        "matched": matched(planted.truth, on),
+        "sweeps": n_sweeps,
+    }
+
+
+def run_scale(sizes: Sequence[int], n_sweeps: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Every size in its own process, and the exponents with which time and memory grow."""
+    rows = []
+    for size in sizes:
+        program = [sys.executable, "-m", "superwords.lab.scale", str(size), str(n_sweeps)]
+        done = subprocess.run(program, capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = done.stderr.strip().splitlines()[-1:] or ["killed, perhaps for want of memory"]
+            raise InputError(f"{size:,} documents could not be measured: {last[0]}.")
+        row = json.loads(done.stdout)
+        rows.append(row)
+        tell(
+            f"{row['documents']:,} documents, {row['tokens']:,} tokens: {row['seconds_per_sweep']:.2f} s a sweep, "
+            f"{row['memory_mb']:,.0f} MB, {row['concepts']} concepts, {row['matched']:.0%} of the true ones matched "
+            f"after {row['sweeps']} sweeps"
+        )
+    out: dict[str, Any] = {"sizes": rows}
+    if len(rows) > 1:
+        table = pd.DataFrame(rows)
+        for name in ("seconds_per_sweep", "memory_mb"):
+            out[f"exponent_{name}"] = exponent(table["documents"].to_numpy(), table[name].to_numpy())
+        tell(
+            f"time grows with the documents to the power {out['exponent_seconds_per_sweep']:.2f}, "
+            f"memory to the power {out['exponent_memory_mb']:.2f}"
+        )
+    return out
+
+
+def exponent(sizes: np.ndarray, values: np.ndarray) -> float:
+    """The slope of log(values) on log(sizes)."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))

@@ -1,0 +1,50 @@
+"""`superwords bench --scale`: the corpora it makes, and what it says of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cli_for_tests import run
+from superwords.lab import scale
+
+
+def test_a_large_corpus_is_made_of_its_concepts():
+    planted = scale.plant_large(450, seed=1)
+    assert planted.counts.shape == (450, scale.N_WORDS)
+    assert planted.features.shape == (scale.N_WORDS, scale.N_FEATURES)
+    assert planted.holds.sum(axis=1).mean() == pytest.approx(scale.PER_DOCUMENT, rel=0.1)
+    assert planted.counts.sum() / 450 == pytest.approx(scale.LENGTH, rel=0.1)
+    possible = (planted.holds.astype(int) @ planted.truth.astype(int)) > 0
+    assert possible[planted.counts.nonzero()].all()
+    again = scale.plant_large(450, seed=1)
+    assert (again.counts != planted.counts).nnz == 0
+
+
+def test_a_concept_is_matched_from_half_of_its_words_on():
+    truth = np.eye(3, 6, dtype=bool) | np.eye(3, 6, 3, dtype=bool)
+    found = truth[:2].copy()
+    found[1, 0] = found[1, 2] = True  # 2 of 4 words are right
+    assert scale.matched(truth, found) == pytest.approx(2 / 3)
+    found[1, 5] = True  # 2 of 5
+    assert scale.matched(truth, found) == pytest.approx(1 / 3)
+    assert scale.matched(truth, found[:0]) == 0.0
+
+
+def test_the_exponent_is_the_power():
+    sizes = np.array([10, 100, 1000])
+    assert scale.exponent(sizes, 3.0 * sizes**1.1) == pytest.approx(1.1)
+
+
+def test_the_command_measures_each_size(capsys):
+    said = run(capsys, "bench", "--scale", "--sizes", "100,200", "--sweeps", "1", "--json")
+    assert said.code == 0, said.err
+    figures = json.loads(said.out)
+    assert [one["documents"] for one in figures["sizes"]] == [100, 200]
+    assert all(one["seconds_per_sweep"] > 0 and one["memory_mb"] > 0 for one in figures["sizes"])
+    assert np.isfinite(figures["exponent_memory_mb"])
+
+
+@pytest.mark.parametrize("options", [["--scale", "--sizes", "many"], ["--sizes", "100"]])
+def test_sizes_that_are_none_are_refused(capsys, options):
+    assert run(capsys, "bench", *options).code == 2
