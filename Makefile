@@ -4,16 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-statistics lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/superwords demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics"
 
-test-slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+test-statistics: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

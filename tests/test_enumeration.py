@@ -85,7 +85,14 @@ def key_of(state):
     return tuple(sorted(TYPES.index(tuple(kind)) for kind in kinds.values()))
 
 
-@pytest.mark.parametrize(("b1", "b2", "n_features"), [(1.0, 1.0, 0), (1.0, 1.0, 2), (2.5, 3.0, 1)])
+@pytest.mark.parametrize(
+    ("b1", "b2", "n_features"),
+    [
+        pytest.param(1.0, 1.0, 0, marks=pytest.mark.statistics),
+        pytest.param(1.0, 1.0, 2, marks=pytest.mark.statistics),
+        (2.5, 3.0, 1),
+    ],
+)
 def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features):
     """z-scores by batch means over the 25 most probable states and the number of concepts; |z| < 4.5."""
     prior = Prior(0.8, b1, b2, np.array([0.3, 0.5]), 1.2, 0.7, 2.0, 1.0, 1.0)

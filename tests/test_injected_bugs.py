@@ -1,6 +1,7 @@
 """Every wrong step of docs/algebra.md section 2, and some of our own, must turn the joint-distribution test red.
 
-A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6.
+A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6. The published steps are run by
+`make test`; those for which kernels are compiled anew belong to `make test-statistics`.
 """
 
 import pytest
@@ -36,10 +37,12 @@ def test_a_published_step_is_caught(steps, setting):
     assert largest(setting, steps) > CAUGHT
 
 
+@pytest.mark.statistics
 def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
     assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False), 1000) < 4.7
 
 
+@pytest.mark.statistics
 def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
     wrong = mutant_concepts(
         "    log_odds -= math.log(max(birth_probability(unique, mu, steps), 1e-300))",
@@ -50,11 +53,13 @@ def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch
     assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False)) > CAUGHT
 
 
+@pytest.mark.statistics
 def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
     monkeypatch.setattr(semantics, "degrees_of_freedom", lambda prior, n_known: 2.0 * prior.alpha_sigma)
     assert largest(Setting(n_words=6, n_features=8, length=2), ALONE._replace(words=True), 1500) > CAUGHT
 
 
+@pytest.mark.statistics
 def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     right = semantics.mixing_matrix
     monkeypatch.setattr(
@@ -86,6 +91,7 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     ],
     ids=["join without its proposal", "birth without its proposal", "newborn's precision"],
 )
+@pytest.mark.statistics
 def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):
     monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(old, new, tmp_path, where))
     assert largest(setting, steps, 1500) > CAUGHT
@@ -109,6 +115,7 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
     ],
     ids=["prior of f", "word move's text"],
 )
+@pytest.mark.statistics
 def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
     monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path, where))
     assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
@@ -135,6 +142,7 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new
         "text of unused words",
     ],
 )
+@pytest.mark.statistics
 def test_a_bug_in_split_and_merge_is_caught(monkeypatch, tmp_path, where, old, new):
     monkeypatch.setitem(chain.MOVES, "split_merge", mutant_split_merge(old, new, tmp_path, where))
     setting = Setting(n_words=3, length=6, lam=0.5, alpha_omega=2.0)

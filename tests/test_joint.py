@@ -1,7 +1,8 @@
 """Joint-distribution tests of the whole sweep and of each move alone.
 
 Twenty-three statistics for each of twenty settings: at |z| < 4.7 the chance that an exact sampler fails any of them
-is below 0.0012. The seeds are fixed.
+is below 0.0012, in the short run of every setting (`make test`) and again in the long one (`make test-statistics`).
+The seeds are fixed.
 """
 
 import pytest
@@ -44,21 +45,27 @@ ONE_MOVE = {
     "theta": (Setting(length=8), ALONE._replace(sample_theta=True)),
     "concentrations": (Setting(), ALONE._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True)),
 }
+SIZES = [
+    pytest.param((400, 6), id="short"),
+    pytest.param((1200, 12), id="long", marks=pytest.mark.statistics),
+]
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", WHOLE_SWEEP)
-def test_whole_sweep(name):
+def test_whole_sweep(name, size):
     setting, steps = WHOLE_SWEEP[name]
-    z = joint_z(setting, steps, n_replicates=1200, n_steps=12, seed=11)
+    z = joint_z(setting, steps, *size, seed=11)
     assert abs(z).max() < LIMIT, z.round(1)
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ONE_MOVE)
-def test_one_move_alone(name, monkeypatch):
+def test_one_move_alone(name, size, monkeypatch):
     setting, steps = ONE_MOVE[name]
     monkeypatch.setattr(
         attempt, "_HOPEFUL", (0.0, 0.0)
     )  # the first look at everything: ratios are small here
-    z = joint_z(setting, steps, n_replicates=1200, n_steps=12, seed=12)
+    z = joint_z(setting, steps, *size, seed=12)
     assert abs(z).max() < LIMIT, z.round(1)
     assert (z != 0).sum() >= 3, "the move changes nothing: the test could not fail"

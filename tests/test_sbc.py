@@ -1,4 +1,4 @@
-"""Simulation-based calibration (Talts et al. 2018) over 300 simulated data sets; the slow leg.
+"""Simulation-based calibration (Talts et al. 2018) over 300 simulated data sets; of the statistical leg.
 
 The rank of the truth among draws of the posterior is uniform if the sampler, burn-in included, is right. Chains start
 from concepts that hold every word, not from the truth.
@@ -51,7 +51,7 @@ def quantities(state, model):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.statistics
 @pytest.mark.parametrize("n_features", [0, 2])
 def test_ranks_of_the_truth_are_uniform(n_features):
     ranks = np.zeros((N_SETS, len(QUANTITIES)), int)
