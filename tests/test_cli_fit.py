@@ -10,9 +10,7 @@ from scipy import sparse
 
 from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from superwords import ConceptModel
-from superwords.cli.fit_command import fit
-from superwords.cli.fit_run import SWEEPS
-from superwords.cli.inputs import check_features
+from superwords.features.specs import split_features
 
 
 @pytest.fixture
@@ -86,16 +84,16 @@ def test_hyperparameters_are_sampled_on_request(capsys, source, tmp_path):
     assert run(capsys, *fit_arguments(source, output, *options)).code == 0
     assert loaded(output).b1 == "sample"
     wrong = run(capsys, *fit_arguments(source, output, "--b1", "guess", "-q"))
-    assert wrong.code == 1
-    assert "b1='guess'" in wrong.err
+    assert wrong.code == 2
+    assert "--b1 'guess' is not a positive number" in wrong.err
 
 
-def test_defaults_shown_in_the_help_are_the_models():
-    mine = {name: one.annotation for name, one in inspect.signature(fit).parameters.items()}
+def test_defaults_shown_in_the_help_are_the_models(capsys):
+    shown = " ".join(run(capsys, "fit", "--help").out.replace("│", " ").split())
     theirs = inspect.signature(ConceptModel).parameters
-    for option, name in (("chains", "n_chains"), ("sweeps", "n_sweeps"), ("init", "init")):
-        assert f"show_default='{theirs[name].default}'" in str(mine[option]).replace('"', "'")
-    assert theirs["n_sweeps"].default == SWEEPS
+    for option, name in (("chains", "n_chains"), ("sweeps", "n_sweeps"), ("b1", "b1"), ("init", "init")):
+        after = shown[shown.index(f"--{option} ") :]
+        assert after[after.index("[default: ") :].startswith(f"[default: ({theirs[name].default})]")
 
 
 def test_features_side_by_side(capsys, source, tmp_path):
@@ -105,9 +103,10 @@ def test_features_side_by_side(capsys, source, tmp_path):
     output = tmp_path / "model.sw"
     found = run(capsys, *fit_arguments(source, output, "--features", f"cooccurrence:ppmi,table:{table}"))
     assert found.code == 0, found.err
-    model = loaded(output)
-    assert model.standardize_features is False
     assert "2 columns for 12 of 12 words" in found.err
+    values = loaded(output).chains_[0].model.data.Y
+    # As they were combined: both blocks have half of the variance, whatever their width.
+    assert values[:, -2:].var(axis=0).sum() == pytest.approx(values.shape[1] / 2)
 
 
 def test_no_features(capsys, source, tmp_path):
@@ -117,7 +116,7 @@ def test_no_features(capsys, source, tmp_path):
 
 
 def test_a_comma_in_a_path_does_not_split_it():
-    assert check_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
+    assert split_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
         "cooccurrence",
         "table:a,b.csv",
         "vectors:v.txt",
@@ -165,16 +164,10 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
     [
         (["--text", "speeches"], "no text column 'speeches'"),
         (["--groups", "faction"], "There is no column 'faction' to group by"),
-        (["--language", "xx"], "xx"),
         (["--min-df", "400"], "min_df=400"),
-        (["--init", "chaos"], "chaos"),
-        (["--lam", "2"], "lam is 2.0"),
-        (["--unit", "pages:2"], "pages:2"),
-        (["--features", "table:nowhere.csv"], "nowhere.csv"),
-        (["--drop", "nowhere.txt"], "nowhere.txt"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),
-        (["--resume"], "a run that has ended leaves none: to sample longer, run it again without --resume"),
+        (["--resume"], "a run that has ended leaves none: superwords fit --more 1000 MODEL"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(capsys, source, tmp_path, change, said):
@@ -223,9 +216,10 @@ def test_a_model_is_replaced_with_a_word_and_few_documents_are_called_few(capsys
 
 
 def test_how_to_sample_longer_is_said(capsys, source, tmp_path):
-    found = run(capsys, *fit_arguments(source, tmp_path / "model.sw", "--thin", "4"))
+    output = tmp_path / "model.sw"
+    found = run(capsys, *fit_arguments(source, output, "--thin", "4"))
     assert "Sample longer" in found.out
-    assert "To sample longer, run it again with --sweeps 32." in found.err
+    assert f"To sample on: superwords fit --more 16 {output}" in found.err
 
 
 @pytest.mark.parametrize(

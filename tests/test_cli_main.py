@@ -9,8 +9,8 @@ from cli_for_tests import model_file, run, start
 from superwords import __version__
 from superwords.cli import demo_command as demo
 from superwords.cli import main as entry
-from superwords.cli import sampling
 from superwords.cli.main import COMMANDS
+from superwords.progress import STARTING
 
 MINE = ["demo", "fit", "show", "transform", "export"]
 
@@ -69,6 +69,19 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--features", "smell"], "smell"),
         (["fit", "x.csv", "--features", "pictures"], "pictures:PATH"),
         (["fit", "x.csv", "--features", "none,cooccurrence"], "none"),
+        (["fit", "x.csv", "--b1", "banana"], "--b1 'banana' is not a positive number"),
+        (["fit", "x.csv", "--b2", "-1"], "--b2 -1.0 is not a positive number"),
+        (["fit", "x.csv", "--alpha-omega", "0"], "--alpha-omega 0.0 is not"),
+        (["fit", "x.csv", "--lam", "2"], "lam is 2.0"),
+        (["fit", "x.csv", "--theta", "often"], "--theta 'often' is not known"),
+        (["fit", "x.csv", "--init", "chaos"], "--init 'chaos' is not known"),
+        (["fit", "x.csv", "--k", "nan"], "--k nan is not a positive number"),
+        (["fit", "x.csv", "--unit", "pages:2"], "--unit 'pages:2' is not known"),
+        (["fit", "x.csv", "--words", "letters"], "--words 'letters' is not known"),
+        (["fit", "x.csv", "--language", "xx"], "xx"),
+        (["fit", "x.csv", "--max-df", "-3"], "--max-df -3 is not possible"),
+        (["fit", "x.csv", "--drop", "nowhere.txt"], "nowhere.txt"),
+        (["fit", "x.csv", "--features", "table:nowhere.csv"], "nowhere.csv"),
         (["show"], "MODEL"),
         (["show", "m.sw", "--concept", "1", "--word", "a"], "--concept and --word"),
         (["show", "m.sw", "--json", "--csv"], "--json and --csv"),
@@ -175,7 +188,7 @@ def test_what_alpha_omega_is(capsys):
 
 
 def test_the_first_compile_takes_up_to_a_minute():
-    assert "up to a minute" in sampling._STARTING
+    assert "up to a minute" in STARTING
 
 
 def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path_factory):

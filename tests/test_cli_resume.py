@@ -7,8 +7,8 @@ import time
 import pytest
 
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
-from superwords.cli.sampling import SamplingDisplay
-from superwords.fitting.running import Progress
+from superwords.cli.fit_run import CheckpointedRun
+from superwords.progress import Progress
 
 
 @pytest.fixture
@@ -21,10 +21,10 @@ def pressing_ctrl_c(monkeypatch):
     """Sends SIGINT to this process when a chain has made so many sweeps, and waits until it has arrived."""
 
     def press(at_sweep: int, number: int = signal.SIGINT) -> None:
-        watch = SamplingDisplay.__call__
+        watch = CheckpointedRun.__call__
         sent = []
 
-        def pressing(self: SamplingDisplay, progress: Progress) -> None:
+        def pressing(self: CheckpointedRun, progress: Progress) -> None:
             watch(self, progress)
             if progress.sweep >= at_sweep and not sent:
                 sent.append(progress)
@@ -32,7 +32,7 @@ def pressing_ctrl_c(monkeypatch):
             if sent:
                 time.sleep(0.2)
 
-        monkeypatch.setattr(SamplingDisplay, "__call__", pressing)
+        monkeypatch.setattr(CheckpointedRun, "__call__", pressing)
 
     yield press
     monkeypatch.undo()

@@ -9,7 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus
-from superwords.fitting.settings import make_features
+from superwords.fitting.curation import CuratedConcepts
+from superwords.fitting.found import FoundConcepts
+from superwords.fitting.settings import scale_features
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Prior, make_data
@@ -194,7 +196,7 @@ def test_rules_scale_with_the_corpus():
     assert prior.b2 == pytest.approx(10 + 40 / 30)
     using = (CORPUS.counts > 0).sum(axis=0) + 0.5
     np.testing.assert_allclose(prior.lam, 4.0 * using / using.sum())
-    prior = fitted(n_sweeps=2).chains_[0].model.prior
+    prior = fitted(b1=1, b2=1, n_sweeps=2).chains_[0].model.prior
     assert (prior.b1, prior.b2, prior.alpha_omega) == (1.0, 1.0, 1.0)
     assert prior.lam.sum() == pytest.approx(10.0)
 
@@ -204,11 +206,11 @@ def test_principal_components_keep_their_proportions():
     numbers = rng.standard_normal((30, 3))
     components = np.linalg.qr(numbers - numbers.mean(axis=0))[0] * [9.0, 3.0, 1.0] + 5.0
     components = np.vstack([components, np.full(3, np.nan)])
-    spread = np.nanstd(make_features(components, 31, True), axis=0)
+    spread = np.nanstd(scale_features(components, 31, True), axis=0)
     np.testing.assert_allclose(spread / spread[2], [9.0, 3.0, 1.0])
     assert np.mean(spread**2) == pytest.approx(1.0)
     mixed = components @ [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    np.testing.assert_allclose(np.nanstd(make_features(mixed, 31, True), axis=0), 1.0)
+    np.testing.assert_allclose(np.nanstd(scale_features(mixed, 31, True), axis=0), 1.0)
 
 
 def test_published_and_prior_steps_run():
@@ -232,7 +234,7 @@ INFINITE[4, 1] = np.inf
         ({"X": np.zeros((0, 3))}, "zero documents"),
         ({"X": np.zeros((3, 0))}, "zero words"),
         ({"X": [["a", "b"]]}, "not numbers"),
-        ({"X": ["The tax bill.", "A bill."]}, "Corpus.from_texts"),
+        ({"X": "The tax bill."}, "X is one string"),
         ({"lam": 1.5}, "strictly between 0 and 1"),
         ({"lam": 0}, "strictly between 0 and 1"),
         ({"lam": [0.1, 0.2]}, "one per word"),
@@ -276,17 +278,24 @@ CALLS = {
     "group_words": ["party", 1],
     "search": ["tax"],
     "diverse": [2],
+    "choose": [[]],
+    "merge": [[1, 2]],
+    "hide": [1],
+    "restore": [1],
+    "rename": [{1: "tax"}],
+    "gather": ["money", 1],
 }
 NEED_NO_FIT = (
     "fit",
     "fit_transform",
+    "set_output",
     "start",
-    "starts",
 )
 
 
 def test_what_only_a_fitted_model_has_says_so():
-    own = [name for name in vars(ConceptModel) if not name.startswith("_") and name not in NEED_NO_FIT]
+    public = {**vars(FoundConcepts), **vars(CuratedConcepts), **vars(ConceptModel)}
+    own = [name for name in public if not name.startswith("_") and name not in NEED_NO_FIT]
     fitted_names = [name for name in ConceptModel.__annotations__ if name.endswith("_")]
     for name in {*own, *fitted_names} - {"set_fit_request", "set_transform_request"}:
         with pytest.raises(NotFittedError, match="This ConceptModel is not fitted yet; call fit first"):

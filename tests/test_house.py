@@ -12,7 +12,7 @@ ROOT = Path(superwords.__file__).parent
 
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
-    ["errors", "files", "packing", "tabular"],
+    ["errors", "files", "jobs", "packing", "progress", "tabular"],
     ["container"],
     ["corpus"],
     ["features"],

@@ -1,4 +1,7 @@
-"""superwords: documents as concepts, sparse sets of words."""
+"""superwords: documents as concepts, sparse sets of words.
+
+`superwords.fit(documents)` does everything; `ConceptModel`, `Corpus` and `superwords.features` are its parts.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
+    from superwords import features, plots
     from superwords.corpus.corpus import Corpus
     from superwords.fitting.estimator import ConceptModel
+    from superwords.fitting.fit import fit
     from superwords.fitting.storage import load
 
 __version__ = "0.1.0"
-__all__ = ["ConceptModel", "Corpus", "InputError", "load"]
+__all__ = ["ConceptModel", "Corpus", "InputError", "features", "fit", "load", "plots"]
 
 _HOMES = {
     "ConceptModel": "superwords.fitting.estimator",
     "Corpus": "superwords.corpus.corpus",
+    "fit": "superwords.fitting.fit",
     "load": "superwords.fitting.storage",
 }
 
@@ -26,4 +32,10 @@ def __getattr__(name: str) -> Any:
     """Load the heavy parts when they are first asked for, so that --help and errors need not wait for them."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return import_module(f"superwords.{name}")
     raise AttributeError(f"module 'superwords' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

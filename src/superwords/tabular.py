@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,9 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         value = BETWEEN.join(map(short, value))
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def lines_as_html(text: str) -> str:
+    """A few lines of text for a notebook, the first one bold."""
+    first, *others = (escape(line) for line in text.splitlines())
+    return f"<div><b>{first}</b>" + "".join(f"<br>{line}" for line in others) + "</div>"

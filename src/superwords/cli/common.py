@@ -18,11 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from superwords.errors import InputError
+from superwords.progress import messages
 from superwords.tabular import csv_text
 
-# Results go to standard output; everything else goes to standard error, out of the way of scripts.
+# Results go to standard output; messages go to standard error, out of the way of scripts.
 results = Console(highlight=False)
-messages = Console(stderr=True, highlight=False)
 
 
 def at_least(least: int) -> Callable[[int | None], int | None]:

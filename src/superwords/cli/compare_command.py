@@ -23,6 +23,7 @@ from superwords.cli.options import (
 from superwords.corpus.reading import are_long, document_languages
 from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
+from superwords.fitting import defaults
 
 if TYPE_CHECKING:
     from superwords.lab.compare.contest import Comparison
@@ -80,8 +81,12 @@ def compare(
             min=0, help="The seed of the peers' grid; those after it compare.", rich_help_panel=RUNS
         ),
     ] = 0,
-    chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = 2,
-    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = 1000,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = (
+        defaults.N_CHAINS
+    ),
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = (
+        defaults.N_SWEEPS
+    ),
     iterations: Annotated[
         int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
     ] = 1000,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from superwords.cli.common import (
     AsJson,
     Jobs,
     Quiet,
     check_output,
-    messages,
     print_json,
     print_line,
     print_table,
@@ -27,7 +23,6 @@ from superwords.tabular import records
 
 if TYPE_CHECKING:
     from superwords.demo.run import DemoResult
-    from superwords.fitting.running import Report
 
 app = typer.Typer(add_completion=False)
 
@@ -61,8 +56,8 @@ def demo(
     start = perf_counter()
     if output is not None:
         check_output(output)
-    with sweeps_shown(quiet) as report:
-        result = run_demo(seed, report, jobs)
+    say(f"{_WAITING}.", quiet)
+    result = run_demo(seed, "auto" if not quiet else False, jobs)
     if output is not None:
         result.model.save(output)
     seconds = perf_counter() - start
@@ -71,24 +66,6 @@ def demo(
     elif not quiet:
         print_result(result, seconds)
         print_next_steps(output)
-
-
-@contextmanager
-def sweeps_shown(quiet: bool) -> Iterator[Report | None]:
-    """A bar over the sweeps of all chains of both fits; one line where there is no terminal."""
-    from superwords.demo.run import N_SWEEPS
-
-    if quiet:
-        yield None
-        return
-    if not messages.is_terminal:
-        say(_WAITING)
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=messages, transient=True) as bar:
-        task = bar.add_task(_WAITING, total=N_SWEEPS)
-        yield lambda progress: bar.advance(task)
 
 
 def print_result(result: DemoResult, seconds: float) -> None:

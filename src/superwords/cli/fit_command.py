@@ -8,19 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+import superwords
 from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option, print_json
 from superwords.cli.fit_run import (
+    CheckpointedRun,
+    asked_for,
+    check_asked,
     check_replaced,
-    check_schedule,
     how_to_go_on,
-    prepared,
     resumed,
     run_key,
-    sample,
     say_how_to_sample_longer,
+    say_replaced_checkpoint,
 )
 from superwords.cli.fit_summary import outcome_as_json, print_outcome
-from superwords.cli.inputs import check_features, number_or_name
+from superwords.cli.inputs import number_or_name
 from superwords.cli.options import (
     WORDS,
     Drop,
@@ -35,6 +37,7 @@ from superwords.cli.options import (
     Words,
 )
 from superwords.errors import InputError
+from superwords.fitting import defaults
 
 app = typer.Typer(add_completion=False)
 
@@ -79,14 +82,14 @@ def fit(
             help="What is known of the words, with commas between: cooccurrence (or cooccurrence:log), "
             "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
             rich_help_panel=WORDS,
-            show_default="cooccurrence",
+            show_default=f"{defaults.FEATURES}: cooccurrence",
         ),
     ] = None,
     chains: Annotated[
         int | None,
         typer.Option(
             help="Chains run side by side.",
-            show_default="2",
+            show_default=str(defaults.N_CHAINS),
             callback=at_least(1),
             rich_help_panel=SAMPLING,
         ),
@@ -95,7 +98,7 @@ def fit(
         int | None,
         typer.Option(
             help="Sweeps of each chain.",
-            show_default="1000",
+            show_default=str(defaults.N_SWEEPS),
             callback=at_least(1),
             rich_help_panel=SAMPLING,
         ),
@@ -122,7 +125,7 @@ def fit(
         str | None,
         typer.Option(
             help="Where to start: kmeans, kmeans:60, single, random or prior.",
-            show_default="kmeans",
+            show_default=str(defaults.INIT),
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -148,18 +151,20 @@ def fit(
             help="Concentration of concepts in documents (b₁); auto: three per document; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
+            show_default=defaults.B1,
             rich_help_panel=PRIOR,
         ),
-    ] = "auto",
+    ] = None,
     b2: Annotated[
         Any,
         typer.Option(
             help="Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
+            show_default=defaults.B2,
             rich_help_panel=PRIOR,
         ),
-    ] = "auto",
+    ] = None,
     lam: Annotated[
         float | None,
         typer.Option(
@@ -226,19 +231,22 @@ def fit(
     superwords fit notes/ --language de -o notes.sw
     superwords fit notes/ --language de -o notes.sw --resume
 
-    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there. A run
-    that has ended is not gone on with: to sample longer, run it again with more --sweeps.
+    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there.
     """
     start = perf_counter()
     given = ctx.params
-    check_schedule(given)
+    asked = asked_for(given)
+    check_asked(asked)
     check_whole_file(output)
     check_replaced(output, file, resume, quiet)
-    check_features(features or [])
     checkpoint = output.parent / f"{output.name}.checkpoint"
     key = run_key(given)
-    model = resumed(checkpoint, key, given) if resume else prepared(given, checkpoint)
-    interrupted = sample(model, given, checkpoint, key)
+    run = CheckpointedRun(checkpoint, key, checkpoint_every, quiet)
+    if resume:
+        model = resumed(checkpoint, key, given).set_params(progress=run).resume()
+    else:
+        say_replaced_checkpoint(checkpoint, quiet)
+        model = superwords.fit(file, **asked, progress=run)
     if len(model.draws_) == 0:
         raise InputError(
             f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
@@ -247,14 +255,14 @@ def fit(
         model.save(output, draws="all" if save_draws else "best")
     seconds = perf_counter() - start
     if as_json:
-        print_json(outcome_as_json(model, output, seconds, interrupted))
+        print_json(outcome_as_json(model, output, seconds, run.is_interrupted))
     elif not quiet:
         print_outcome(model, output, groups or [], seconds)
-    if interrupted:
+    if run.is_interrupted:
         reached = min(chain.sweep for chain in model.chains_)
         raise InputError(
             f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps; the model in {output} is "
             f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
         )
     checkpoint.unlink(missing_ok=True)
-    say_how_to_sample_longer(model, quiet)
+    say_how_to_sample_longer(model, output, quiet)

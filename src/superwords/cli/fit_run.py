@@ -1,75 +1,78 @@
-"""A run of `superwords fit`: set up or taken up again, sampled, and stopped cleanly."""
+"""What `superwords fit` adds to `superwords.fit`: names of options, checkpoints, and a clean stop."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 import typer
 
 from superwords.cli.common import say
-from superwords.cli.inputs import check_features, read_corpus
-from superwords.cli.sampling import SamplingDisplay, report_to, stopped_softly
 from superwords.corpus.reading import check_groups
 from superwords.corpus.sources import digest
 from superwords.errors import InputError
-from superwords.features.specs import make_features
+from superwords.features.specs import split_features
+from superwords.progress import Progress, Watcher, make_watcher
 
 if TYPE_CHECKING:
+    from superwords.fitting.checkpoint import Checkpointer
     from superwords.fitting.estimator import ConceptModel
 
-SWEEPS = 1000  # if --sweeps is not given
 _CONTENT = " (content)"
-# From an option's name in the command line's parameters to ConceptModel's.
-MODEL_PARAMETERS = {
+# Options whose names differ from those of `superwords.fit`.
+PARAMETERS = {
     "chains": "n_chains",
     "sweeps": "n_sweeps",
     "burn_in": "n_burn_in",
-    "thin": "thin",
-    "init": "init",
     "jobs": "n_jobs",
     "seed": "random_state",
     "k": "K",
-    **{
-        name: name
-        for name in ("alpha_omega", "b1", "b2", "lam", "theta", "alpha_pi", "alpha_sigma", "beta_sigma")
-    },
 }
+# Options that are the command's own.
+_OWN = ("file", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
-FREE = {
-    "file",
-    "output",
-    "jobs",
-    "quiet",
-    "as_json",
-    "save_draws",
-    "checkpoint_every",
-    "resume",
-    "groups",
-    "keep_texts",
-}
+FREE = {*_OWN, "jobs", "groups", "keep_texts"}
 
 
 def how_to_go_on(checkpoint: Path) -> str:
     return f"run the same command with --resume to go on (from {checkpoint})."
 
 
-def check_schedule(given: Mapping[str, Any]) -> None:
-    """Say before the documents are read that no draw would be kept."""
-    sweeps = given["sweeps"] or SWEEPS
-    burn_in = sweeps // 2 if given["burn_in"] is None else given["burn_in"]
-    if burn_in >= sweeps:
-        raise typer.BadParameter(
-            f"--burn-in {burn_in} leaves no draw of --sweeps {sweeps}; give a smaller --burn-in."
-        )
-    if (given["thin"] or 1) > sweeps - burn_in:
-        raise typer.BadParameter(
-            f"--thin {given['thin']} keeps no draw of the {sweeps - burn_in} sweeps after burn-in; "
-            "give a smaller --thin."
-        )
+def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `superwords.fit` is asked for; what was not given is left to its defaults."""
+    return {
+        PARAMETERS.get(option, option): value
+        for option, value in given.items()
+        if option not in _OWN and value not in (None, ())
+    }
+
+
+def check_asked(asked: Mapping[str, Any]) -> None:
+    """Options that are wrong are wrong use, said before any text is read."""
+    from superwords.fitting.fit import checked
+
+    try:
+        checked({name: value for name, value in asked.items() if name not in ("text", "id", "groups")})
+    except InputError as error:
+        raise typer.BadParameter(_with_options(str(error))) from None
+
+
+def _with_options(sentence: str) -> str:
+    """A sentence about parameters in the words of the command line: n_sweeps=3 is --sweeps 3."""
+    options = {name: f"--{option.replace('_', '-')}" for option, name in PARAMETERS.items()}
+
+    def option(found: re.Match[str]) -> str:
+        return options.get(found[1], f"--{found[1].replace('_', '-')}")
+
+    sentence = re.sub(r"\b([A-Za-z]\w*)=", lambda found: f"{option(found)} ", sentence)
+    return re.sub(r"\b(n_\w+)\b", option, sentence)
 
 
 def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
@@ -83,29 +86,17 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
         say(f"Replaces the {what} {output}.", quiet)
 
 
-def say_how_to_sample_longer(model: ConceptModel, quiet: bool) -> None:
-    if not quiet and model.verdict().startswith("Sample longer"):
-        say(f"To sample longer, run it again with --sweeps {2 * model.schedule_.n_sweeps}.")
-
-
-def prepared(given: Mapping[str, Any], checkpoint: Path) -> ConceptModel:
-    """A model whose chains stand at their start."""
-    quiet = given["quiet"]
+def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
     if checkpoint.exists():
         say(
             f"{checkpoint} of an earlier, unfinished run will be replaced (--resume would go on with it).",
             quiet,
         )
-    corpus = read_corpus(given, quiet)
-    found = make_features(given["features"], corpus, lambda line: say(line, quiet))
-    if found.seeds:
-        corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
-    from superwords.fitting.estimator import ConceptModel
 
-    settings = {name: given[option] for option, name in MODEL_PARAMETERS.items() if given[option] is not None}
-    model = ConceptModel(**settings, standardize_features=found.standardize)
-    model.start(corpus, found.values)
-    return model
+
+def say_how_to_sample_longer(model: ConceptModel, output: Path, quiet: bool) -> None:
+    if not quiet and model.verdict().startswith("Sample longer"):
+        say(f"To sample on: superwords fit --more {model.schedule_.n_sweeps} {output}")
 
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
@@ -114,8 +105,8 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
 
     if not checkpoint.exists():
         raise InputError(
-            f"There is no checkpoint {str(checkpoint)!r} to go on from; a run that has ended leaves none: to sample "
-            "longer, run it again without --resume and with more --sweeps (in Python, model.advance goes on)."
+            f"There is no checkpoint {str(checkpoint)!r} to resume from; a run that has ended leaves none: "
+            "superwords fit --more 1000 MODEL samples on from a finished model."
         )
     model, earlier = read_checkpoint(checkpoint)
     for name in sorted({*key, *earlier}):
@@ -137,10 +128,9 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             "give it as it was, or start anew without --resume."
         )
     check_groups(given["groups"], model.corpus_.metadata)
-    model.n_jobs = given["jobs"]
     done = min(chain.sweep for chain in model.chains_)
     say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
-    return model
+    return model.set_params(n_jobs=given["jobs"])
 
 
 def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,7 +142,7 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     key["superwords"] = __version__
     # By content, not by name: the same file may be named from another folder.
     key[f"The input{_CONTENT}"] = digest(given["file"])
-    sources = [one.partition(":")[2] for one in check_features(given["features"] or [])]
+    sources = [one.partition(":")[2] for one in split_features(given["features"] or None)]
     for source in filter(None, [*sources, given["drop"] and str(given["drop"])]):
         key[f"{source}{_CONTENT}"] = digest(source)
     return key
@@ -165,20 +155,52 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
-def sample(model: ConceptModel, given: Mapping[str, Any], checkpoint: Path, key: Mapping[str, Any]) -> bool:
-    """Run the chains to their end, or to Ctrl-C; then the checkpoint is where they stopped."""
-    from superwords.fitting.checkpoint import Checkpointer
+class CheckpointedRun(Watcher):
+    """Shows how far a run is, writes checkpoints of it, and lets Ctrl-C end it between two sweeps."""
 
-    display = SamplingDisplay(model, given["quiet"])
-    checkpointer = Checkpointer(model, checkpoint, key, given["checkpoint_every"], display.note)
-    model.progress = report_to(checkpointer, display)
+    def __init__(self, checkpoint: Path, key: Mapping[str, Any], every: float, quiet: bool):
+        self._display = make_watcher(not quiet)
+        self._checkpoint, self._key, self._every = checkpoint, key, every
+        self._checkpointer: Checkpointer
+        self.is_interrupted = False
+        self.say, self.reading = self._display.say, self._display.reading  # type: ignore[method-assign]
+
+    @contextmanager
+    def watching(self, model: ConceptModel) -> Iterator[None]:
+        from superwords.fitting.checkpoint import Checkpointer
+
+        self._checkpointer = Checkpointer(model, self._checkpoint, self._key, self._every, say)
+        try:
+            with self._display.watching(model), _stopped_softly(say):
+                yield
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            self._checkpointer.look()
+            self._checkpointer.write()
+
+    def __call__(self, progress: Progress) -> None:
+        self._checkpointer(progress)
+        self._display(progress)
+
+
+@contextmanager
+def _stopped_softly(tell: Callable[[str], None]) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) raises KeyboardInterrupt, the second ends the process."""
+
+    def stop_now(number: int, frame: FrameType | None) -> None:
+        # Chains still run in their threads, so nothing they hold may be saved; checkpoints are whole files.
+        os._exit(1)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for one in signals:
+            signal.signal(one, stop_now)
+        tell("Stopping after the present sweep (Ctrl-C again: at once, back to the last checkpoint).")
+        raise KeyboardInterrupt
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {one: signal.signal(one, stop) for one in signals}
     try:
-        with display.shown(), stopped_softly(display.note):
-            model.resume()
-        return False
-    except KeyboardInterrupt:
-        checkpointer.look()
-        checkpointer.write()
-        return True
+        yield
     finally:
-        model.progress = None
+        for one, handler in before.items():
+            signal.signal(one, handler)

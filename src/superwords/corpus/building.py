@@ -8,7 +8,6 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from superwords.corpus.grams import Cut, document_frequency
@@ -26,6 +25,7 @@ from superwords.corpus.vocabulary import (
     unknown_words,
 )
 from superwords.errors import InputError
+from superwords.jobs import n_workers
 
 N_EXAMPLES = 20
 
@@ -53,11 +53,8 @@ def count_texts(
     progress: Progress | None = None,
 ) -> CountedTexts:
     """Reads, tags and counts texts; `options.fixed` holds the words of an earlier corpus to count instead."""
-    if n_jobs == 0:
-        raise InputError("n_jobs=0 leaves nobody to read; give at least 1, or None for all cores.")
     codes = repeat(languages) if isinstance(languages, str) else languages
-    jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    stream = stream_texts(texts, codes, options.method, n_documents, jobs, progress)
+    stream = stream_texts(texts, codes, options.method, n_documents, n_workers(n_jobs), progress)
     language = languages if isinstance(languages, str) else None
     return _count(stream, options, language)
 

@@ -26,16 +26,31 @@ from superwords.corpus.recipe import (
 from superwords.corpus.sources import Documents, TextStream
 from superwords.corpus.stream import Method, Progress
 from superwords.errors import InputError
+from superwords.tabular import lines_as_html
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus:
-    """Counts of V words in D rows. A row is a document, or a passage of one (then `parent` names its
-    document).
+    """Counts of V words in D rows: documents, or passages of them.
 
-    `metadata` has one row per row of `counts`, whatever was pruned. `sentences` is the sentence-by-word
-    presence matrix that sentence co-occurrence is computed from, and `sentence_row` the row of `counts` each
-    sentence belongs to; both are None for a corpus made of ready counts.
+    Make one with `from_texts`, `from_tokens` or `from_counts`; `superwords.fit` does it for you.
+
+    Attributes
+    ----------
+    counts : sparse array
+        (D, V) how often each row uses each word.
+    vocabulary, ids : list of str
+        The words, and a name for each row.
+    metadata : DataFrame
+        What is known of the documents: one row per row of `counts`, whatever was left out.
+    parent : array or None
+        The source document of each row where rows are passages.
+    sentences, sentence_row : sparse array and array, or None
+        Which words each sentence has, and the row of `counts` it belongs to; None for ready counts.
+    texts : list of str or None
+        The text of each row, if it is kept.
+    notes : dict
+        How words were found, and what was left out.
     """
 
     counts: sparse.csr_array
@@ -71,6 +86,23 @@ class Corpus:
         # Before it was written down: only the last passage of a document is shorter than the others.
         return unit_name(int(np.bincount(self.sentence_row).max()))
 
+    def __repr__(self) -> str:
+        rows = f"{self.n_documents:,} {row_name(self)}"
+        if self.parent is not None:
+            rows += f" of {n_sources(self):,} documents"
+        columns = ", ".join(map(str, self.metadata.columns)) or "none"
+        kept = "kept" if self.texts is not None else "not kept"
+        return "\n".join(
+            (
+                f"Corpus of {rows}: {self.n_words:,} different words, {self.n_tokens:,} in all.",
+                f"Words: {_first_few(self.vocabulary)}",
+                f"Metadata: {columns}. Texts are {kept}.",
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        return lines_as_html(repr(self))
+
     @classmethod
     def from_counts(
         cls,
@@ -79,7 +111,35 @@ class Corpus:
         metadata: Any = None,
         ids: Sequence[Any] | None = None,
     ) -> Corpus:
-        """A corpus from ready counts: a (D, V) array or sparse matrix of whole, non-negative numbers."""
+        """A corpus of ready counts.
+
+        Parameters
+        ----------
+        counts : array, sparse matrix or DataFrame
+            (D, V) whole, non-negative numbers. The columns of a DataFrame are the words.
+        vocabulary : list of str, optional
+            The words; "word0", "word1", … if nothing names them.
+        metadata : DataFrame or mapping, optional
+            What is known of the documents, a row for each.
+        ids : list, optional
+            A name for each document; those of a DataFrame are its index.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from superwords import Corpus
+        >>> Corpus.from_counts(pd.DataFrame({"tea": [2, 0], "ink": [0, 1]})).vocabulary
+        ['tea', 'ink']
+        """
+        if isinstance(counts, pd.DataFrame):
+            vocabulary = [str(word) for word in counts.columns] if vocabulary is None else vocabulary
+            ids = counts.index.tolist() if ids is None and counts.index.is_unique else ids
+            is_sparse = all(isinstance(kind, pd.SparseDtype) for kind in counts.dtypes)
+            counts = getattr(counts, "sparse").to_coo() if is_sparse else counts  # noqa: B009 (the stubs lack it)
         matrix = check_counts(counts)
         n_documents, n_words = matrix.shape
         words = [f"word{i}" for i in range(n_words)] if vocabulary is None else [str(w) for w in vocabulary]
@@ -120,12 +180,53 @@ class Corpus:
     ) -> Corpus:
         """A corpus of raw texts; docs/text.md tells how words are found.
 
-        language: one code, or one per document. min_df, max_df: a number of documents or a share of them;
-        "auto" chooses min_df from the corpus. unit: "document", or "passages:5" for rows of five
-        sentences. words: "phrases" (noun phrases and names; the default where the language can be tagged),
-        "plain" or "ngrams:2". vocabulary: count exactly these words; recipe: find words exactly as the corpus
-        did whose `notes["recipe"]` it is. keep_texts: by default, texts are kept if they are in memory
-        already.
+        Parameters
+        ----------
+        texts : iterable of str
+            One per document.
+        ids : list, optional
+            A name for each document; running numbers if not given.
+        metadata : DataFrame or mapping, optional
+            What is known of the documents, a row for each.
+        language : str or list of str
+            One code such as "en", or one per document.
+        min_df, max_df : int, float or "auto"
+            Words in fewer or in more documents are left out: a number of documents, or a share of them. "auto"
+            chooses min_df from the corpus.
+        unit : str
+            What a row is: "document", or "passages:5" for five sentences.
+        words : str, optional
+            "phrases" (noun phrases and names; the default where the language can be tagged), "plain" or
+            "ngrams:2".
+        tagger : str, optional
+            An installed spaCy pipeline to tag with.
+        lemmas : bool
+            Whether to count words by their lemmas.
+        drop : list of str or path, optional
+            Words to leave out.
+        drop_procedural : bool
+            Whether to leave out words that are mere procedure.
+        vocabulary : list of str, optional
+            Count exactly these words.
+        recipe : mapping, optional
+            Find words exactly as the corpus did whose `notes["recipe"]` it is.
+        keep_texts : bool, optional
+            Whether to keep the texts; by default, if they are in memory already.
+        n_jobs : int, optional
+            Processes that tag; all cores if not given.
+        progress : function, optional
+            Called with the number of documents read and of all documents.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> corpus = Corpus.from_texts(["Tea with milk.", "Black tea, no milk."], min_df=2, n_jobs=1)
+        >>> corpus.vocabulary
+        ['milk', 'tea']
         """
         if isinstance(texts, str):
             raise InputError("The texts are one string; give a list with one string per document.")
@@ -174,8 +275,24 @@ class Corpus:
         drop: Iterable[str] | str | Path | None = None,
         vocabulary: Sequence[str] | None = None,
     ) -> Corpus:
-        """A corpus of ready tokens, each a word as it stands. A document is a list of tokens (one sentence),
-        or a list of sentences, each a list of tokens.
+        """A corpus of ready tokens, each a word as it stands.
+
+        Parameters
+        ----------
+        documents : iterable of lists
+            A document is a list of tokens (one sentence), or a list of sentences, each a list of tokens.
+        ids, metadata, min_df, max_df, unit, drop, vocabulary
+            As in `from_texts`.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> Corpus.from_tokens([["tea", "milk"], ["tea"]], min_df=1).n_tokens
+        3
         """
         sentences = [_sentences(document, d) for d, document in enumerate(documents)]
         if not sentences:
@@ -309,6 +426,10 @@ def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
             f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."
         )
     return table
+
+
+def _first_few(words: Sequence[str], n: int = 8) -> str:
+    return ", ".join(words[:n]) + (", …" if len(words) > n else "")
 
 
 def row_name(corpus: Corpus) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from superwords.corpus.corpus import Corpus, n_sources
 from superwords.corpus.languages import doubtful_language
 from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
+from superwords.corpus.recipe import language_code, passage_length, threshold, word_method, words_to_drop
 from superwords.corpus.sources import Documents, open_documents, size_of
 from superwords.corpus.stream import Progress
 from superwords.errors import InputError
@@ -26,6 +29,8 @@ TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 MANY_EMPTY = 0.1  # share of the documents
 LANGUAGE_COLUMN = "column:"
 EXAMPLES = 8
+# What a person may ask for when texts become words; `Corpus.from_texts` explains each.
+WORD_OPTIONS = ("min_df", "max_df", "words", "tagger", "lemmas", "drop", "drop_procedural")
 
 
 def read_documents(
@@ -114,6 +119,39 @@ def read_documents(
     for line in corpus_lines(corpus):
         tell(line)
     return corpus
+
+
+def corpus_of(
+    X: Any, n_jobs: int | None = None, progress: Progress | None = None, say: Say | None = None
+) -> Corpus:
+    """A Corpus as it is; one of texts; or one of counts, whose words are a DataFrame's columns."""
+    if isinstance(X, str | Path):
+        raise InputError("X is one string; give a list of texts, or use superwords.fit for a file.")
+    if isinstance(X, Corpus):
+        return X
+    if are_texts(X):
+        return read_documents(X, n_jobs=n_jobs, progress=progress, say=say)
+    return Corpus.from_counts(X)
+
+
+def are_texts(X: Any) -> bool:
+    """Whether X is a list or the like of strings, by its first."""
+    is_list = isinstance(X, list | tuple | pd.Series | np.ndarray) and np.ndim(X) < 2
+    return is_list and len(X) > 0 and isinstance(next(iter(X)), str)
+
+
+def check_options(language: str | Sequence[str] = "en", unit: str | None = None, **options: Any) -> None:
+    """Refuse what no documents could be read with, before any are; options as in `read_documents`."""
+    is_column = isinstance(language, str) and language.startswith(LANGUAGE_COLUMN)
+    given = [] if is_column else [language] if isinstance(language, str) else list(language)
+    codes = {language_code(code) for code in given}
+    if unit is not None:
+        passage_length(unit)
+    word_method(options.get("words"), codes, options.get("tagger"), bool(options.get("lemmas")))
+    for name in ("min_df", "max_df"):
+        if options.get(name) not in (None, "auto"):
+            threshold(options[name], sys.maxsize, name)
+    words_to_drop(options.get("drop"))
 
 
 def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def unit_name(passage_sentences: int | None) -> str:
 
 def threshold(value: float | str, n_documents: int, name: str) -> int:
     """A number of documents, given as one (10) or as a share (0.1)."""
-    if isinstance(value, str):
+    if isinstance(value, bool) or not isinstance(value, Real):
         also = ' or "auto"' if name == "min_df" else ""
         raise InputError(
             f"{name}={value!r} is not possible; give a number of documents, a share of them{also}."

@@ -10,7 +10,6 @@ import pandas as pd
 
 from superwords.demo.data import Demo, load_demo
 from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy
-from superwords.fitting.running import Report
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -36,7 +35,6 @@ SETTINGS: dict[str, Any] = {
     "thin": 2,
     "standardize_features": False,
 }
-N_SWEEPS = 2 * SETTINGS["n_chains"] * SETTINGS["n_sweeps"]  # of both fits
 SEED = 2012
 _USED = 0.02  # share of the recipes holding a concept that use a word for it
 
@@ -57,15 +55,15 @@ class DemoResult:
         return self.accuracy[PICTURES].pairs["known"].to_numpy(dtype=bool)
 
 
-def run_demo(seed: int = SEED, report: Report | None = None, n_jobs: int | None = None) -> DemoResult:
+def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> DemoResult:
     """Fit the recipes with text and pictures and with text alone, and rank the translations."""
-    from superwords.fitting.estimator import ConceptModel
+    from superwords import fit
 
     demo = load_demo()
     pictures = without_artists(demo)
-    settings = {**SETTINGS, "random_state": seed, "n_jobs": n_jobs, "progress": report}
-    together = ConceptModel(**settings).fit(demo.corpus, features=pictures)
-    alone = ConceptModel(**settings).fit(demo.corpus)
+    settings = {**SETTINGS, "random_state": seed, "n_jobs": n_jobs, "progress": progress}
+    together = fit(demo.corpus, features=pictures, **settings)
+    alone = fit(demo.corpus, features=None, **settings)
     similarities = {
         TOGETHER: together.co_membership_,
         PICTURES: picture_similarity(pictures),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from superwords.features.picture import picture_components
 from superwords.features.seeding import find_seeds, seeds
 from superwords.features.word_vectors import vectors
 
+AUTO, NONE = "auto", "none"
 KINDS = ("cooccurrence", "embeddings", "pictures", "seeds", "table", "vectors")
-_NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join(KINDS)}|none)(?:[:,]|$))")
+_NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join((*KINDS, NONE, AUTO))})(?:[:,]|$))")
 
 Say = Callable[[str], None]
 
@@ -28,21 +30,20 @@ Say = Callable[[str], None]
 class MadeFeatures(NamedTuple):
     """What `make_features` gives."""
 
-    values: np.ndarray | None  # (V, F), NaN rows where unknown; None: no features
+    values: Any  # (V, F), NaN rows where unknown; None: no features
     standardize: bool  # whether they are still to be standardised; combined blocks are not
     seeds: dict[str, list[str]]  # the seed words of each group, as they stand in the vocabulary
 
 
-def make_features(
-    spec: str | Sequence[str] | None, corpus: Corpus, say: Say = lambda line: None
-) -> MadeFeatures:
-    """The features that a text such as "cooccurrence,seeds:seeds.csv" asks for.
+def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> MadeFeatures:
+    """The features that a text such as "cooccurrence,seeds:seeds.csv" asks for, or numbers as they are given.
 
     Parameters
     ----------
-    spec : str, sequence of str or None
-        Blocks with commas between: cooccurrence (or cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER,
-        seeds:FILE, table:FILE, vectors:FILE; or none. Without any, co-occurrence where the corpus has it.
+    spec : str, sequence of str, array or None
+        "auto": co-occurrence where the corpus has it. Blocks with commas between: cooccurrence (or
+        cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE.
+        "none" or None: no features. Anything else is taken for the values themselves.
     corpus : Corpus
         Whose words they are.
     say : function
@@ -61,10 +62,12 @@ def make_features(
     >>> make_features("none", corpus).values is None
     True
     """
+    if not is_spec(spec):
+        return MadeFeatures(spec, True, {})
     wanted = split_features(spec)
-    if wanted == ["none"]:
+    if wanted == [NONE]:
         return MadeFeatures(None, True, {})
-    if not wanted:
+    if wanted == [AUTO]:
         try:
             return MadeFeatures(_cooccurrence("", corpus, say), True, {})
         except InputError as error:
@@ -77,18 +80,35 @@ def make_features(
     return MadeFeatures(combine(*blocks), False, groups)
 
 
+def is_spec(features: Any) -> bool:
+    """Whether features are asked for by name, and not given as numbers."""
+    is_list = isinstance(features, list | tuple) and all(isinstance(one, str) for one in features)
+    return features is None or isinstance(features, str) or is_list
+
+
+def check_spec(spec: str | Sequence[str] | None) -> None:
+    """Refuse what cannot be had, before any text is read: an unknown kind, or a file that is not there."""
+    for kind, source in map(_parts, split_features(spec)):
+        if kind in ("pictures", "seeds", "table", "vectors") and not Path(source).exists():
+            raise InputError(f"{source}: there is no such file or folder for the features {kind}:{source}.")
+
+
 def split_features(spec: str | Sequence[str] | None) -> list[str]:
     """The single blocks of "cooccurrence,pictures:FOLDER"; a path may hold a comma."""
-    texts = [spec] if isinstance(spec, str) else list(spec or [])
+    texts = [NONE] if spec is None else [spec] if isinstance(spec, str) else list(spec)
     wanted = [one for text in texts for one in _NEXT_BLOCK.split(text)]
+    if not wanted:
+        return [NONE]
     for one in wanted:
         kind, source = _parts(one)
-        if one == "none" and len(wanted) > 1:
-            raise InputError("The features none cannot be joined with other features.")
-        if one != "none" and kind not in KINDS:
+        if one in (NONE, AUTO):
+            if len(wanted) > 1:
+                raise InputError(f"The features {one} cannot be joined with other features.")
+            continue
+        if kind not in KINDS:
             raise InputError(
                 f"The features {one!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
-                "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several of them with commas between, or none."
+                "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several with commas between, auto or none."
             )
         if kind in KINDS[1:] and not source:
             raise InputError(f"The features {kind} need a file or folder, as in {kind}:PATH.")

@@ -1,69 +1,121 @@
-"""`ConceptModel`: fit, the fitted attributes, and going on from there."""
+"""`ConceptModel`: its parameters, fit, and going on from there."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import xarray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.concepts import agreement, curating, discovery, examples, groups, searching, tables
-from superwords.concepts.alignment import Usage
 from superwords.concepts.result import Result
 from superwords.container import Choice
 from superwords.corpus.corpus import Corpus
-from superwords.draws import ChainDraws, Draws, Kept
+from superwords.corpus.reading import corpus_of
+from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
+from superwords.features.specs import check_spec, is_spec, make_features
+from superwords.fitting import defaults
 from superwords.fitting import folding as foldin
-from superwords.fitting.running import Report, Schedule, document_order, run_chains
+from superwords.fitting.curation import CuratedConcepts
+from superwords.fitting.describing import model_lines
+from superwords.fitting.running import Schedule, document_order, run_chains
 from superwords.fitting.settings import (
-    make_features,
+    check_settings,
     make_prior,
+    make_schedule,
     make_seed,
+    make_starts,
     make_steps,
     make_theta,
+    scale_features,
     whole_number,
 )
+from superwords.progress import Watcher, make_watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, make_data
-
-_KEPT_PER_CHAIN = 100
+from superwords.tabular import lines_as_html
 
 
 class UnfittedError(InputError, NotFittedError):
     """The model has not seen any documents yet."""
 
 
-class ConceptModel(BaseEstimator):
+class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
-    Parameters are the paper's symbols. A number (or, for `lam` and `theta`, one per word) is held fixed at it; None
-    lets the package choose. `b1` and `b2` may be "auto", by a rule of the corpus's size (docs/settings.md); they and
-    `alpha_omega` may be "sample", drawn with all else under weak priors. `theta` may be "uniform", "frequency", "root"
-    (of the frequency) or "sample". `init` is "kmeans", "single", "random" or "prior", the first and third also with a
-    number of concepts ("kmeans:60"), or a sequence of them, one per chain. `steps` is "exact", "prior" (exact, with
-    the paper's proposals from the prior) or "published" (the paper's inexact steps, for comparison only).
+    `superwords.fit` reads documents of any kind and then fits this model. It is a scikit-learn transformer:
+    `clone`, pipelines and `set_output` work.
+
+    Parameters
+    ----------
+    alpha_omega, lam, theta, alpha_pi, K, alpha_sigma, beta_sigma : float, optional
+        The paper's hyperparameters. A number (or, for `lam` and `theta`, one per word) is held fixed; None lets
+        the package choose (docs/settings.md). `alpha_omega` may be "sample": drawn with all else under a weak
+        prior. `theta` may be "uniform", "frequency", "root" (of the frequency) or "sample".
+    b1, b2 : float, "auto" or "sample"
+        Concentrations of concepts in documents and of words in concepts. "auto" is a rule of the corpus's size;
+        the paper has 1.
+    n_chains : int
+        Chains that are run side by side.
+    n_sweeps, n_burn_in, thin : int
+        Sweeps of each chain, those before the first kept draw (half of them if not given), and of how many
+        sweeps one draw is kept (so that about 100 are kept if not given).
+    init : str or sequence of str
+        Where chains start: "kmeans", "single" (one concept that holds every word), "random" or "prior"; the first
+        and third also with a number of concepts ("kmeans:60"). A sequence names one start for each chain.
+    standardize_features : bool
+        False: features are used as given.
+    steps : str
+        "exact", "prior" (exact, with the paper's proposals from the prior) or "published" (the paper's inexact
+        steps, for comparison only).
+    n_jobs : int, optional
+        Cores to use: 2 is two, -1 all, -2 all but one; None is all. It does not change a bit of the result.
+    random_state : int, numpy Generator or None
+        The same seed gives the same bits.
+    progress : bool, "auto" or function
+        Whether to show how far the chains are; "auto" does where a person looks on, in a terminal and in a
+        notebook. A function is called with a `Progress` after each sweep.
+
+    Attributes
+    ----------
+    n_concepts_ : int
+        Concepts in the most probable draw.
+    concept_word_, doc_concept_, co_membership_ : array
+        (J, V) words of concepts, (D, J) weights of documents, (V, V) probability that two words share a concept.
+    trace_ : xarray.DataTree
+        Traces in ArviZ layout.
+    corpus_, chains_, seed_ : Corpus, list of Chain, int
+        What was fitted, the chains as they stand, and the seed that was used.
+    n_features_in_, feature_names_in_ : int, array
+        The vocabulary under scikit-learn's names.
+
+    Examples
+    --------
+    >>> from superwords import ConceptModel, Corpus
+    >>> texts = ["Milk and sugar for the coffee.", "The boat left the harbour at high tide."] * 10
+    >>> corpus = Corpus.from_texts(texts, metadata={"place": ["kitchen", "harbour"] * 10}, min_df=2, n_jobs=1)
+    >>> model = ConceptModel(n_chains=2, n_sweeps=20, random_state=1, progress=False).fit(corpus)
+    >>> model.n_concepts_ > 0
+    True
     """
 
     corpus_: Corpus
     seed_: int
     unknown_words_: foldin.UnknownWords
+    choices_: list[Choice]
     chains_: list[Chain]
     kept_: list[ChainDraws]
     schedule_: Schedule
     order_: np.ndarray
-    choices_: list[Choice]
 
     def __init__(
         self,
@@ -74,18 +126,18 @@ class ConceptModel(BaseEstimator):
         K: float | None = None,
         alpha_sigma: float | None = None,
         beta_sigma: float | None = None,
-        b1: float | str = 1.0,
-        b2: float | str = 1.0,
-        n_chains: int = 2,
-        n_sweeps: int = 1000,
+        b1: float | str = defaults.B1,
+        b2: float | str = defaults.B2,
+        n_chains: int = defaults.N_CHAINS,
+        n_sweeps: int = defaults.N_SWEEPS,
         n_burn_in: int | None = None,
         thin: int | None = None,
-        init: str | Sequence[str] = "kmeans",
+        init: str | Sequence[str] = defaults.INIT,
         standardize_features: bool = True,
         steps: str = "exact",
         n_jobs: int | None = None,
         random_state: Any = None,
-        progress: Report | None = None,
+        progress: Any = defaults.PROGRESS,
     ):
         self.alpha_omega = alpha_omega
         self.lam = lam
@@ -111,44 +163,108 @@ class ConceptModel(BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Only reached for what is not there: what a fit finds, as long as there was none."""
-            is_fitted = "chains_" in self.__dict__
-            if not is_fitted and (name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)):
+            is_known = name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)
+            if not self.__sklearn_is_fitted__() and is_known:
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
             return object.__getattribute__(self, name)
 
-    def fit(self, X: Any, y: Any = None, *, features: Any = None) -> ConceptModel:
-        """Sample the concepts of X (a Corpus, or counts (D, V)); features (V, F) steer them, NaN rows are unknown."""
-        self._forget()
-        self.start(X, features)
-        run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, self.progress)
+    def fit(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES) -> ConceptModel:
+        """Sample the concepts of documents.
+
+        Parameters
+        ----------
+        X : Corpus, list of str, DataFrame, sparse matrix or array
+            Texts; or counts (D, V) of words in documents, in a DataFrame with the words as columns.
+        y : ignored
+            Here because scikit-learn's pipelines give it.
+        features : "auto", array, str or None
+            What is known of the words: numbers (V, F) with NaN rows for unknown words, or names of features as
+            `superwords fit --features` takes them. "auto": co-occurrence, where it tells anything. None: nothing.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself, fitted.
+
+        Examples
+        --------
+        >>> from superwords import ConceptModel
+        >>> counts = [[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2]]
+        >>> paper = ConceptModel(b1=1, b2=1, n_sweeps=10, random_state=1, progress=False)
+        >>> paper.fit(counts, features=None).doc_concept_.shape[0]
+        3
+        """
+        watcher = make_watcher(self.progress)
+        self.start(X, features, watcher)
+        self._sample(watcher)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, features: Any = None) -> Any:
-        return self.fit(X, features=features).doc_concept_
-
     def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
-        """(D', J): weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
+        """Weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
 
-        X: a Corpus, counts with the model's columns, or a list of texts if the model was fitted to texts. Each text
-        is one row, also where the model's rows are passages. Words that the model does not know are left out, see
-        `unknown_words_`. A document with no known word has a row of zeros.
+        Parameters
+        ----------
+        X : Corpus, list of str, DataFrame, sparse matrix or array
+            Texts, if the model was fitted to texts; each is one row, also where the model's rows are passages.
+            Or counts: those in a DataFrame or Corpus are matched by their words, others need the model's columns.
+            Words that the model does not know are left out, see `unknown_words_`.
+        n_sweeps : int
+            Sweeps over each document.
+        return_inclusion : bool
+            Whether to give also P(the document holds the concept).
+
+        Returns
+        -------
+        array (D', J), or two of them
+            Rows sum to 1; that of a document with no known word is 0 throughout.
+
+        Examples
+        --------
+        >>> model.transform(["More coffee, less sugar."]).shape == (1, model.n_concepts_)
+        True
         """
         return foldin.transform(self, X, n_sweeps, return_inclusion)
 
     def advance(self, n_sweeps: int) -> ConceptModel:
-        """Go on for further sweeps, with the bits an uninterrupted run would have had.
+        """Sample on, with the bits an uninterrupted run would have had.
 
         A model loaded without its draws then shows the draws it has kept since, once there are any.
+
+        Parameters
+        ----------
+        n_sweeps : int
+            Further sweeps of each chain.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.advance(10).chains_[0].sweep
+        30
         """
         more = whole_number("n_sweeps", n_sweeps, 1)
         self.schedule_ = self.schedule_._replace(n_sweeps=self.schedule_.n_sweeps + more)
         return self.resume()
 
     def resume(self) -> ConceptModel:
-        """Take the chains to the planned number of sweeps, after an interruption or from a file."""
+        """Take the chains to the planned number of sweeps, after an interruption or from a file.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.resume() is model
+        True
+        """
         before = self.sampled_.reference if self.choices_ else None
         try:
-            run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, self.progress)
+            self._sample(make_watcher(self.progress))
         finally:
             if len(self.draws_):
                 self._forget()
@@ -156,219 +272,97 @@ class ConceptModel(BaseEstimator):
         return self
 
     def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
-        """Write the model to one portable file; draws="all" keeps every kept draw in it (docs/model.md)."""
+        """Write the model to one portable file (docs/model.md), which `superwords.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        draws : "best" or "all"
+            Whether to keep every kept draw in it, or only the summaries that tables are made of.
+        texts : bool
+            Whether to keep the texts in it, to quote from.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile, superwords
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = superwords.load(model.save(f"{folder}/model.sw"))
+        >>> again.n_concepts_ == model.n_concepts_
+        True
+        """
         from superwords.fitting.storage import save
 
         return save(self, path, draws, texts)
 
     @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-    def start(self, X: Any, features: Any) -> None:
+    def start(self, X: Any, features: Any, watcher: Watcher | None = None) -> None:
         """Check everything that is given and set the chains at their start."""
-        n_chains = whole_number("n_chains", self.n_chains, 1)
-        self.schedule_ = self._make_schedule()
-        steps = make_steps(self.get_params())
-        self.corpus_ = X if isinstance(X, Corpus) else Corpus.from_counts(X)
-        self.order_ = document_order(self.corpus_.counts, self.corpus_.ids)
-        counts = sparse.csr_array(self.corpus_.counts[self.order_])
-        n_words = counts.shape[1]
-        prior = make_prior(self.get_params(), counts)
-        theta = make_theta(self.theta, counts)
-        values = make_features(features, n_words, self.standardize_features)
-        model = Model(prior, make_data(counts, values), make_affinity(counts, values), steps)
-        self.seed_ = make_seed(self.random_state)
-        self.chains_ = [
-            Chain(model, initial_state(start, model.data, prior, theta, self.seed_, c), self.seed_, c)
-            for c, start in enumerate(self.starts(n_chains))
+        given, tell = self.get_params(), watcher or Watcher()
+        check_settings(given)
+        if is_spec(features):
+            check_spec(features)
+        with tell.reading() as reading:
+            corpus = corpus_of(X, n_jobs=self.n_jobs, progress=reading, say=tell.say)
+        found = make_features(features, corpus, tell.say)
+        if found.seeds:
+            corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
+        order = document_order(corpus.counts, corpus.ids)
+        counts = sparse.csr_array(corpus.counts[order])
+        prior, theta = make_prior(given, counts), make_theta(self.theta, counts)
+        values = scale_features(
+            found.values, counts.shape[1], self.standardize_features and found.standardize
+        )
+        model = Model(prior, make_data(counts, values), make_affinity(counts, values), make_steps(given))
+        seed = make_seed(self.random_state)
+        chains = [
+            Chain(model, initial_state(start, model.data, prior, theta, seed, c), seed, c)
+            for c, start in enumerate(make_starts(given))
         ]
-        self.kept_ = [ChainDraws() for _ in range(n_chains)]
+        self._forget()
+        self.corpus_, self.order_, self.seed_ = corpus, order, seed
+        self.schedule_, self.chains_ = make_schedule(given), chains
+        self.kept_ = [ChainDraws() for _ in chains]
         self.choices_ = []
 
-    def starts(self, n_chains: int) -> Sequence[str]:
-        if isinstance(self.init, str):
-            return [self.init] * n_chains
-        if len(self.init) != n_chains:
-            raise InputError(
-                f"init names {len(self.init)} starts for {n_chains} chains; give one for each, or one for all."
-            )
-        return self.init
-
-    def _make_schedule(self) -> Schedule:
-        n_sweeps = whole_number("n_sweeps", self.n_sweeps, 1)
-        burn_in = n_sweeps // 2 if self.n_burn_in is None else whole_number("n_burn_in", self.n_burn_in, 0)
-        if burn_in >= n_sweeps:
-            raise InputError(
-                f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in."
-            )
-        most = n_sweeps - burn_in
-        thin = max(1, most // _KEPT_PER_CHAIN) if self.thin is None else whole_number("thin", self.thin, 1)
-        if thin > most:
-            raise InputError(
-                f"thin={thin} keeps no draw of the {most} sweeps after burn-in; give a smaller thin."
-            )
-        return Schedule(n_sweeps, burn_in, thin)
+    def _sample(self, watcher: Watcher) -> None:
+        with watcher.watching(self):
+            is_told = type(watcher) is not Watcher
+            run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, watcher if is_told else None)
 
     def _forget(self) -> None:
         """Drop what was computed from earlier draws."""
         for name in ("sampled_", "result_", "unknown_words_"):
             self.__dict__.pop(name, None)
 
-    def _carry_choices(self, before: Usage | None) -> None:
-        """Hold on to what people decided where its concepts are still there, and say what is lost."""
-        if before is not None:
-            self.choices_, lost = curating.carried(self.choices_, before, self.sampled_.reference)
-            for sentence in lost:
-                warnings.warn(sentence, stacklevel=3)
-
     @cached_property
-    def sampled_(self) -> Result:
+    def sampled_(self) -> Result:  # type: ignore[override]
         """What was found, before anything that people decided about it."""
         alpha_pi = self.chains_[0].model.prior.alpha_pi
         return Result(self.corpus_, self.order_, alpha_pi, Draws(self.kept_))
 
-    @cached_property
-    def result_(self) -> Result:
-        """What was found, with people's choices, read-only: tables, plots and pages are made of it."""
-        return curating.curated(self.sampled_, self.choices_)
+    def __sklearn_is_fitted__(self) -> bool:
+        return "chains_" in self.__dict__
 
-    def choose(self, choices: Sequence[Choice]) -> ConceptModel:
-        """Take these for what people decided about the concepts, in the place of all earlier choices."""
-        result = curating.curated(self.sampled_, choices)
-        self.choices_, self.result_ = list(choices), result
-        return self
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # the nearest there is to "whole numbers"
+        tags.input_tags.string = True
+        return tags
 
-    @property
-    def draws_(self) -> Draws:
-        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
-        return self.result_.draws
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not self.__sklearn_is_fitted__():
+            return super().__repr__(N_CHAR_MAX)
+        return "\n".join(model_lines(self))
 
-    @property
-    def best_draw_(self) -> Kept:
-        """The most probable draw over all chains."""
-        return self.result_.best_draw
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    @property
-    def consensus_draw_(self) -> Kept:
-        """The draw closest to the posterior co-membership."""
-        return self.result_.consensus_draw
-
-    @property
-    def n_concepts_(self) -> int:
-        """Concepts in the most probable draw."""
-        return self.result_.n_concepts
-
-    @property
-    def concept_word_(self) -> np.ndarray:
-        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
-        return self.result_.concept_word
-
-    @property
-    def doc_concept_(self) -> Any:
-        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
-
-        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
-        """
-        return self.result_.doc_concept
-
-    @property
-    def co_membership_(self) -> Any:
-        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
-        return self.result_.co_membership
-
-    @property
-    def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
-        return self.result_.trace
-
-    @property
-    def names_(self) -> dict[int, str]:
-        """Names that people gave to concepts, by id; they are kept in the model file."""
-        return self.result_.names
-
-    def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """Concepts, most documents first: prevalence, strength where held, top words, stability, leftovers."""
-        return tables.of_shown(self.result_, tables.concept_table(self.result_, n_words))
-
-    def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
-        """The n words that tell a concept (1, 2, …) apart and are used for it."""
-        return tables.top_words(self.result_, concept, n)
-
-    def words_of(self, concept: int) -> pd.DataFrame:
-        """The words of a concept and how sure each is."""
-        return tables.word_table(self.result_, concept)
-
-    def words(self) -> pd.DataFrame:
-        """Every word with the concepts that hold it."""
-        return tables.vocabulary_table(self.result_)
-
-    def documents(self, passages: bool = False) -> pd.DataFrame:
-        """Concepts of documents with intervals; of passages, those of their sources unless `passages`."""
-        return tables.document_table(self.result_, passages)
-
-    def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
-        """Documents that show what a concept is, with a passage where texts are at hand."""
-        return examples.representative_documents(self.result_, concept, n)
-
-    def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
-        """P(a word shares a concept with `word`), with its Monte-Carlo standard error."""
-        return examples.similar_words(self.result_, word, n)
-
-    def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """Prevalence, strength and words of each concept among each group of a metadata column."""
-        return tables.of_shown(self.result_, groups.by_group(self.result_, column, n_words))
-
-    def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
-        """Prevalence in one group less that in another, with interval."""
-        compared = groups.compare_groups(self.result_, column, first, second)
-        return tables.of_shown(self.result_, compared)
-
-    def group_words(self, column: str, concept: int) -> pd.DataFrame:
-        """The words each group uses for a concept, with intervals."""
-        return groups.group_words(self.result_, column, concept)
-
-    def search(self, query: str, n: int = 10) -> pd.DataFrame:
-        """Documents that answer a query, the best first, each with the words and concepts that link it to the query."""
-        return searching.search(self.result_, query, n)
-
-    def diverse(self, n: int, among: Any = None) -> pd.DataFrame:
-        """n documents that together cover what the collection (or those `among`, by id or as found) speaks of."""
-        return discovery.diverse(self.result_, n, among)
-
-    def recommend(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
-        """Documents for a reader who liked some (by id) and disliked others, with how sure that is."""
-        return discovery.recommend(self.result_, liked, disliked, n)
-
-    def tastes(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
-        """What such judgements taught of each concept, the most liked first, with intervals."""
-        return discovery.tastes(self.result_, liked, disliked)
-
-    def merge(self, concepts: Sequence[int]) -> ConceptModel:
-        """Take concepts together, under the number of the first, in every draw and in all tables and pages."""
-        return self.choose([*self.choices_, *curating.merge(self.result_, concepts)])
-
-    def hide(self, concepts: int | Sequence[int]) -> ConceptModel:
-        """Leave concepts out of all tables and pages."""
-        return self.choose([*self.choices_, *curating.hide(self.result_, concepts)])
-
-    def restore(self, concepts: int | Sequence[int]) -> ConceptModel:
-        """Show hidden concepts again, and take merged ones apart."""
-        return self.choose([*self.choices_, *curating.restore(self.result_, self.choices_, concepts)])
-
-    def rename(self, names: Mapping[int, str]) -> ConceptModel:
-        """Name concepts (number → name); an empty name asks for the automatic one again."""
-        return self.choose([*self.choices_, *curating.rename(self.result_, names)])
-
-    def gather(self, theme: str, concepts: int | Sequence[int]) -> ConceptModel:
-        """Put concepts under a theme; an empty theme takes them out of theirs."""
-        return self.choose([*self.choices_, *curating.gather(self.result_, theme, concepts)])
-
-    def undo(self) -> ConceptModel:
-        """Take the last of these decisions back."""
-        return self.choose(curating.undone(self.choices_))
-
-    def convergence(self) -> pd.DataFrame:
-        """R-hat, effective sample size and Monte-Carlo error of the traced quantities."""
-        return agreement.convergence_table(self.result_)
-
-    def verdict(self) -> str:
-        """In one sentence: whether the chains agree, or why to sample longer."""
-        return agreement.verdict(self.result_)
+    def _repr_html_(self) -> str:
+        return lines_as_html(repr(self))

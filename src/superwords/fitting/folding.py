@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,8 +11,10 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.corpus.corpus import Corpus, check_counts
+from superwords.corpus.reading import are_texts
 from superwords.errors import InputError
 from superwords.fitting.settings import whole_number
+from superwords.jobs import n_workers
 from superwords.sampler.foldin import fold_in
 from superwords.sampler.foldin_workspace import Concepts, Documents, make_concepts, new_sheet
 from superwords.sampler.random import new_stream
@@ -55,17 +56,19 @@ def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_in
         raise InputError(
             "The model has kept no draw yet, so it has no concepts; call resume or advance first."
         )
-    counts, model.unknown_words_ = read_documents(model.corpus_, X_new)
+    counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
     return (folded.weight, folded.inclusion) if return_inclusion else folded.weight
 
 
-def read_documents(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:
+def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:
     """Counts with the columns of the corpus `known`, and what had to be left out."""
     if isinstance(X_new, Corpus):
         return _aligned(known, X_new)
-    if _is_text(X_new):
+    if isinstance(X_new, str) or are_texts(X_new):
         return _aligned(known, _read_texts(known, X_new))
+    if isinstance(X_new, pd.DataFrame):
+        return _aligned(known, Corpus.from_counts(X_new))
     counts = check_counts(X_new)
     if counts.shape[1] != known.n_words:
         raise InputError(
@@ -73,13 +76,6 @@ def read_documents(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, Unknown
             "give one column per word of the model, or a Corpus, whose words have names."
         )
     return counts, UnknownWords(0, [])
-
-
-def _is_text(X_new: Any) -> bool:
-    if isinstance(X_new, str):
-        return True
-    is_list = isinstance(X_new, list | tuple | pd.Series | np.ndarray)
-    return is_list and len(X_new) > 0 and isinstance(next(iter(X_new)), str)
 
 
 def _read_texts(known: Corpus, texts: Any) -> Corpus:
@@ -147,8 +143,7 @@ def fold(
         folded = _fold_block(concepts, documents, first, seed, n_sweeps)
         return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
 
-    jobs = max(1, n_jobs or os.cpu_count() or 1)
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
         blocks = list(pool.map(of_block, range(0, n_documents, _BLOCK)))
     stack = np.concatenate if is_dense else lambda parts: sparse.vstack(parts, format="csr")
     return Folded(*(stack(parts) for parts in zip(*blocks)))

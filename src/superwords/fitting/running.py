@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import NamedTuple
@@ -14,21 +12,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.draws import ChainDraws
+from superwords.jobs import n_workers
+from superwords.progress import Progress, Report
 from superwords.sampler.chain import Chain
-
-
-class Progress(NamedTuple):
-    """Where one chain stands."""
-
-    chain: int
-    sweep: int
-    n_sweeps: int
-    n_concepts: int
-    log_joint: float
-    seconds: float
-
-
-Report = Callable[[Progress], None]
 
 
 class Schedule(NamedTuple):
@@ -53,9 +39,9 @@ def run_chains(
 ) -> None:
     """Take every chain to `schedule.n_sweeps` sweeps. Setting `stop`, or Ctrl-C, ends each after its present sweep."""
     stop = stop or threading.Event()
-    jobs = min(len(chains), n_jobs or os.cpu_count() or 1)
+    jobs = min(len(chains), n_workers(n_jobs))
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
-    with threadpool_limits(1), ThreadPoolExecutor(max(1, jobs)) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
         try:
             running = [
                 pool.submit(_run, number, chain, draws[number], schedule, report, stop)

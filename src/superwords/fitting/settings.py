@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,6 +11,10 @@ from scipy import sparse
 
 from superwords.corpus.corpus import documents_using
 from superwords.errors import InputError
+from superwords.fitting.running import Schedule
+from superwords.jobs import n_workers
+from superwords.progress import make_watcher
+from superwords.sampler.initial import parse_start
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 
 # About so many words in a concept before looking; with a b₂ that holds them to it fewer, and those of many
@@ -22,7 +26,59 @@ SAMPLED = ("alpha_omega", "b1", "b2")
 B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 10.0, 30.0, 1.0
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
+KEPT_PER_CHAIN = 100
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
+
+
+def check_settings(given: Mapping[str, Any]) -> None:
+    """Refuse what no corpus could be fitted with, so that it is said before any text is read."""
+    make_starts(given)
+    make_schedule(given)
+    make_steps(given)
+    check_seed(given["random_state"])
+    n_workers(given["n_jobs"])
+    make_watcher(given["progress"])
+    # Rules of the corpus are tried on one that fits what is given.
+    make_prior({**given, "lam": None}, _any_counts(1))
+    make_lam(given["lam"], _any_counts(given["lam"]), is_b2_large=True)
+    make_theta(given["theta"], _any_counts(given["theta"]))
+
+
+def _any_counts(per_word: Any) -> sparse.csr_array:
+    n_words = 1 if per_word is None or isinstance(per_word, str) else max(1, np.size(per_word))
+    return sparse.csr_array(np.ones((1, n_words), np.int32))
+
+
+def make_schedule(given: Mapping[str, Any]) -> Schedule:
+    """Half of the sweeps are burn-in and about a hundred draws of each chain are kept, unless told otherwise."""
+    n_sweeps, n_burn_in, thin = given["n_sweeps"], given["n_burn_in"], given["thin"]
+    n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
+    burn_in = n_sweeps // 2 if n_burn_in is None else whole_number("n_burn_in", n_burn_in, 0)
+    if burn_in >= n_sweeps:
+        raise InputError(
+            f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in."
+        )
+    most = n_sweeps - burn_in
+    every = max(1, most // KEPT_PER_CHAIN) if thin is None else whole_number("thin", thin, 1)
+    if every > most:
+        raise InputError(
+            f"thin={every} keeps no draw of the {most} sweeps after burn-in; give a smaller thin."
+        )
+    return Schedule(n_sweeps, burn_in, every)
+
+
+def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
+    """Where each chain starts."""
+    init, n_chains = given["init"], whole_number("n_chains", given["n_chains"], 1)
+    if isinstance(init, str):
+        init = [init] * n_chains
+    if len(init) != n_chains:
+        raise InputError(
+            f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all."
+        )
+    for start in init:
+        parse_start(start)
+    return init
 
 
 def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
@@ -129,7 +185,7 @@ def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
     return values.copy()
 
 
-def make_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
+def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
     """Features (V, F) with whole NaN rows for unknown words, centred and scaled over the known ones if asked.
 
     Columns are scaled each by itself, except principal components, whose sizes say how much they matter.
@@ -179,15 +235,21 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 def make_seed(random_state: Any) -> int:
     """A 63-bit seed from None (fresh), a whole number, or a numpy generator."""
+    check_seed(random_state)
     if random_state is None:
         return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
-        draw = (
-            random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
-        )
-        return int(draw(2**31))
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int(random_state)
+
+
+def check_seed(random_state: Any) -> None:
+    """Without drawing from a generator."""
+    if random_state is None or isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
         raise InputError(
             f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None."
         )
-    return int(random_state)

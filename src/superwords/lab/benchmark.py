@@ -36,8 +36,9 @@ def passage_size(seed: int = 0) -> Planted:
     return plant_corpus(7000, 900, 100, 4, 18, 50, seed)
 
 
-def prepared(planted: Planted, seed: int = 0, **options: Any) -> Chain:
-    model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed, **options)
+def prepared(planted: Planted, seed: int = 0, b1: float = 1.0, b2: float = 1.0, **options: Any) -> Chain:
+    """A chain at its start, with the paper's concentrations unless others are given."""
+    model = ConceptModel(b1=b1, b2=b2, n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed, **options)
     model.start(planted.counts, planted.features)
     return model.chains_[0]
 

@@ -14,7 +14,7 @@ from superwords.concepts.intervals import widened
 from superwords.concepts.tables import concept_index, concept_names
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
-from superwords.fitting.settings import make_theta
+from superwords.fitting.settings import make_starts, make_theta
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_pair
 from superwords.sampler.initial import initial_state
@@ -116,7 +116,7 @@ def shown_start(model: ConceptModel) -> tuple[int, str]:
     """The chain the concepts are shown of, and the name of its start."""
     aligned = model.result_.summary.alignment
     chain = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
-    return chain, model.starts(model.n_chains)[chain]
+    return chain, make_starts(model.get_params())[chain]
 
 
 def start_scores(model: ConceptModel) -> sparse.csr_array:

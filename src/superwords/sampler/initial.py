@@ -14,29 +14,36 @@ from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
 from superwords.sampler.state import State
 
+STARTS = ("kmeans", "single", "random", "prior")
 _WORDS_PER_CLUSTER = 20
 _STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0
 
 
 def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int) -> State:
     """The start named by `init`: kmeans[:n], single, random[:n] or prior; n is the number of concepts."""
-    name, _, number = init.partition(":")
-    if number and not (number.isdigit() and int(number) > 0 and name in ("kmeans", "random")):
-        raise InputError(
-            f"init={init!r} is not understood; give e.g. 'kmeans', 'kmeans:60', 'single', 'random' or 'prior'."
-        )
+    name, number = parse_start(init)
     rng = np.random.default_rng([seed, chain, INITIAL])
     vocabulary = n_words(data)
-    n = min(vocabulary, int(number) if number else max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
+    n = min(vocabulary, number or max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
     if name == "single":
         return _from_partition(np.zeros(vocabulary, int), data, prior, theta, rng, everywhere=True)
     if name == "kmeans":
         return _from_partition(_cluster_words(data, n, rng), data, prior, theta, rng)
     if name == "random":
         return _from_partition(rng.integers(n, size=vocabulary), data, prior, theta, rng)
-    if name == "prior":
-        return _from_prior(data, prior, theta, seed, chain, rng)
-    raise InputError(f"init={init!r} is not known; choose 'kmeans', 'single', 'random' or 'prior'.")
+    return _from_prior(data, prior, theta, seed, chain, rng)
+
+
+def parse_start(init: str) -> tuple[str, int | None]:
+    """The name of a start and its number of concepts, if one is given."""
+    name, _, number = init.partition(":") if isinstance(init, str) else ("", "", "")
+    if number and not (number.isdigit() and int(number) > 0 and name in ("kmeans", "random")):
+        raise InputError(
+            f"init={init!r} is not understood; give e.g. 'kmeans', 'kmeans:60', 'single', 'random' or 'prior'."
+        )
+    if name not in STARTS:
+        raise InputError(f"init={init!r} is not known; choose 'kmeans', 'single', 'random' or 'prior'.")
+    return name, int(number) if number else None
 
 
 def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:

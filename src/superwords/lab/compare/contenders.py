@@ -9,10 +9,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+import superwords
 from superwords.concepts.ranking import scores
 from superwords.corpus.corpus import Corpus, documents_using
 from superwords.errors import InputError
 from superwords.features import cooccurrence
+from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.lab import baselines
 from superwords.lab.compare import unseen_words
@@ -49,8 +51,8 @@ class Found(NamedTuple):
 class Effort(NamedTuple):
     """How long our chains and the topic models run."""
 
-    n_chains: int = 2
-    n_sweeps: int = 1000
+    n_chains: int = defaults.N_CHAINS
+    n_sweeps: int = defaults.N_SWEEPS
     iterations: int = baselines.ITERATIONS
     n_jobs: int | None = None
 
@@ -69,22 +71,9 @@ def measured(fit: Callable[[], Anything]) -> tuple[Anything, float, float]:
     return result, seconds, int(kilobytes) / 1024
 
 
-def concept_model(seed: int, effort: Effort) -> ConceptModel:
-    """With the settings of `superwords fit`."""
-    return ConceptModel(
-        b1="auto",
-        b2="auto",
-        n_chains=effort.n_chains,
-        n_sweeps=effort.n_sweeps,
-        n_jobs=effort.n_jobs,
-        random_state=seed,
-    )
-
-
 def warm_up(corpus: Corpus) -> None:
     """Let the kernels be compiled before anything is timed: all that a few sweeps need."""
-    model = ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=_SWEEPS_TO_WARM_UP, random_state=0)
-    model.fit(corpus, features=word_features(corpus, OURS, 0))
+    superwords.fit(corpus, n_chains=1, n_sweeps=_SWEEPS_TO_WARM_UP, random_state=0, progress=False)
 
 
 def why_no_features(corpus: Corpus) -> str:
@@ -113,7 +102,15 @@ def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: H
     """Our concepts with the words that tell them apart first, as every face of the package shows them."""
 
     def fit() -> tuple[ConceptModel, np.ndarray]:
-        model = concept_model(seed, effort).fit(corpus, features=word_features(corpus, kind, seed))
+        model = superwords.fit(
+            corpus,
+            n_chains=effort.n_chains,
+            n_sweeps=effort.n_sweeps,
+            random_state=seed,
+            features=word_features(corpus, kind, seed),
+            n_jobs=effort.n_jobs,
+            progress=False,
+        )
         return model, scores(model.result_.summary.words, corpus.n_words)
 
     (model, score), seconds, peak = measured(fit)
@@ -139,7 +136,7 @@ def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> F
     """The clusters our first chain starts from; a word weighs the share of its cluster's documents that use it."""
 
     def start() -> ConceptModel:
-        model = concept_model(seed, effort._replace(n_chains=1))
+        model = ConceptModel(n_chains=1, random_state=seed)
         model.start(corpus, word_features(corpus, OURS, seed))
         return model
 

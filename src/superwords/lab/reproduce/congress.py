@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+import superwords
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features import cooccurrence
@@ -89,9 +90,15 @@ def reproduce(
     make_folder(folder)
     corpus = load_debate(data, min_df, n_jobs=n_jobs)
     tell(f"{corpus.n_documents} members, {corpus.n_words} words, {corpus.n_tokens} uses of them")
-    model = ConceptModel(
-        b1="auto", b2="auto", n_chains=N_CHAINS, n_sweeps=n_sweeps, random_state=seed, n_jobs=n_jobs
-    ).fit(corpus, features=cooccurrence(corpus, N_FEATURES))
+    model = superwords.fit(
+        corpus,
+        n_chains=N_CHAINS,
+        n_sweeps=n_sweeps,
+        random_state=seed,
+        features=cooccurrence(corpus, N_FEATURES),
+        n_jobs=n_jobs,
+        progress=False,
+    )
     if model.n_concepts_ == 0:
         raise InputError("The most probable draw has no concepts; give more sweeps.")
     tell(f"{model.n_concepts_} concepts. {model.verdict()}")

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
+import superwords
 from superwords.corpus.corpus import Corpus
 from superwords.corpus.sentences import sentence_spans
 from superwords.draws import Kept
@@ -140,7 +141,9 @@ def topic_similarities(
 
 def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs: int | None) -> ConceptModel:
     """From the text alone; docs/results.md says how the settings were chosen."""
-    return ConceptModel(
+    return superwords.fit(
+        corpus,
+        features=None,
         alpha_omega=0.05,
         lam=lam_by_use(corpus.counts, 10.0),
         b1=30.0 * corpus.n_documents,
@@ -151,7 +154,8 @@ def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs:
         thin=5 if n_sweeps >= 20 else 1,
         random_state=seed,
         n_jobs=n_jobs,
-    ).fit(corpus)
+        progress=False,
+    )
 
 
 def similarities(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,18 @@ import pandas as pd
 from arviz_stats.base import array_stats
 from scipy import sparse
 
+import superwords
 from superwords.concepts.alignment import find_partners, reordered, usage_of
 from superwords.concepts.tables import HANDFUL
 from superwords.corpus.corpus import Corpus
 from superwords.draws import Kept, statistic
 from superwords.features import cooccurrence
 from superwords.fitting.estimator import ConceptModel
-from superwords.fitting.running import Progress
 from superwords.lab.reproduce.congress import MEMBERS, load_debate
 from superwords.lab.reproduce.corpora import data_path
 from superwords.lab.reproduce.folder import make_folder, write_table
 from superwords.plots import save_figure, traces
+from superwords.progress import Progress, Watcher
 
 STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
 LARGE, USED = "in more than a handful of rows", "on-words used"
@@ -50,9 +52,9 @@ def reproduce(
     rows = Corpus.from_counts(sparse.csr_array(corpus.counts[::part]), corpus.vocabulary)
     tell(f"{rows.n_documents} rows, {rows.n_words} words; {n_sweeps} sweeps from {', '.join(STARTS)}")
     trace = Trace(folder / "traces.csv", n_sweeps, tell)
-    model = ConceptModel(
-        b1="auto",
-        b2="auto",
+    model = superwords.fit(
+        rows,
+        features=cooccurrence(corpus),
         init=STARTS,
         n_chains=len(STARTS),
         n_sweeps=n_sweeps,
@@ -60,14 +62,11 @@ def reproduce(
         n_jobs=n_jobs,
         progress=trace,
     )
-    model.start(rows, cooccurrence(corpus))
-    trace.begin([len(np.unique(chain.state.concept)) for chain in model.chains_])
-    model.resume()
     save_figure(traces({"number of concepts": np.array(trace.seen)}), folder / "traces.png")
     return _write_agreement(model, trace, folder, tell)
 
 
-class Trace:
+class Trace(Watcher):
     """The number of concepts of each chain, from its start on; written down as the chains go."""
 
     def __init__(self, path: Path, n_sweeps: int, tell: Tell):
@@ -75,9 +74,10 @@ class Trace:
         self.every = max(1, n_sweeps // 10)
         self.seen: list[list[int]] = []
 
-    def begin(self, n_concepts: Sequence[int]) -> None:
-        """Before any sweep."""
-        self.seen = [[n] for n in n_concepts]
+    @contextmanager
+    def watching(self, model: ConceptModel) -> Iterator[None]:
+        self.seen = [[len(np.unique(chain.state.concept))] for chain in model.chains_]
+        yield
 
     def __call__(self, progress: Progress) -> None:
         self.seen[progress.chain].append(progress.n_concepts)

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
+import superwords
 from superwords.corpus.corpus import Corpus, documents_using
 from superwords.demo.data import Demo, WordFinder, read_csv, read_pairs, recipe_corpus
 from superwords.demo.ranks import WordPair, picture_similarity, rank_accuracy
@@ -133,10 +134,11 @@ def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> R
         "n_burn_in": n_sweeps // 4,
         "random_state": seed,
         "n_jobs": n_jobs,
+        "progress": False,
     }
     parts = _parts(recipes, rng)
     models = {
-        name: [ConceptModel(**settings).fit(part, features=given) for part in parts]
+        name: [superwords.fit(part, features=given, **settings) for part in parts]
         for name, given in ((TOGETHER, features), (TEXT, None), (SHUFFLED, shuffled))
     }
     similarity = {

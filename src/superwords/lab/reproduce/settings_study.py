@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
+import superwords
 from superwords.concepts.ranking import scores
 from superwords.concepts.tables import HANDFUL
 from superwords.corpus.corpus import Corpus
@@ -222,8 +223,8 @@ def load_bench(
 def fit_variation(bench: Bench, variation: Variation, seed: int, n_sweeps: int) -> tuple[ConceptModel, float]:
     """One chain with one setting changed, and its seconds."""
     rows = bench.split.windows if variation.rows == WINDOWS else bench.split.documents
-    given: dict[str, Any] = {"b1": "auto", "b2": "auto"}
-    prior = make_prior(ConceptModel(**given).get_params(), rows.counts)
+    given: dict[str, Any] = {}
+    prior = make_prior(ConceptModel().get_params(), rows.counts)
     for name, value in variation.given.items():
         given[name] = value(prior, rows.counts) if callable(value) else value
     features, given["standardize_features"] = word_features(rows, variation.features)
@@ -234,8 +235,9 @@ def timed(
     settings: Mapping[str, Any], rows: Corpus, features: np.ndarray | None
 ) -> tuple[ConceptModel, float]:
     """One chain, and its seconds."""
-    model = ConceptModel(**settings, n_chains=1, n_jobs=1)
-    _, seconds, _ = contenders.measured(lambda: model.fit(rows, features=features))
+    model, seconds, _ = contenders.measured(
+        lambda: superwords.fit(rows, features=features, n_chains=1, n_jobs=1, progress=False, **settings)
+    )
     return model, seconds
 
 
@@ -368,7 +370,7 @@ def debate_saturation(data: Path, n_sweeps: int, most: int | None, n_jobs: int |
     passages = load_debate(data, min_df, f"passages:{SENTENCES}", most, n_jobs)
     rows = []
     for unit, corpus in (("document", as_documents(passages)), ("passage", passages)):
-        settings = {"b1": "auto", "b2": "auto", "n_sweeps": n_sweeps, "random_state": 1}
+        settings = {"n_sweeps": n_sweeps, "random_state": 1}
         model, seconds = timed(settings, corpus, cooccurrence(corpus))
         rows.append({"unit": unit, "rows": corpus.n_documents} | saturation(model) | {"seconds": seconds})
     return pd.DataFrame(rows)

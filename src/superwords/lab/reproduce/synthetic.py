@@ -12,7 +12,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
-from superwords.fitting.estimator import ConceptModel
+import superwords
+from superwords.corpus.corpus import Corpus
 from superwords.lab.generators import Planted
 from superwords.lab.reproduce.folder import make_folder, write_table
 from superwords.plots import concept_panels, save_figure
@@ -32,6 +33,8 @@ SETTINGS: dict[str, Any] = {
     "K": 0.5,
     "alpha_sigma": 2.0,
     "beta_sigma": 1.0,
+    "b1": 1.0,
+    "b2": 1.0,
 }
 
 
@@ -91,7 +94,9 @@ def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Out
     init = {"single": "single", "kmeans": f"kmeans:{N_CONCEPTS}", "random": f"random:{RANDOM_CONCEPTS}"}[
         start
     ]
-    model = ConceptModel(
+    model = superwords.fit(
+        Corpus.from_counts(planted.counts),
+        features=planted.features if features else None,
         **SETTINGS,
         n_chains=1,
         n_sweeps=n_sweeps,
@@ -100,7 +105,8 @@ def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Out
         init=init,
         steps=steps,
         random_state=seed,
-    ).fit(planted.counts, features=planted.features if features else None)
+        progress=False,
+    )
     panel = model.concept_word_
     found = panel >= 0.5
     shared = planted.truth.astype(int) @ found.T

@@ -1,0 +1,31 @@
+"""A fitted model in a few lines, as `print(model)` and a notebook show it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from superwords.corpus.corpus import n_sources, row_name
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+_CONCEPTS, _WORDS = 5, 6
+
+
+def model_lines(model: ConceptModel) -> list[str]:
+    """How many concepts there are in how much text, the words of the first ones, and whether chains agree."""
+    corpus = model.corpus_
+    rows = f"{corpus.n_documents:,} {row_name(corpus)}"
+    if corpus.parent is not None:
+        rows += f" of {n_sources(corpus):,} documents"
+    if not model.result_.has_concepts:
+        done = min(chain.sweep for chain in model.chains_)
+        return [f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."]
+    table = model.concepts(_WORDS)
+    n = len(table)
+    lines = [f"ConceptModel of {rows}: {n:,} concept{'' if n == 1 else 's'}."]
+    first = table.head(_CONCEPTS)
+    lines += [f"{j}: {', '.join(words)}" for j, words in zip(first["concept"], first["top_words"])]
+    if n > _CONCEPTS:
+        lines.append(f"… and {n - _CONCEPTS:,} more; model.concepts() lists all.")
+    return [*lines, model.verdict()]

@@ -1,0 +1,114 @@
+"""`superwords.fit`: the one door from documents of any kind to their concepts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from superwords.corpus.reading import WORD_OPTIONS, check_options, read_documents
+from superwords.errors import InputError
+from superwords.features.specs import check_spec, is_spec
+from superwords.fitting import defaults
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.settings import check_settings
+from superwords.progress import make_watcher
+
+READING = ("language", "unit", "keep_texts", "vocabulary", *WORD_OPTIONS)
+_OWN = ("features", "cluster")
+
+
+def fit(
+    documents: Any,
+    text: str | None = None,
+    id: str | None = None,
+    groups: str | Sequence[str] | None = None,
+    language: str | Sequence[str] = "en",
+    n_chains: int = defaults.N_CHAINS,
+    n_sweeps: int = defaults.N_SWEEPS,
+    random_state: Any = None,
+    cluster: Any = None,
+    *,
+    features: Any = defaults.FEATURES,
+    n_jobs: int | None = None,
+    progress: Any = defaults.PROGRESS,
+    **options: Any,
+) -> ConceptModel:
+    """Find the concepts of documents: all that the command `superwords fit` does, with the same defaults.
+
+    Parameters
+    ----------
+    documents : list of str, Series, DataFrame, path or Corpus
+        Texts in memory; or the path of a .csv, .tsv, .jsonl (each also .gz), .parquet, .txt (one document per
+        line) or .npz file, or of a folder of .txt files.
+    text, id : str, optional
+        The columns that hold the text and the name of each document; "text" (or the only column) and "id" if not
+        given.
+    groups : str or list of str, optional
+        Columns to compare later, such as party.
+    language : str or list of str
+        A code such as "en", one code per document, or "column:NAME" for the column that holds them.
+    n_chains, n_sweeps : int
+        Chains that are run side by side, and sweeps of each.
+    random_state : int, optional
+        The same seed gives the same concepts, to the bit, whatever `n_jobs` is.
+    cluster : None
+        Reserved for running the chains on several machines.
+    features : "auto", array, str or None
+        What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". "auto":
+        co-occurrence, where it tells anything. None: nothing.
+    n_jobs : int, optional
+        Cores to use; -1 and None are all.
+    progress : bool, "auto" or function
+        Whether to show how far it is; "auto" does in a terminal and in a notebook. A function is called with a
+        `Progress` after each sweep.
+    **options
+        How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
+        `drop_procedural`, `keep_texts` and, for ready counts, `vocabulary`; see `Corpus.from_texts`), and every
+        other parameter of `ConceptModel`. `unit` is chosen from the documents if not given: passages of five
+        sentences where they are long.
+
+    Returns
+    -------
+    ConceptModel
+        Fitted.
+
+    Examples
+    --------
+    >>> import superwords
+    >>> texts = ["Milk and sugar for the coffee.", "The boat left the harbour at high tide."] * 10
+    >>> model = superwords.fit(texts, min_df=2, n_sweeps=20, random_state=1, n_jobs=1)
+    >>> sorted(model.corpus_.vocabulary)[:2]
+    ['boat', 'coffee']
+    """
+    asked = {"language": language, "n_chains": n_chains, "n_sweeps": n_sweeps, "random_state": random_state}
+    asked |= {"cluster": cluster, "features": features, "n_jobs": n_jobs, "progress": progress, **options}
+    model, reading = checked(asked)
+    watcher = make_watcher(progress)
+    with watcher.reading() as read:
+        corpus = read_documents(
+            documents, text, id, groups, n_jobs=n_jobs, progress=read, say=watcher.say, **reading
+        )
+    return model.fit(corpus, features=features)
+
+
+def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
+    """The model that is asked for, not fitted yet, and how documents are to be read for it.
+
+    Whatever can be known to be wrong before any text is read is refused here.
+    """
+    reading = {name: value for name, value in asked.items() if name in READING}
+    settings = {name: value for name, value in asked.items() if name not in (*READING, *_OWN)}
+    known = inspect.signature(ConceptModel).parameters
+    for name in settings:
+        if name not in known:
+            options = ", ".join(sorted({*READING, *known}))
+            raise InputError(f"{name}={settings[name]!r} is not known; the options are {options}.")
+    if asked.get("cluster") is not None:
+        raise InputError(f"cluster={asked['cluster']!r} cannot be used yet; chains run on this machine only.")
+    model = ConceptModel(**settings)
+    check_settings(model.get_params())
+    if is_spec(features := asked.get("features")):
+        check_spec(features)
+    check_options(**reading)
+    return model, reading

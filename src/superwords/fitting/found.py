@@ -1,0 +1,416 @@
+"""What a fitted model tells: its attributes and tables, each a line that reads the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray
+
+from superwords.concepts import agreement, discovery, examples, groups, searching, tables
+from superwords.concepts.result import Result
+from superwords.draws import Draws, Kept
+
+
+class FoundConcepts:
+    """The read-only half of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
+
+    result_: Result
+
+    @property
+    def n_features_in_(self) -> int:
+        """Words of the vocabulary; scikit-learn's name for the number of columns that `fit` saw."""
+        return self.result_.corpus.n_words
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The words of the vocabulary, under scikit-learn's name for them."""
+        return np.array(self.result_.corpus.vocabulary, dtype=object)
+
+    @property
+    def draws_(self) -> Draws:
+        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
+        return self.result_.draws
+
+    @property
+    def best_draw_(self) -> Kept:
+        """The most probable draw over all chains."""
+        return self.result_.best_draw
+
+    @property
+    def consensus_draw_(self) -> Kept:
+        """The draw closest to the posterior co-membership."""
+        return self.result_.consensus_draw
+
+    @property
+    def n_concepts_(self) -> int:
+        """Concepts in the most probable draw."""
+        return self.result_.n_concepts
+
+    @property
+    def concept_word_(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
+        return self.result_.concept_word
+
+    @property
+    def doc_concept_(self) -> Any:
+        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
+
+        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
+        """
+        return self.result_.doc_concept
+
+    @property
+    def co_membership_(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        return self.result_.co_membership
+
+    @property
+    def trace_(self) -> xarray.DataTree:
+        """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
+        return self.result_.trace
+
+    @property
+    def names_(self) -> dict[int, str]:
+        """Names that people gave to concepts, by id; they are kept in the model file."""
+        return self.result_.names
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Here because scikit-learn's pipelines give it.
+
+        Returns
+        -------
+        array of str
+            "concept_1", "concept_2", …, numbered as in every table.
+
+        Examples
+        --------
+        >>> str(model.get_feature_names_out()[0])
+        'concept_1'
+        """
+        return np.array([f"concept_{j + 1}" for j in range(self.n_concepts_)], dtype=object)
+
+    def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """All concepts, those of most documents first.
+
+        Parameters
+        ----------
+        n_words : int
+            How many words of each concept to list.
+
+        Returns
+        -------
+        DataFrame
+            A row per concept: its number and name, prevalence, strength, first words and stability, and whether
+            it is a leftover. docs/model.md explains every column.
+
+        Examples
+        --------
+        >>> len(model.concepts()) == model.n_concepts_
+        True
+        """
+        return tables.of_shown(self.result_, tables.concept_table(self.result_, n_words))
+
+    def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
+        """The words that tell a concept apart and are used for it, the most telling first.
+
+        Parameters
+        ----------
+        concept : int
+            Its number: 1, 2, …
+        n : int
+            How many words at most.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> set(model.top_words(1, n=3)) <= set(model.corpus_.vocabulary)
+        True
+        """
+        return tables.top_words(self.result_, concept, n)
+
+    def words_of(self, concept: int) -> pd.DataFrame:
+        """The words of a concept and how sure each is.
+
+        Parameters
+        ----------
+        concept : int
+            Its number: 1, 2, …
+
+        Returns
+        -------
+        DataFrame
+            A row per word.
+
+        Examples
+        --------
+        >>> "word" in model.words_of(1)
+        True
+        """
+        return tables.word_table(self.result_, concept)
+
+    def words(self) -> pd.DataFrame:
+        """Every word with the concepts that hold it.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> set(model.words()["word"]) <= set(model.corpus_.vocabulary)
+        True
+        """
+        return tables.vocabulary_table(self.result_)
+
+    def documents(self, passages: bool = False) -> pd.DataFrame:
+        """The concepts that each document holds, with their weights and intervals.
+
+        Parameters
+        ----------
+        passages : bool
+            Whether to list passages where these are the model's rows; otherwise, their documents.
+
+        Returns
+        -------
+        DataFrame
+            A row per document and concept that it holds.
+
+        Examples
+        --------
+        >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
+        True
+        """
+        return tables.document_table(self.result_, passages)
+
+    def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
+        """Documents that show what a concept is, with a passage where texts are at hand.
+
+        Parameters
+        ----------
+        concept : int
+            Its number: 1, 2, …
+        n : int
+            How many documents at most.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> len(model.representative_documents(1, n=2)) <= 2
+        True
+        """
+        return examples.representative_documents(self.result_, concept, n)
+
+    def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
+        """Words that share a concept with `word`, the most probable first.
+
+        Parameters
+        ----------
+        word : str
+            A word of the vocabulary.
+        n : int
+            How many words at most.
+
+        Returns
+        -------
+        DataFrame
+            With the probabilities and their Monte-Carlo standard error.
+
+        Examples
+        --------
+        >>> "coffee" in model.similar_words("milk")["word"].tolist()
+        True
+        """
+        return examples.similar_words(self.result_, word, n)
+
+    def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Prevalence, strength and words of each concept among each group of a metadata column.
+
+        Parameters
+        ----------
+        column : str
+            A column of `corpus_.metadata`.
+        n_words : int
+            How many words of each group to list.
+
+        Returns
+        -------
+        DataFrame
+            A row per concept and group.
+
+        Examples
+        --------
+        >>> sorted(set(model.by_group("place")["group"]))
+        ['harbour', 'kitchen']
+        """
+        return tables.of_shown(self.result_, groups.by_group(self.result_, column, n_words))
+
+    def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+        """Prevalence of each concept in one group less that in another, with intervals.
+
+        Parameters
+        ----------
+        column : str
+            A column of `corpus_.metadata`.
+        first, second : optional
+            The groups; may be left out where there are only two.
+
+        Returns
+        -------
+        DataFrame
+            A row per concept.
+
+        Examples
+        --------
+        >>> len(model.compare_groups("place")) == model.n_concepts_
+        True
+        """
+        compared = groups.compare_groups(self.result_, column, first, second)
+        return tables.of_shown(self.result_, compared)
+
+    def group_words(self, column: str, concept: int) -> pd.DataFrame:
+        """The words each group uses for a concept, with intervals.
+
+        Parameters
+        ----------
+        column : str
+            A column of `corpus_.metadata`.
+        concept : int
+            Its number: 1, 2, …
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> "group" in model.group_words("place", 1)
+        True
+        """
+        return groups.group_words(self.result_, column, concept)
+
+    def search(self, query: str, n: int = 10) -> pd.DataFrame:
+        """Documents that answer a query, the best first.
+
+        Parameters
+        ----------
+        query : str
+            Words, as one would type them.
+        n : int
+            How many documents at most.
+
+        Returns
+        -------
+        DataFrame
+            With the columns document, score, and the words and concepts that link each to the query.
+
+        Examples
+        --------
+        >>> list(model.search("coffee", n=3).columns[:2])
+        ['document', 'score']
+        """
+        return searching.search(self.result_, query, n)
+
+    def diverse(self, n: int, among: Any = None) -> pd.DataFrame:
+        """Documents that together cover what the collection speaks of.
+
+        Parameters
+        ----------
+        n : int
+            How many documents.
+        among : list of ids or DataFrame, optional
+            The documents to choose from, by id or as `search` found them; all if not given.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> len(model.diverse(2))
+        2
+        """
+        return discovery.diverse(self.result_, n, among)
+
+    def recommend(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
+        """Documents for a reader who liked some and disliked others, with how sure that is.
+
+        Parameters
+        ----------
+        liked, disliked : list of ids
+            The documents that were judged.
+        n : int
+            How many documents at most.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> len(model.recommend(liked=["0"], n=3))
+        3
+        """
+        return discovery.recommend(self.result_, liked, disliked, n)
+
+    def tastes(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
+        """What such judgements taught of each concept, the most liked first, with intervals.
+
+        Parameters
+        ----------
+        liked, disliked : list of ids
+            The documents that were judged.
+
+        Returns
+        -------
+        DataFrame
+            A row per concept.
+
+        Examples
+        --------
+        >>> len(model.tastes(liked=["0"])) > 0
+        True
+        """
+        return discovery.tastes(self.result_, liked, disliked)
+
+    def convergence(self) -> pd.DataFrame:
+        """R-hat, effective sample size and Monte-Carlo error of the traced quantities.
+
+        Returns
+        -------
+        DataFrame
+            A row per quantity.
+
+        Examples
+        --------
+        >>> "rhat" in model.convergence()
+        True
+        """
+        return agreement.convergence_table(self.result_)
+
+    def verdict(self) -> str:
+        """In one sentence: whether the chains agree, or why to sample longer.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> model.verdict().startswith(("The chains agree", "Sample longer"))
+        True
+        """
+        return agreement.verdict(self.result_)

@@ -1,0 +1,185 @@
+"""What a person sees while documents are read and chains run: in a terminal, in a notebook, or in a log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from time import monotonic
+from typing import Any, NamedTuple
+
+from rich import progress as bars
+from rich.console import Console
+from rich.text import Text
+
+from superwords.errors import InputError
+
+# Standard error: results on standard output stay clean for scripts.
+messages = Console(stderr=True, highlight=False)
+
+_LINES_PER_CHAIN = 10
+_SECONDS_PER_LINE = 5.0
+_LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept yet
+_MOST_TIME = 0.03  # share of the time spent on it
+STARTING = "starting (the sampler is compiled on first use, which takes up to a minute)"
+
+
+class Progress(NamedTuple):
+    """Where one chain stands."""
+
+    chain: int
+    sweep: int
+    n_sweeps: int
+    n_concepts: int
+    log_joint: float  # of the last kept draw; NaN before the first
+    seconds: float
+
+
+Report = Callable[[Progress], None]
+
+
+class Watcher:
+    """Follows a fit, and shows nothing; what a person gives as `progress` becomes one of these."""
+
+    def say(self, line: str) -> None:
+        """One sentence about what was chosen or found."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int, int], None] | None]:
+        """While documents are read; gives a function of the documents read and of all, or None."""
+        yield None
+
+    @contextmanager
+    def watching(self, model: Any) -> Iterator[None]:
+        """Entered while the chains stand at their start, left when all have stopped."""
+        yield
+
+    def __call__(self, progress: Progress) -> None:
+        """After each sweep, in the chain's own thread."""
+
+
+class _Calling(Watcher):
+    """A person's own function."""
+
+    def __init__(self, report: Report):
+        self._report = report
+
+    def __call__(self, progress: Progress) -> None:
+        self._report(progress)
+
+
+def make_watcher(progress: Any) -> Watcher:
+    """Of True, False, a function of `Progress`, or "auto": shown where a person sits before it."""
+    if isinstance(progress, Watcher):
+        return progress
+    if progress is True or (isinstance(progress, str) and progress == "auto" and _is_watched()):
+        return Display()
+    if progress is False or progress is None or (isinstance(progress, str) and progress == "auto"):
+        return Watcher()
+    if callable(progress):
+        return _Calling(progress)
+    raise InputError(f"progress={progress!r} is not known; give True, False, 'auto' or a function.")
+
+
+def _is_watched() -> bool:
+    return messages.is_terminal or messages.is_jupyter
+
+
+def _is_live() -> bool:
+    """Whether bars can be redrawn: rich needs ipywidgets for it in a notebook."""
+    return messages.is_terminal or (messages.is_jupyter and find_spec("ipywidgets") is not None)
+
+
+class _Speed(bars.ProgressColumn):
+    def render(self, task: bars.Task) -> Text:
+        return Text(_rate(task).rjust(7))
+
+
+class Display(Watcher):
+    """Bars in a terminal and in a notebook, a few plain lines elsewhere."""
+
+    def say(self, line: str) -> None:
+        # Lines are broken between words on a terminal, and not at all in a file.
+        messages.print(line, markup=False, soft_wrap=not messages.is_terminal)
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int, int], None] | None]:
+        if not _is_live():
+            yield None
+            return
+        columns = (
+            bars.TextColumn("reading and tagging"),
+            bars.BarColumn(),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("documents"),
+            bars.TimeRemainingColumn(),
+        )
+        with bars.Progress(*columns, console=messages, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    @contextmanager
+    def watching(self, model: Any) -> Iterator[None]:
+        self._chains = model.chains_
+        n_chains, n_sweeps = len(self._chains), model.schedule_.n_sweeps
+        self._lines, self._last_line = [0] * n_chains, [monotonic()] * n_chains
+        self._log_joint, self._next_log_joint = [math.nan] * n_chains, [0.0] * n_chains
+        columns = (
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(20),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("sweeps"),
+            _Speed(),
+            bars.TimeRemainingColumn(),
+            bars.TextColumn("{task.fields[found]}"),
+        )
+        self._is_live = _is_live()
+        self._bars = bars.Progress(*columns, console=messages, transient=True, disable=not self._is_live)
+        for number, chain in enumerate(self._chains, start=1):
+            self._bars.add_task(f"chain {number}", total=n_sweeps, completed=chain.sweep, found=STARTING)
+        with self._bars:
+            yield
+
+    def __call__(self, progress: Progress) -> None:
+        task = self._bars.tasks[progress.chain]
+        found = f"{progress.n_concepts:,} concepts"
+        log_joint = self._recent_log_joint(progress)
+        if not math.isnan(log_joint):
+            found += f", log joint {log_joint:,.0f}"
+        self._bars.update(task.id, completed=progress.sweep, found=found)
+        if not self._is_live:
+            self._print_line(progress, task, found)
+
+    def _recent_log_joint(self, progress: Progress) -> float:
+        c = progress.chain
+        if not math.isnan(progress.log_joint):
+            self._log_joint[c] = progress.log_joint
+        elif (start := monotonic()) >= self._next_log_joint[c]:
+            self._log_joint[c] = self._chains[c].log_joint()
+            took = monotonic() - start
+            self._next_log_joint[c] = monotonic() + max(_LOG_JOINT_EVERY, took / _MOST_TIME)
+        return self._log_joint[c]
+
+    def _print_line(self, progress: Progress, task: bars.Task, found: str) -> None:
+        c, is_last = progress.chain, progress.sweep >= progress.n_sweeps
+        tenth = progress.sweep * _LINES_PER_CHAIN // progress.n_sweeps
+        is_soon = monotonic() - self._last_line[c] < _SECONDS_PER_LINE
+        if tenth <= self._lines[c] or (is_soon and not is_last):
+            return
+        self._lines[c], self._last_line[c] = tenth, monotonic()
+        left = "" if is_last or task.time_remaining is None else f"{_clock(task.time_remaining)} left"
+        parts = [f"{progress.sweep:,}/{progress.n_sweeps:,} sweeps", _rate(task), left, found]
+        self.say(f"chain {c + 1}: " + ", ".join(part for part in parts if part))
+
+
+def _rate(task: bars.Task) -> str:
+    """Sweeps per second, lately: the first sweep has the compilation in it."""
+    speed = task.finished_speed or task.speed
+    return "" if not speed else f"{speed:.1f}/s" if speed < 100 else f"{speed:.0f}/s"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
