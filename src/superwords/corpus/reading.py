@@ -85,9 +85,9 @@ def read_documents(
     Examples
     --------
     >>> from superwords.corpus.reading import read_documents
-    >>> corpus = read_documents(["Cats chase mice.", "A cat saw a mouse."], min_df=2)
+    >>> corpus = read_documents(["The dog saw a cat.", "One cat slept near a dog."], min_df=2)
     >>> corpus.vocabulary
-    ['cats', 'mice']
+    ['cat', 'dog']
     """
     columns = [groups] if isinstance(groups, str) else list(groups or [])
     tell = say or (lambda line: None)
