@@ -23,6 +23,7 @@ pytestmark = [
 ]
 VIEWS = {
     "Concepts": "Concepts",
+    "Search": "Search",
     "Documents": "Documents",
     "Words": "Words",
     "Groups": "Groups",
@@ -288,3 +289,27 @@ def test_every_control_has_a_name_and_every_id_is_its_own(open_page) -> None:
         assert len(ids) == len(set(ids))
         assert page.locator("h1").count() == 1
         assert page.get_by_role("main").count() == 1
+
+
+def test_search_finds_covers_and_learns_from_marks(open_page) -> None:
+    page = open_page("#/search")
+    page.get_by_label("Search for").fill("word7 word8")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.get_by_role("heading", level=2, name="Documents on “word7 word8”").wait_for()
+    hits = page.locator("ol.hits > li")
+    assert hits.count() > 1
+    assert "word7" in hits.first.inner_text() or "word8" in hits.first.inner_text()
+    picture(page, "search")
+    page.get_by_role("button", name="Like:", exact=False).nth(0).click()
+    page.get_by_text("1 document marked").wait_for()
+    page.get_by_role("button", name="Show the next ten for me").click()
+    page.get_by_role("heading", level=3, name="What your marks taught").wait_for()
+    assert page.locator("ol.hits > li").count() == 10
+    picture(page, "recommend")
+    page.get_by_role("button", name="Forget the marks").click()
+    page.get_by_label("Search for").fill("")
+    page.get_by_role("button", name="Cover everything").click()
+    page.get_by_role("heading", level=2, name="Documents that cover everything").wait_for()
+    assert "is covered" in page.locator("ol.hits > li").first.inner_text()
+    page.locator("ol.hits a").first.click()
+    heading(page, "doc ")

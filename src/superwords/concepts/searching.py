@@ -124,6 +124,11 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     >>> search(model.result_, "plum", n=2)["document"].tolist()
     ['2', '1']
     """
+    return _hits(result, query, n)[COLUMNS]
+
+
+def _hits(result: Result, query: str, n: int) -> pd.DataFrame:
+    """The table of `search` with the row of the telling passage."""
     index = search_index(result)
     asked = _read_query(result, index, query)
     own, score = _scores(index, asked)
@@ -131,7 +136,7 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     best = order[score[order] > 0]
     profile = _profile(index, own)
     rows = [_hit(result, index, asked, own, int(d), profile) for d in best]
-    table = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
+    table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "row"]))
     table["score"] = score[best].astype(float)
     return table
 
@@ -145,9 +150,9 @@ def search_scores(result: Result, query: str) -> np.ndarray:
 def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
     """The same for a page: `query`, `unknown` (its words in no document), `concepts` (those it speaks of) and `hits`.
 
-    Everything is plain JSON; a concept is {concept, name, share}, a hit a row of `search`.
+    Everything is plain JSON; a concept is {concept, name, share}, a hit a row of `search` with its passage's `row`.
     """
-    hits = search(result, query, n)
+    hits = _hits(result, query, n)
     index = search_index(result)
     asked = _read_query(result, index, query)
     profile = _profile(index, _own_scores(index, asked))
@@ -239,14 +244,16 @@ def _hit(
     other, share = _entries(index.near, d)
     gives = share * own[other] * (other != d)
     givers = [int(other[k]) for k in np.argsort(-gives, kind="stable")[:_MOST_NEAR] if gives[k] > 0]
+    row, passage = _passage(result, index, asked, d, linked)
     return {
         "document": index.ids[d],
+        "row": row,
         "title": index.titles[d],
         "words": [word for word, column in asked.telling.items() if column in has],
         "concepts": [j + 1 for j in linked],
         "concept_names": [_name(result, index, j) for j in linked],
         "near": [index.ids[one] for one in givers],
-        "passage": _passage(result, index, asked, d, linked),
+        "passage": passage,
     }
 
 
@@ -259,17 +266,18 @@ def _name(result: Result, index: SearchIndex, j: int) -> str:
     return result.names.get(int(j) + 1, index.names[j])
 
 
-def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: list[int]) -> str:
-    texts = result.corpus.texts
-    if texts is None:
-        return ""
+def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: list[int]) -> tuple[int, str]:
+    """The row of a document that says most of a query, and the stretch of its text that does."""
     rows = index.rows.indices[index.rows.indptr[d] : index.rows.indptr[d + 1]]
     telling = np.array(list(asked.telling.values()), int)
     evidence = np.array(
         [index.told[np.intersect1d(_entries(index.terms.counts, r)[0], telling)].sum() for r in rows]
     )
     best = int(rows[int(np.argmax(evidence))])
+    texts = result.corpus.texts
+    if texts is None:
+        return best, ""
     marks = {word: float(index.told[column]) for word, column in asked.telling.items()}
     if not evidence.max(initial=0.0):
         marks |= {word: 1.0 for j in linked for word in top_words(result, j + 1, _MARKERS)}
-    return telling_passage(texts[best], marks)
+    return best, telling_passage(texts[best], marks)

@@ -17,6 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from superwords.concepts.discovery import catalogue as discovery_catalogue
+from superwords.concepts.searching import search_index
 from superwords.concepts.tables import concept_index
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -27,6 +29,7 @@ from superwords.web import guard
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_words, drawing
 from superwords.web.document_pages import DocumentPages
+from superwords.web.finder import Finder
 from superwords.web.json_tables import Table, read_query, whole_number
 from superwords.web.landscape import Landscape
 from superwords.web.serving import LOOPBACK
@@ -78,6 +81,7 @@ class Explorer:
     def __init__(self, model: ConceptModel, path: Path | None = None) -> None:
         self.catalog = Catalog(model)
         self.documents = DocumentPages(self.catalog)
+        self.finder = Finder(model)
         self.file = None if path is None else ModelFile(path)
         self._renaming = threading.Lock()
         self._clouds: OrderedDict[tuple[str, ...], dict[str, Any]] = OrderedDict()
@@ -108,6 +112,9 @@ class Explorer:
             "word": lambda given: self.catalog.word(text_of(given, "word")),
             "map": lambda given: {"points": self.landscape.points()},
             "cloud": self._cloud,
+            "search": self.finder.search,
+            "diverse": self.finder.diverse,
+            "recommend": self.finder.recommend,
         }
 
     @cached_property
@@ -137,6 +144,8 @@ class Explorer:
                 for name in columns
             ),
             lambda: self.landscape,
+            lambda: search_index(self.catalog.model.result_),
+            lambda: discovery_catalogue(self.catalog.model.result_),
         ]
         for step in steps:
             try:

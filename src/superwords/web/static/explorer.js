@@ -8,10 +8,12 @@ import { showConcept, showConcepts } from "./view_concepts.js";
 import { showDocument, showDocuments } from "./view_documents.js";
 import { showGroups } from "./view_groups.js";
 import { showMap } from "./view_map.js";
+import { showSearch } from "./view_search.js";
 import { showWord, showWords } from "./view_words.js";
 
 const VIEWS = {
   concepts: [showConcepts, showConcept],
+  search: [showSearch, null],
   documents: [showDocuments, showDocument],
   words: [showWords, showWord],
   groups: [showGroups, null],

@@ -1,0 +1,69 @@
+"""Search and discovery as the explorer shows them: hits and why, documents that cover the rest, a reader's taste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from superwords.concepts.discovery import diverse, recommend, tastes
+from superwords.concepts.means import document_names, rows_of_documents
+from superwords.concepts.searching import search, search_page
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.tabular import records
+from superwords.web.json_tables import whole_number
+
+SHOWN, MOST_SHOWN, AMONG = 10, 50, 100
+MOST_MARKS = 200
+SURE, MOST_TASTES = 0.8, 6
+_BETWEEN = "\t"  # ids in an address
+
+
+class Finder:
+    """What the page "Search" asks for; documents are named by their ids and linked by the row of a passage."""
+
+    def __init__(self, model: ConceptModel):
+        self.model = model
+
+    def search(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Documents that answer a query."""
+        return search_page(self.model.result_, given.get("query", ""), _shown(given))
+
+    def diverse(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Documents that together cover the collection, or the first hits of a query."""
+        result, query = self.model.result_, given.get("query", "").strip()
+        among = search(result, query, AMONG) if query else None
+        if among is not None and among.empty:
+            return {"hits": []}
+        return {"hits": self._linked(diverse(result, _shown(given), among))}
+
+    def recommend(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Documents like those marked, and what the marks taught."""
+        liked, disliked = _marks(given, "liked"), _marks(given, "disliked")
+        found = recommend(self.model.result_, liked, disliked, _shown(given))
+        taught = tastes(self.model.result_, liked, disliked)
+        sure = taught[taught["sure"] >= SURE]
+        ends = pd.concat(
+            [sure[sure["taste"] > 0].head(MOST_TASTES), sure[sure["taste"] < 0].tail(MOST_TASTES)]
+        )
+        return {"hits": self._linked(found), "tastes": records(ends)}
+
+    def _linked(self, table: pd.DataFrame) -> list[dict[str, Any]]:
+        """Rows of a table with the first row of each document in the corpus."""
+        rows = rows_of_documents(self.model.result_)
+        number = {one: d for d, one in enumerate(document_names(self.model.result_)[0])}
+        first = [int(rows.indices[rows.indptr[number[one]]]) for one in table["document"]]
+        return records(table.assign(row=first))
+
+
+def _shown(given: Mapping[str, str]) -> int:
+    return min(whole_number(given, "n", SHOWN), MOST_SHOWN)
+
+
+def _marks(given: Mapping[str, str], name: str) -> list[str]:
+    marks = [one for one in given.get(name, "").split(_BETWEEN) if one]
+    if len(marks) > MOST_MARKS:
+        raise InputError(f"At most {MOST_MARKS} documents can be marked.")
+    return marks
