@@ -28,7 +28,7 @@ def themed():
         words = rng.choice([FRUIT, CARS][d % 2], (5, 4))
         texts.append(" ".join(f"The {' and the '.join(some)}." for some in words))
     texts[1] += " A limousine."
-    return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1))
+    return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
 @pytest.mark.parametrize("module", [known_items, means, neighbours, query_words, searching, terms])
@@ -122,7 +122,7 @@ def test_no_query_is_taken_for_a_command(query):
 def test_a_page_is_plain_json():
     page = searching.search_page(themed().result_, "apple xylophone", 3)
     assert json.loads(json.dumps(page)) == page
-    assert [set(one) for one in page["hits"]] == [set(searching.COLUMNS)] * 3
+    assert [set(one) for one in page["hits"]] == [{*searching.COLUMNS, "row"}] * 3
     assert page["concepts"][0]["share"] > 0.5
 
 
