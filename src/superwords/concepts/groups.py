@@ -43,7 +43,7 @@ class Groups(NamedTuple):
 def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
     """One row per concept and group: prevalence and strength with intervals, and top words."""
     groups = make_groups(result, column)
-    prevalence = _prevalence_draws(groups)
+    prevalence = prevalence_draws(groups)
     low, high = interval(prevalence)
     weak, strong = interval(groups.strength)
     holders, strength = mean_over_draws(groups.holders), mean_over_draws(groups.strength)
@@ -82,7 +82,7 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     """
     groups = make_groups(result, column)
     a, b = _two_groups(groups, column, first, second)
-    prevalence = _prevalence_draws(groups)
+    prevalence = prevalence_draws(groups)
     difference = prevalence[:, a] - prevalence[:, b]
     low, high = interval(difference)
     mean = [mean_over_draws(groups.holders[:, g]) / len(groups.rows[g]) for g in (a, b)]
@@ -104,8 +104,10 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
 
 def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
     """A concept's words in each group: share of the group's documents holding it that use the word for it."""
-    j = concept_index(result, concept)
-    groups = make_groups(result, column)
+    return words_of_groups(result, make_groups(result, column), concept_index(result, concept))
+
+
+def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
     used = [_users(result, rows) for rows in groups.rows]
     rows = []
     for g, group in enumerate(groups.labels):
@@ -115,17 +117,26 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
 
 
-def make_groups(result: Result, column: str) -> Groups:
+def metadata_column(result: Result, column: str) -> pd.Series:
     metadata = result.corpus.metadata
     if column not in metadata.columns:
         known = ", ".join(repr(name) for name in metadata.columns)
         have = f"the columns are {known}" if known else "the corpus has no metadata"
         raise InputError(f"There is no column {column!r}; {have}.")
-    values = metadata[column].reset_index(drop=True)
+    return metadata[column].reset_index(drop=True)
+
+
+def make_groups(result: Result, column: str) -> Groups:
+    values = metadata_column(result, column)
     labels = sorted(values.dropna().unique().tolist(), key=_sort_key)
     rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
     if not labels:
         raise InputError(f"The column {column!r} is empty; choose one that has values.")
+    return groups_of(result, labels, rows)
+
+
+def groups_of(result: Result, labels: list[Any], rows: list[np.ndarray]) -> Groups:
+    """Groups by their rows, none of them empty."""
     kept = result.summary
     matched = kept.alignment.matched[kept.memberships.draw]
     member = sparse.csr_array(
@@ -133,7 +144,7 @@ def make_groups(result: Result, column: str) -> Groups:
             np.ones(sum(map(len, rows))),
             (np.repeat(np.arange(len(rows)), [len(r) for r in rows]), np.concatenate(rows)),
         ),
-        shape=(len(rows), len(values)),
+        shape=(len(rows), result.corpus.n_documents),
     )
     drawn = drawn_weights(result)
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
@@ -175,7 +186,7 @@ def _design_effect(
     return np.where(np.isnan(effect), 1.0, effect)
 
 
-def _prevalence_draws(groups: Groups) -> np.ndarray:
+def prevalence_draws(groups: Groups) -> np.ndarray:
     """(draws, G, J): a few prevalences from the Beta posterior of every draw's number of holders."""
     n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
     holders = groups.holders / groups.effect
