@@ -9,7 +9,7 @@ import superwords
 from superwords import ConceptModel, Corpus
 from superwords.corpus import reading
 from superwords.features import specs
-from superwords.fitting import curation, found
+from superwords.fitting import curation, found, relations
 
 NEED_NO_EXAMPLE = {"start"}  # the estimator's own, not for users
 
@@ -36,6 +36,7 @@ PUBLIC = [
     pytest.param(superwords, "fit", id="fit"),
     *methods(ConceptModel),
     *methods(found.FoundConcepts),
+    *methods(relations.RelatedConcepts),
     *methods(curation.CuratedConcepts),
     pytest.param(Corpus, "from_counts", id="Corpus.from_counts"),
     pytest.param(Corpus, "from_texts", id="Corpus.from_texts"),

@@ -134,3 +134,17 @@ def mixing(
 
     run(data, out, sweeps, unit, seed, part, jobs, typer.echo)
     typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def effects(
+    out: Folder = Path("out/effects"),
+    corpora: Annotated[int, typer.Option(min=1, help="Generated corpora, eight effects each.")] = 50,
+    tokens: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of a document.")] = None,
+    sweeps: Annotated[int, typer.Option(min=20, help="Sweeps per fit.")] = 200,
+) -> None:
+    """Do intervals of effects cover the truth? Corpora generated with known effects of two columns."""
+    from superwords.lab.reproduce.effects_study import reproduce as run
+
+    run(out, corpora, tuple(tokens or (12, 40)), sweeps, typer.echo)
+    typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'cases.csv'}.")

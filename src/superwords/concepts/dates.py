@@ -37,14 +37,16 @@ def as_dates(values: pd.Series) -> pd.Series | None:
     texts = known.map(lambda one: one if isinstance(one, str) else one.isoformat())
     if not texts.str.fullmatch(_FULL_DATE).all():
         return None
-    dates = pd.to_datetime(texts.str.strip().str.replace("/", "-"), format="ISO8601", errors="coerce", utc=True)
+    dates = pd.to_datetime(
+        texts.str.strip().str.replace("/", "-"), format="ISO8601", errors="coerce", utc=True
+    )
     return None if dates.isna().any() else dates.dt.tz_localize(None).reindex(values.index)
 
 
 def as_years(values: pd.Series) -> pd.Series | None:
     """Dates as years with their fraction; None if the column is not one of dates."""
     dates = as_dates(values)
-    return None if dates is None else dates.dt.year + (dates.dt.dayofyear - 1) / 365.25
+    return None if dates is None else dates.dt.year + (dates.dt.day_of_year - 1) / 365.25
 
 
 def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
@@ -59,13 +61,17 @@ def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
     if dates is not None:
         return _date_periods(dates, by)
     numbers = pd.to_numeric(values, errors="coerce").astype(float)
-    wrong = values[numbers.isna() & values.notna()]
-    if len(wrong) or not np.isfinite(numbers.dropna()).all():
-        which = wrong.iloc[0] if len(wrong) else "an infinite number"
-        raise InputError(
-            f"The column {column!r} has {which!r} in it, which is no date such as 2017-03-15, no year and no number."
-        )
+    if (numbers.isna() & values.notna()).any() or not np.isfinite(numbers.dropna()).all():
+        raise InputError(_what_is_wrong(values, numbers, column))
     return _number_periods(numbers, by)
+
+
+def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
+    for value in values[~np.isfinite(numbers) & values.notna()]:
+        if as_dates(pd.Series([value], dtype=object)) is None:
+            told = "which is no date such as 2017-03-15, no year and no number"
+            return f"The column {column!r} has {value!r} in it, {told}."
+    return f"The column {column!r} has dates and numbers in it; give a column of one kind."
 
 
 def _date_periods(dates: pd.Series, by: Any) -> Periods:
@@ -104,11 +110,15 @@ def _fitting_unit(dates: pd.Series) -> str:
 def _number_periods(numbers: pd.Series, by: Any) -> Periods:
     width = _fitting_width(numbers) if by is None else by
     if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
-        raise InputError(f"by={by!r} is no width for a column of numbers; give a positive number, such as 10.")
-    place = np.floor(numbers / width + 1e-9)
+        raise InputError(
+            f"by={by!r} is no width for a column of numbers; give a positive number, such as 10."
+        )
+    place = np.floor(numbers / float(width) + 1e-9)
     first, last = int(place.min()), int(place.max())
     if last - first > 10_000:
-        raise InputError(f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width.")
+        raise InputError(
+            f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width."
+        )
     edges = np.arange(first, last + 1) * float(width)
     plain = bool((numbers.dropna() % 1 == 0).all() and width == 1)
     labels = [f"{a:g}" if plain else f"{a:g} to {a + width:g}" for a in edges]

@@ -40,6 +40,8 @@ def make_design(metadata: pd.DataFrame, formula: str) -> Design:
     except ImportError:
         raise InputError("Effects need formulaic; install it by pip install 'superwords[effects]'.") from None
     used = _columns_of(formula, metadata)
+    if not used:
+        raise InputError(f"The formula {formula!r} names no column; give at least one.")
     table = pd.DataFrame({str(name): _prepared(metadata[name], str(name)) for name in used})
     try:
         with warnings.catch_warnings():
@@ -65,8 +67,6 @@ def _checked(spec: Any, columns: list[str], named: dict[str, str], formula: str)
     order = [columns.index("Intercept"), *(k for k, name in enumerate(columns) if name != "Intercept")]
     matrix = matrix[:, order]
     others = [columns[k] for k in order[1:]]
-    if not others:
-        raise InputError(f"The formula {formula!r} names no column; give at least one.")
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise InputError(
             f"Columns of {formula!r} say the same of the documents that have a value in all of them "

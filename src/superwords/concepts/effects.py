@@ -175,7 +175,7 @@ def _fit_prevalence(outcomes: Outcomes, design: Design) -> _Pooled:
         if r >= _WARM_UP:
             means.append(mean[:, 1:])
             variances.append(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
-    never = ~outcomes.found.any(axis=0)[None, :, None]
+    never = outcomes.found.sum(axis=0)[None, :, None] == 0
     return _Pooled(np.where(never, np.nan, means), np.array(variances))
 
 
@@ -200,7 +200,7 @@ def _fit_strength(outcomes: Outcomes, design: Design) -> _Pooled:
         holders = (gather @ (weights > 0).astype(float)).toarray()
         strength = (gather @ weights).toarray() / np.maximum(holders, 1)
         for j in np.flatnonzero(outcomes.found[t]):
-            holds = holders[:, j] > 0
+            holds = np.flatnonzero(holders[:, j])
             own = X[holds]
             if len(own) < _LEAST_PER_COLUMN * X.shape[1] or np.linalg.matrix_rank(own) < X.shape[1]:
                 continue

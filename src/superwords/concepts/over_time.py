@@ -127,15 +127,17 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row per word: the share of the documents holding the concept that use the word for it, `early` and `late`, each
-        with its interval, and `change`, the difference. The words with the largest changes come first.
+        A row per word: the share of the documents holding the concept that use the word for it, `early` and `late`,
+        each with its interval, and `change`, the difference. The words with the largest changes come first.
     """
     j = concept_index(result, concept)
     when = make_periods(metadata_column(result, column), column).when
     is_late = when > np.nanmedian(when)
     rows = [np.flatnonzero(~is_late & ~np.isnan(when)), np.flatnonzero(is_late)]
     if not len(rows[1]):
-        raise InputError(f"More than half of the documents have the last value of {column!r}; it has no halves.")
+        raise InputError(
+            f"More than half of the documents have the last value of {column!r}; it has no halves."
+        )
     words = words_of_groups(result, groups_of(result, list(HALVES), rows), j)
     halves = []
     for half in HALVES:

@@ -11,10 +11,10 @@ from superwords.concepts import curating
 from superwords.concepts.alignment import Usage
 from superwords.concepts.result import Result
 from superwords.container import Choice
-from superwords.fitting.found import FoundConcepts
+from superwords.fitting.relations import RelatedConcepts
 
 
-class CuratedConcepts(FoundConcepts):
+class CuratedConcepts(RelatedConcepts):
     """The deciding part of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
 
     sampled_: Result

@@ -102,7 +102,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     --------
     >>> from superwords import ConceptModel, Corpus
     >>> texts = ["Milk and sugar for the coffee.", "The boat left the harbour at high tide."] * 10
-    >>> corpus = Corpus.from_texts(texts, metadata={"place": ["kitchen", "harbour"] * 10}, min_df=2, n_jobs=1)
+    >>> columns = {"place": ["kitchen", "harbour"] * 10, "year": [2001, 2001, 2002, 2004] * 5}
+    >>> corpus = Corpus.from_texts(texts, metadata=columns, min_df=2, n_jobs=1)
     >>> model = ConceptModel(n_chains=2, n_sweeps=20, random_state=1, progress=False).fit(corpus)
     >>> model.n_concepts_ > 0
     True

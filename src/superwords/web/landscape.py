@@ -8,32 +8,23 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.linalg import eigh
-from sklearn.preprocessing import normalize
 
+from superwords.concepts.themes import likeness
 from superwords.web.catalog import Catalog
 from superwords.web.json_tables import Column, Table
 
 NEAREST = 5
-WORDS_SHARE = 0.5  # of the similarity; documents have the rest
 
 
 def similarity(catalog: Catalog) -> np.ndarray:
-    """How alike two of the concepts shown are: the mean cosine of the words they use and of their documents.
-
-    Documents count by how much more they weigh a concept than documents do on average, since a concept that
-    all of them hold is near to nothing in particular.
-    """
+    """How alike two of the concepts shown are."""
     if catalog.model.n_concepts_ == 0:
         return np.zeros((0, 0))
     use = catalog.model.result_.summary.words
     shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
-    words = normalize(sparse.csr_array((use.used, (use.concept, use.word)), shape=shape))
-    weights = catalog.weights.toarray().T
-    documents = normalize(weights - weights.mean(axis=1, keepdims=True))
-    by_word = (words @ words.T).toarray()
-    alike = WORDS_SHARE * by_word + (1 - WORDS_SHARE) * np.clip(documents @ documents.T, 0, None)
+    words = sparse.csr_array((use.used.astype(float), (use.concept, use.word)), shape=shape)
     shown = np.array(catalog.model.result_.shown, int) - 1
-    return alike[np.ix_(shown, shown)]
+    return likeness(words[shown], sparse.csr_array(catalog.weights[:, shown]))
 
 
 def positions(alike: np.ndarray) -> np.ndarray:

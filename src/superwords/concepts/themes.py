@@ -1,0 +1,236 @@
+"""Themes: concepts gathered by the words and documents they share, as a tree that is cut where it is most stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
+
+from superwords.concepts.intervals import interval
+from superwords.concepts.ranking import scores
+from superwords.concepts.tables import concept_names, drawn_weights
+
+if TYPE_CHECKING:
+    from superwords.concepts.result import Result
+
+WORDS_SHARE = 0.5  # of a likeness; the rest is of documents
+_MOST_THEMES = 20
+_MOST_DRAWS = 40
+_LEAST_CONCEPTS = 3  # that have anything to be gathered
+_NAME_WORDS = 3
+
+
+class ConceptTree(NamedTuple):
+    """A tree of the concepts shown."""
+
+    concepts: list[int]  # the leaves' numbers, in the order of `linkage`
+    names: list[str]
+    linkage: np.ndarray  # (leaves - 1, 4) as scipy has it; heights are 1 - likeness
+    theme: np.ndarray  # of each leaf: 1, 2, …, largest first
+    theme_names: list[str]
+    stability: dict[
+        int, float
+    ]  # by number of themes: agreement of the draws' own trees (adjusted Rand index)
+
+    @property
+    def order(self) -> list[int]:
+        """The concepts as they stand side by side in a drawing of the tree."""
+        leaves = hierarchy.leaves_list(self.linkage) if len(self.linkage) else range(len(self.concepts))
+        return [self.concepts[k] for k in leaves]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per concept: its theme, as the tree was cut."""
+        rows = pd.DataFrame(
+            {
+                "theme": self.theme,
+                "theme_name": pd.Series([self.theme_names[t - 1] for t in self.theme], dtype=object),
+                "concept": self.concepts,
+                "name": pd.Series(self.names, dtype=object),
+            }
+        )
+        place = {concept: k for k, concept in enumerate(self.order)}
+        return rows.sort_values(["theme", "concept"], key=lambda column: column.map(place).fillna(column))
+
+    def as_json(self) -> dict[str, Any]:
+        """The tree for a page: leaves have a concept, nodes have children and a height."""
+        nodes: list[dict[str, Any]] = [
+            {"concept": j, "name": name, "theme": int(theme)}
+            for j, name, theme in zip(self.concepts, self.names, self.theme)
+        ]
+        for a, b, height, _ in self.linkage:
+            nodes.append({"height": float(height), "children": [nodes[int(a)], nodes[int(b)]]})
+        stability = [{"themes": k, "stability": value} for k, value in self.stability.items()]
+        root = nodes[-1] if nodes else None
+        return {"tree": root, "themes": self.theme_names, "order": self.order, "stability": stability}
+
+
+def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
+    """(J, J): the mean cosine of the words that two concepts use and of their documents.
+
+    Documents count by how much more they weigh a concept than documents do on average, since a concept that all of
+    them hold is near to nothing in particular.
+
+    Parameters
+    ----------
+    words
+        (J, V) use of words.
+    weights
+        (D, J) of documents.
+    """
+    if not words.shape[0]:
+        return np.zeros((0, 0))
+    unit = normalize(words)
+    by_word = (unit @ unit.T).toarray()
+    # Cosines of centred columns, without a dense (D, J).
+    mean = np.asarray(weights.mean(axis=0)).ravel()
+    product = (weights.T @ weights).toarray() - weights.shape[0] * np.outer(mean, mean)
+    length = np.sqrt(np.maximum(np.diagonal(product), 0))
+    scale = np.where(length > 0, length, 1.0)
+    by_document = np.clip(product / np.outer(scale, scale), 0, 1)
+    return WORDS_SHARE * by_word + (1 - WORDS_SHARE) * by_document
+
+
+def make_tree(result: Result) -> ConceptTree:
+    """The concepts shown as a tree by average linkage, cut into as many themes as the draws agree on most.
+
+    For every number of themes, the tree of each draw is cut into so many and compared with the cut of the whole tree
+    (adjusted Rand index, mean over the draws).
+    """
+    shown = np.array(result.shown, int) - 1
+    names = concept_names(result)
+    words, drawn = result.summary.words, drawn_weights(result)
+    shape = result.n_concepts, result.corpus.n_words
+    used = sparse.csr_array((words.used.astype(float), (words.concept, words.word)), shape=shape)
+    total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
+    for weights in drawn:
+        total = total + weights
+    linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
+    stability = _stability(result, linkage, shown, drawn)
+    n_themes = max(stability, key=lambda k: (stability[k], -k)) if stability else 1
+    theme = _by_size(_cut(linkage, n_themes, len(shown)))
+    leaves = [int(j) + 1 for j in shown]
+    return ConceptTree(
+        leaves,
+        [names[j] for j in shown],
+        linkage,
+        theme,
+        theme_names(result, [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]),
+        stability,
+    )
+
+
+def _linked(alike: np.ndarray) -> np.ndarray:
+    if len(alike) < 2:
+        return np.zeros((0, 4))
+    distance = np.clip(1 - alike, 0, None)
+    np.fill_diagonal(distance, 0.0)
+    return hierarchy.linkage(squareform(distance, checks=False), "average", optimal_ordering=True)
+
+
+def _cut(linkage: np.ndarray, n_themes: int, n_leaves: int) -> np.ndarray:
+    if not len(linkage):
+        return np.ones(n_leaves, int)
+    return hierarchy.cut_tree(linkage, n_themes).ravel() + 1
+
+
+def _by_size(theme: np.ndarray) -> np.ndarray:
+    """The same themes numbered by their concepts, most first."""
+    _, first, sizes = np.unique(theme, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    number = np.empty(len(order), int)
+    number[order] = np.arange(1, len(order) + 1)
+    return number[theme - 1]
+
+
+def _stability(
+    result: Result, linkage: np.ndarray, shown: np.ndarray, drawn: list[sparse.csr_array]
+) -> dict[int, float]:
+    numbers = range(2, min(_MOST_THEMES, len(shown) // 2) + 1)
+    if len(shown) < _LEAST_CONCEPTS or not numbers:
+        return {}
+    kept = np.unique(np.linspace(0, len(drawn) - 1, min(len(drawn), _MOST_DRAWS)).round().astype(int))
+    agreement: dict[int, list[float]] = {k: [] for k in numbers}
+    for t in kept:
+        found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
+        if len(found) < _LEAST_CONCEPTS:
+            continue
+        own = _linked(likeness(_used_in_draw(result, int(t))[found], sparse.csr_array(drawn[t][:, found])))
+        there = np.isin(shown, found)
+        for k in numbers:
+            if k < len(found):
+                whole = _cut(linkage, k, len(shown))[there]
+                agreement[k].append(adjusted_rand_score(whole, _cut(own, k, len(found))))
+    return {k: float(np.mean(values)) for k, values in agreement.items() if values}
+
+
+def _used_in_draw(result: Result, t: int) -> sparse.csr_array:
+    """(J, V): documents that use a word for a concept in draw t."""
+    words = result.summary.word_draws
+    part = slice(words.ptr[t], words.ptr[t + 1])
+    shape = result.n_concepts, result.corpus.n_words
+    return sparse.csr_array(
+        (words.used[part].astype(float), (words.concept[part], words.word[part])), shape=shape
+    )
+
+
+def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
+    """A name for each list of concepts: the words that tell most over all of them."""
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    score = scores(words, len(vocabulary))
+    out = []
+    for concepts in themes:
+        inside = np.isin(words.concept, [j - 1 for j in concepts])
+        total = np.bincount(words.word[inside], score[inside], len(vocabulary))
+        best = np.argsort(-total, kind="stable")[:_NAME_WORDS]
+        out.append(", ".join(vocabulary[i] for i in best if total[i] > 0) or "(no words)")
+    return out
+
+
+def theme_table(result: Result) -> pd.DataFrame:
+    """Themes and how many documents speak of them: those that people made, else those of the tree.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `theme`, `concepts` (their numbers), `names`, and the `prevalence` of documents (or passages, where rows are)
+        that hold any of them, mean and 95% interval over the draws. `proposed` is True where nobody decided on it.
+    """
+    names = concept_names(result)
+    proposed = not any(j in result.themes for j in result.shown)
+    if proposed:
+        tree = make_tree(result)
+        gathered = {
+            name: [j for j, t in zip(tree.concepts, tree.theme) if t == number]
+            for number, name in enumerate(tree.theme_names, 1)
+        }
+    else:
+        gathered = {}
+        for j in result.shown:
+            if j in result.themes:
+                gathered.setdefault(result.themes[j], []).append(j)
+    drawn, rows = drawn_weights(result), []
+    for theme, concepts in gathered.items():
+        columns = [j - 1 for j in concepts]
+        held = np.array([(np.diff(weights[:, columns].indptr) > 0).mean() for weights in drawn])
+        low, high = interval(held[:, None])
+        prevalence = float(held.mean()) if len(held) else float("nan")
+        told = [prevalence, float(low[0]), float(high[0]), proposed]
+        rows.append([theme, concepts, [names[j] for j in columns], *told])
+    columns_of_table = [
+        "theme",
+        "concepts",
+        "names",
+        "prevalence",
+        "prevalence_low",
+        "prevalence_high",
+        "proposed",
+    ]
+    return pd.DataFrame(rows, columns=pd.Index(columns_of_table))

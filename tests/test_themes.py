@@ -1,0 +1,90 @@
+"""The tree of concepts, where it is cut, and themes that people make."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
+
+from models_for_tests import edge_model, kept, planted_model
+from superwords import ConceptModel, Corpus
+from superwords.concepts.result import Result
+from superwords.concepts.themes import likeness, make_tree
+from superwords.draws import ChainDraws, Draws
+
+
+@pytest.fixture(autouse=True)
+def _untouched():
+    yield
+    planted_model().choose([])
+
+
+def two_themes(n_draws=3):
+    """Six concepts, of which 0-2 and 3-5 share words and documents, the words within changing from draw to draw."""
+    rng = np.random.default_rng(4)
+    draws = []
+    for s in range(n_draws):
+        documents = []
+        for d in range(30):
+            first = 3 * (d % 2)
+            held = {}
+            for j in range(first, first + 3):
+                shared, own = 10 * (first // 3), 20 + j
+                words = {shared + int(k): 1 for k in rng.choice(6, 3, replace=False)}
+                held[j] = {**words, own: 3}
+            documents.append(held)
+        draws.append(kept(documents, 30, s + 1))
+    chain = ChainDraws()
+    chain.kept = draws
+    counts = sparse.csr_array(np.ones((30, 30), int))
+    return Result(Corpus.from_counts(counts), np.arange(30), 1.0, Draws([chain]))
+
+
+def test_concepts_that_share_words_and_documents_are_one_theme():
+    tree = make_tree(two_themes())
+    assert max(tree.stability, key=tree.stability.get) == 2
+    assert tree.stability[2] == pytest.approx(1.0)
+    sides = [set(np.array(tree.concepts)[tree.theme == t]) for t in (1, 2)]
+    assert sorted(map(len, sides)) == [3, 3]
+    neighbours = tree.order
+    assert set(neighbours[:3]) in sides
+
+
+def test_likeness_is_the_mean_of_two_cosines():
+    rng = np.random.default_rng(0)
+    words, weights = rng.random((4, 9)), rng.random((12, 4)) * (rng.random((12, 4)) < 0.5)
+    found = likeness(sparse.csr_array(words), sparse.csr_array(weights))
+    unit = words / np.linalg.norm(words, axis=1, keepdims=True)
+    expected = 0.5 * unit @ unit.T + 0.5 * np.clip(np.corrcoef(weights.T), 0, None)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_a_tree_of_a_fit_holds_every_concept_once_and_is_plain_json():
+    model = planted_model()
+    tree = model.tree()
+    assert sorted(tree.order) == model.result_.shown
+    assert tree.linkage.shape == (model.n_concepts_ - 1, 4)
+    assert json.loads(json.dumps(tree.as_json(), allow_nan=False)) == tree.as_json()
+    assert sorted(tree.table["concept"]) == model.result_.shown
+    assert adjusted_rand_score(tree.theme, model.tree().theme) == 1.0
+
+
+@pytest.mark.parametrize("name", ["one document, one word", "no concept", "one draw"])
+def test_trees_at_the_borders(name):
+    model = edge_model(name)
+    tree = model.tree()
+    assert sorted(tree.order) == model.result_.shown
+    assert len(model.themes()) == len(set(tree.theme.tolist()))
+
+
+def test_themes_that_people_make_count_any_of_their_concepts():
+    model = planted_model()
+    assert model.themes()["proposed"].all()
+    model.gather("food", [1, 2]).gather("travel", 3)
+    table = model.themes().set_index("theme")
+    assert not table["proposed"].any()
+    assert table.loc["food", "concepts"] == [1, 2]
+    together = ConceptModel.concepts(model.merge([1, 2]))
+    assert table.loc["food", "prevalence"] == pytest.approx(together["prevalence_mean"][0])
+    assert table.loc["food", "prevalence_low"] == pytest.approx(together["prevalence_low"][0])
