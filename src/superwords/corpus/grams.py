@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
+from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, ORDINAL_START, STOP, WEAK_START
 from superwords.corpus.stream import TokenStream
 
-MAX_LENGTH = 5
+MAX_LENGTH = 4
 PHRASE = 0.2  # normalised pointwise mutual information from which a phrase is a word of its own
-SET_PHRASE = 0.25  # and from which a stop word belongs to it
+SET_PHRASE = 0.25  # from which a stop word belongs to it,
+CLOSE = 0.45  # from which an ordinal does: "first lady", but not "first time"
+COMPOUND = 0.35  # and from which three words or more are one: "health insurance | plan", "american medical association"
+PIECE = 0.85  # share of its uses inside a longer run from which a phrase is a piece of longer ones
+BOUND = 0.7  # share of its uses from which the end of a phrase belongs to the word before it
 
 
 @dataclass(frozen=True)
@@ -115,26 +120,41 @@ def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> 
 
 def eligible_grams(
     stream: TokenStream, grams: Grams, part: np.ndarray, n_parts: int, min_df: int
-) -> list[np.ndarray]:
-    """For each length, which grams may be words: frequent where a word may begin and end, not of stop words
-    alone, and, if they are phrases, more than their parts.
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """For each length, which grams may be words, and how closely their words belong together.
+
+    A word is frequent where a word may begin and end, and is not of stop words alone. A phrase is more than its
+    parts too, and no piece of a longer phrase: it ends its run often enough ("affordable care" is nearly always
+    cut from "affordable care act"). A gram whose last words hardly occur without its first ("heart association"
+    without "american") is a word whatever its parts are worth.
     """
     flags = stream.token_flags
+    left = run_lengths_left(flags)
     is_stop_key = np.ones(len(grams.key_names), bool)
     is_stop_key[grams.at[0][(flags & STOP) == 0]] = False
-    eligible = []
+    eligible, associations = [], []
+    is_piece = np.zeros(0, bool)
     for n, (at, words) in enumerate(zip(grams.at, grams.words, strict=True), start=1):
         begins = np.flatnonzero(at >= 0)
+        count = np.bincount(at[begins], minlength=len(words))
+        n_open = np.bincount(at[begins[left[begins] > n]], minlength=len(words))
+        is_piece_of_shorter, is_piece = is_piece, n_open >= PIECE * count
         begins = begins[can_be_word(flags, begins, n)]
         is_word = ~is_stop_key[words].all(axis=1)
+        association = np.ones(len(words))
         if n > 1:
-            association = _association(grams, n)
-            is_word &= association >= PHRASE
+            company = _company(grams, n)
+            association = company.association
+            is_whole = (company.bound >= BOUND) & is_piece_of_shorter[company.inner]
+            is_word &= ~is_piece & ((association >= (PHRASE if n == 2 else COMPOUND)) | is_whole)
             is_weak = (flags[begins] & WEAK_START) > 0
-            begins = begins[~is_weak | (association[at[begins]] >= SET_PHRASE)]
+            begins = begins[~is_weak | (is_whole | (association >= SET_PHRASE))[at[begins]]]
+            is_ordinal = (flags[begins] & ORDINAL_START) > 0
+            begins = begins[~is_ordinal | (association[at[begins]] >= CLOSE)]
         df = document_frequency(at[begins], part[begins], len(words), n_parts)
         eligible.append(is_word & (df >= min_df))
-    return eligible
+        associations.append(association)
+    return eligible, associations
 
 
 def can_be_word(flags: np.ndarray, begins: np.ndarray, length: int) -> np.ndarray:
@@ -142,12 +162,22 @@ def can_be_word(flags: np.ndarray, begins: np.ndarray, length: int) -> np.ndarra
     ends = (flags[begins + length - 1] & CAN_END) > 0
     if length == 1:
         return ends & ((flags[begins] & STOP) == 0)
-    return ends & ((flags[begins] & (CAN_START | WEAK_START)) > 0)
+    return ends & ((flags[begins] & (CAN_START | WEAK_START | ORDINAL_START)) > 0)
 
 
-def _association(grams: Grams, length: int) -> np.ndarray:
-    """How much the words of each gram seek each other's company: the normalised pointwise mutual information
-    of its first word and the rest, or of its last word and the rest, whichever is less.
+class _Company(NamedTuple):
+    """The grams of one length: the gram without its last word (`inner`), how much its words seek each other's
+    company, and in which share of their uses its last words follow its first (`bound`).
+    """
+
+    inner: np.ndarray
+    association: np.ndarray
+    bound: np.ndarray
+
+
+def _company(grams: Grams, length: int) -> _Company:
+    """The association is the normalised pointwise mutual information of the first word and the rest, or of the
+    last word and the rest, whichever is less.
     """
     at, shorter = grams.at[length - 1], grams.at[length - 2]
     begins = np.flatnonzero(at >= 0)
@@ -163,13 +193,14 @@ def _association(grams: Grams, length: int) -> np.ndarray:
     ) / len(at)
     count = np.bincount(gram, minlength=n_grams)
     surprise = -np.log(count / len(at))
-    return np.divide(np.log(count / expected), surprise, out=np.ones(n_grams), where=surprise > 0)
+    association = np.divide(np.log(count / expected), surprise, out=np.ones(n_grams), where=surprise > 0)
+    return _Company(inner, association, count / shorter_count[outer])
 
 
 def cut_runs(stream: TokenStream, grams: Grams, unit_of: list[np.ndarray]) -> Cut:
-    """Cuts every run into words, the longest first and of equal ones the last, so that a phrase that is no
-    word itself gives way to the longest words inside it. `unit_of[n - 1][g]` is the word of n-gram g, or
-    -1.
+    """Cuts every run into words: the longest first, of equally long ones the first listed, and of one word the
+    last. A phrase that is no word itself gives way to the longest words inside it. `unit_of[n - 1][g]` is the
+    word of n-gram g, or -1.
     """
     flags = stream.token_flags
     is_covered = np.zeros(len(flags), bool)
@@ -181,7 +212,7 @@ def cut_runs(stream: TokenStream, grams: Grams, unit_of: list[np.ndarray]) -> Cu
         begins = begins[can_be_word(flags, begins, n)]
         for offset in range(n):
             begins = begins[~is_covered[begins + offset]]
-        begins = _last_without_overlap(begins, n)
+        begins = _without_overlap(begins, unit_of[n - 1][at[begins]], n)
         for offset in range(n):
             is_covered[begins + offset] = True
         starts.append(begins)
@@ -190,13 +221,16 @@ def cut_runs(stream: TokenStream, grams: Grams, unit_of: list[np.ndarray]) -> Cu
     return Cut(np.concatenate(starts), np.concatenate(lengths), np.concatenate(units), is_covered)
 
 
-def _last_without_overlap(begins: np.ndarray, length: int) -> np.ndarray:
+def _without_overlap(begins: np.ndarray, unit: np.ndarray, length: int) -> np.ndarray:
+    """The words that do not overlap one listed before them, or a later one of the same."""
     if length == 1 or len(begins) == 0:
         return begins
-    taken = []
-    free_until = begins[-1] + length
-    for begin in begins[::-1].tolist():
-        if begin + length <= free_until:
-            taken.append(begin)
-            free_until = begin
-    return np.array(taken[::-1], begins.dtype)
+    meets_next = np.diff(begins, append=begins[-1] + length) < length
+    is_alone = ~meets_next
+    is_alone[1:] &= ~meets_next[:-1]
+    others = np.flatnonzero(~is_alone)
+    taken: set[int] = set()
+    for begin in begins[others[np.lexsort((-begins[others], unit[others]))]].tolist():
+        if taken.isdisjoint(range(begin - length + 1, begin + length)):
+            taken.add(begin)
+    return np.union1d(begins[is_alone], np.fromiter(taken, begins.dtype, len(taken)))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from superwords.corpus.sentences import no_word_abbreviations
 from superwords.corpus.stopwords import meaningful_nouns
-from superwords.corpus.tagging import ADJECTIVE, NAME, NOUN, POSSESSIVE, VERB
+from superwords.corpus.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, VERB
 
 # What a token may do in a word of the vocabulary, as bits.
 NEW_RUN = 1  # a run (a maximal noun phrase, or a stretch of plain words) begins here
@@ -17,10 +17,12 @@ CAN_START = 4  # a word may begin here
 WEAK_START = (
     8  # a word may begin here only if it is a set phrase: a stop word such as "small" in "small business"
 )
+ORDINAL_START = 32  # only if its words belong together closely: "first lady", but not "first time"
 STOP = 16  # a stop word, which is no word of the vocabulary by itself
 
 
 LINKS = {"en": "of"}  # what joins the parts of a name: "House of Representatives"
+WHEN = ("last", "next")  # ordinals that say when: "last week"
 # Word classes that begin with a capital as written; elsewhere a capital may only mark the start of a sentence.
 CAPITAL = {"de": (NOUN, NAME), "nl": (NAME,)}
 _ENDING = re.compile("(?<=e)[mnrs]$")
@@ -80,6 +82,8 @@ def noun_candidates(
             continue
         is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
         flags = _noun_flags(word_class, is_capital and link is not None)
+        if flags == ORDINAL_START and base in WHEN:
+            flags = 0
         if flags == 0 or not _is_word(token) or token.lower() in no_words:
             is_new = True
             continue
@@ -87,10 +91,11 @@ def noun_candidates(
         label = called(surface, base, word_class) if call_by_base else surface
         if base in stop and not (base in meaningful and word_class == NOUN):
             flags |= STOP
-            if flags & CAN_END == 0 and not is_capital:
+            if flags & CAN_START and flags & CAN_END == 0 and not is_capital:
                 flags = flags & ~CAN_START | WEAK_START
         if _is_owner(tagged, n):
             surface, label = surface + "'s", label + "'s"
+        is_new = is_new or (is_capital and link is not None and _begins_name(sentence, n, link))
         yield Candidate(surface, spelling_key(base), label, flags | is_new * NEW_RUN, n)
         is_new = False
 
@@ -118,13 +123,19 @@ def spelling_key(base: str) -> str:
 def _noun_flags(word_class: str, is_name_part: bool) -> int:
     if word_class in (NOUN, NAME):
         return CAN_START | CAN_END
-    if word_class == ADJECTIVE or (word_class == VERB and is_name_part):
+    if word_class == ADJECTIVE or (word_class in (VERB, ORDINAL) and is_name_part):
         return CAN_START
-    return 0
+    return ORDINAL_START if word_class == ORDINAL else 0
 
 
 def _is_word(token: str) -> bool:
     return token[0].isalpha() and (len(token) > 1 and token[1:] != ".")
+
+
+def _begins_name(sentence: list[str], n: int, link: str) -> bool:
+    """Whether a longer name begins at this capital: in "the nonpartisan Congressional Budget Office"."""
+    before, after = sentence[n - 1], sentence[n + 1 : n + 2]
+    return before[0].islower() and before not in (link, "'s") and bool(after) and after[0][0].isupper()
 
 
 def _joins_names(sentence: list[str], tagged: list[tuple[str, str]], n: int) -> bool:

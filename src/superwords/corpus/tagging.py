@@ -13,7 +13,8 @@ from HanTa.HanoverTagger import EMPTY, END, START, UNKNOWN, HanoverTagger
 
 from superwords.errors import InputError
 
-NOUN, NAME, ADJECTIVE, POSSESSIVE, VERB, OTHER = "noun", "name", "adjective", "possessive", "verb", "other"
+NOUN, NAME, ADJECTIVE, ORDINAL = "noun", "name", "adjective", "ordinal"
+POSSESSIVE, VERB, OTHER = "possessive", "verb", "other"
 
 DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen": "boom"}
 _LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
@@ -203,6 +204,8 @@ def _english_class(tag: str) -> str:
         return NAME
     if tag.startswith("AJ"):
         return ADJECTIVE
+    if tag == "ORD":
+        return ORDINAL
     if tag == "POS":
         return POSSESSIVE
     return VERB if tag.startswith("VV") else OTHER

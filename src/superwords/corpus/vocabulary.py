@@ -57,11 +57,15 @@ def find_words(stream: TokenStream, parts: Parts, min_df: int, max_length: int) 
     """
     part = parts.of_sentence[stream.token_sentence]
     grams = frequent_grams(stream, part, parts.number, min_df, max_length)
-    eligible = eligible_grams(stream, grams, part, parts.number, min_df)
+    eligible, associations = eligible_grams(stream, grams, part, parts.number, min_df)
     eligible[0] &= ~_rarely_noun(stream, grams.key_names)
-    keys = sorted(
-        {grams.joined(n, g) for n, ok in enumerate(eligible, start=1) for g in np.flatnonzero(ok).tolist()}
-    )
+    closeness: dict[str, float] = {}
+    for n, (ok, association) in enumerate(zip(eligible, associations, strict=True), start=1):
+        for g in np.flatnonzero(ok).tolist():
+            key = grams.joined(n, g)
+            closeness[key] = max(closeness.get(key, -1.0), float(association[g]))
+    # Of phrases that overlap, the one listed first is taken.
+    keys = sorted(closeness, key=lambda key: (-closeness[key], key))
     grams = known_grams(stream, frozenset(keys), max_length)
     unit_of = _units(grams, keys)
     longest = np.zeros(len(keys), np.int8)
