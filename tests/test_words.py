@@ -380,7 +380,7 @@ def test_wrong_options_are_told_in_one_sentence(options, message):
 
 
 def test_nobody_to_read_is_told_in_one_sentence():
-    with pytest.raises(InputError, match="n_jobs=0 leaves nobody to read"):
+    with pytest.raises(InputError, match="n_jobs=0 is not a number of cores"):
         Corpus.from_texts(CARE, n_jobs=0)
 
 
