@@ -82,7 +82,7 @@ def test_start_and_end_are_drawn_each_beside_its_own_heaviest_word() -> None:
 
 
 def test_a_word_that_a_start_has_in_several_concepts_tells_less() -> None:
-    model = fit(planted_corpus(), features=PLANTED.features, init="prior", n_chains=1)
+    model = fit(planted_corpus(), features=PLANTED.features, init="prior", n_chains=1, b1=1.0, b2=1.0)
     scores = draw.start_scores(model).toarray()
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
     counts = model.corpus_.counts[model.order_]

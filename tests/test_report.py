@@ -10,7 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
+from models_for_tests import (
+    EDGES,
+    ODD_WORDS,
+    PLANTED,
+    edge_model,
+    fit,
+    passage_model,
+    planted_corpus,
+    planted_model,
+)
 from superwords import Corpus
 from superwords.errors import InputError
 from superwords.web.report import CLOUD_WORDS, report_page, write_report
@@ -97,7 +106,7 @@ def settings_of(model) -> dict[str, str]:
 
 
 def test_settings_are_the_values_really_used() -> None:
-    model = planted_model()
+    model = fit(planted_corpus(), features=PLANTED.features, b1=1.0, b2=1.0)
     told, prior = settings_of(model), model.chains_[0].model.prior
     assert told["What a row is"] == "document"
     assert told["What is known of the words"].startswith(

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from superwords.cli.reproduce_command import app
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.fitting.running import Progress
 from superwords.lab.reproduce import congress, lee, mixing, recipes, synthetic
 from superwords.lab.reproduce import settings_study as settings
 from superwords.lab.reproduce.folder import make_folder
+from superwords.progress import Progress
 
 
 def test_the_truth_is_five_concepts_of_five_words_one_bound_to_another():
@@ -140,15 +140,16 @@ def test_finished_runs_of_the_settings_are_kept(tmp_path, monkeypatch):
 
 def test_the_trace_of_unfinished_chains_is_kept(tmp_path):
     trace = mixing.Trace(tmp_path / "traces.csv", 20, lambda line: None)
-    trace.begin([20, 60, 120, 1, 59])
-    for sweep in (1, 2):
-        trace(Progress(1, sweep, 20, 60 + sweep, 0.0, 0.0))
+    states = [SimpleNamespace(concept=np.arange(n)) for n in (20, 60, 120, 1, 59)]
+    with trace.watching(SimpleNamespace(chains_=[SimpleNamespace(state=state) for state in states])):
+        for sweep in (1, 2):
+            trace(Progress(1, sweep, 20, 60 + sweep, 0.0, 0.0))
     kept = pd.read_csv(tmp_path / "traces.csv", index_col="sweep")
     assert kept["kmeans:60"].tolist() == [60, 61, 62]
     assert kept["single"].dropna().tolist() == [1]
 
 
 def test_halves_take_no_seeds(tmp_path):
-    result = CliRunner().invoke(app, ["lee", "--halves", "--seeds", "2", "-o", str(tmp_path)])
+    result = CliRunner().invoke(app, ["lee", "--data", ".", "--halves", "--seeds", "2", "-o", str(tmp_path)])
     assert isinstance(result.exception, InputError)
     assert "--seeds" in str(result.exception)

@@ -135,7 +135,9 @@ class Display(Watcher):
             bars.TextColumn("{task.fields[found]}"),
         )
         self._is_live = _is_live()
-        self._bars = bars.Progress(*columns, console=messages, transient=True, disable=not self._is_live)
+        self._bars = bars.Progress(
+            *columns, console=messages, transient=True, refresh_per_second=4, disable=not self._is_live
+        )
         for number, chain in enumerate(self._chains, start=1):
             self._bars.add_task(f"chain {number}", total=n_sweeps, completed=chain.sweep, found=STARTING)
         with self._bars:

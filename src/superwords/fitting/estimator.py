@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from superwords.concepts.result import Result
 from superwords.container import Choice
 from superwords.corpus.corpus import Corpus
-from superwords.corpus.reading import corpus_of
+from superwords.corpus.reading import are_texts, corpus_of
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
 from superwords.features.specs import check_spec, is_spec, make_features
@@ -308,7 +309,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         check_settings(given)
         if is_spec(features):
             check_spec(features)
-        with tell.reading() as reading:
+        with tell.reading() if are_texts(X) else nullcontext() as reading:
             corpus = corpus_of(X, n_jobs=self.n_jobs, progress=reading, say=tell.say)
         found = make_features(features, corpus, tell.say)
         if found.seeds:
