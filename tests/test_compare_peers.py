@@ -108,7 +108,7 @@ def test_a_peer_that_is_not_installed_is_left_out_and_said(monkeypatch) -> None:
 
 def test_who_is_asked_for_takes_part_in_the_order_of_the_tables() -> None:
     found = lineup.make_lineup(["start", "without"])
-    assert found.models[:3] == ("superwords", "without features", "k-means start")
+    assert found.models[:3] == ("superwords", "without features", "our start")
     assert found.peers == ()
-    assert ("superwords", "k-means start") in found.contests
+    assert ("superwords", "our start") in found.contests
     assert peer_of("topica's HDP on windows") is PEERS["topica-hdp"]

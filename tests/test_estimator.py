@@ -140,7 +140,9 @@ def test_a_start_from_the_prior_is_not_the_truth_that_the_same_seed_simulated():
     assert not np.isin(start.weight, made.state.weight).any()
 
 
-@pytest.mark.parametrize("init", ["kmeans", "kmeans:3", "single", "random", "random:4", "prior"])
+@pytest.mark.parametrize(
+    "init", ["topics", "topics:3", "kmeans", "kmeans:3", "single", "random", "random:4", "prior"]
+)
 @pytest.mark.parametrize("features", [None, CORPUS.features])
 def test_every_start_explains_every_word(init, features):
     model = fitted(init=init, features=features, n_sweeps=2, n_burn_in=0)

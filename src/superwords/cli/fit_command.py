@@ -124,8 +124,8 @@ def fit(
     init: Annotated[
         str | None,
         typer.Option(
-            help="Where to start: kmeans, kmeans:60, single, random or prior.",
-            show_default=str(defaults.INIT),
+            help="Where to start: topics, topics:30, kmeans, kmeans:60, random, single or prior.",
+            show_default=f"{defaults.INIT}; {defaults.INIT_BY_FEATURES} with features from outside the text",
             rich_help_panel=SAMPLING,
         ),
     ] = None,

@@ -86,6 +86,13 @@ def is_spec(features: Any) -> bool:
     return features is None or isinstance(features, str) or is_list
 
 
+def says_only_the_text(features: Any) -> bool:
+    """Whether features are none, or made of the very counts; others may bind words that share no document."""
+    if not is_spec(features):
+        return False
+    return all(kind in (NONE, AUTO, "cooccurrence") for kind, _ in map(_parts, split_features(features)))
+
+
 def check_spec(spec: str | Sequence[str] | None) -> None:
     """Refuse what cannot be had, before any text is read: an unknown kind, or a file that is not there."""
     for kind, source in map(_parts, split_features(spec)):

@@ -71,8 +71,10 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         Sweeps of each chain, those before the first kept draw (half of them if not given), and of how many
         sweeps one draw is kept (so that about 100 are kept if not given).
     init : str or sequence of str
-        Where chains start: "kmeans", "single" (one concept that holds every word), "random" or "prior"; the first
-        and third also with a number of concepts ("kmeans:60"). A sequence names one start for each chain.
+        Where chains start: "topics" (the tokens of a topic model of the same rows), "kmeans" (the words' features in
+        clusters), "random", "single" (one concept that holds every word) or "prior"; the first three also with a
+        number of concepts ("topics:30"). With features that bind words which share no document, such as pictures,
+        "kmeans" is better. A sequence names one start for each chain.
     standardize_features : bool
         False: features are used as given.
     steps : str

@@ -8,7 +8,7 @@ from typing import Any
 
 from superwords.corpus.reading import WORD_OPTIONS, check_options, read_documents
 from superwords.errors import InputError
-from superwords.features.specs import check_spec, is_spec
+from superwords.features.specs import check_spec, is_spec, says_only_the_text
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_settings
@@ -106,9 +106,12 @@ def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
             raise InputError(f"{name}={settings[name]!r} is not known; the options are {options}.")
     if asked.get("cluster") is not None:
         raise InputError(f"cluster={asked['cluster']!r} cannot be used yet; chains run on this machine only.")
+    features = asked.get("features", defaults.FEATURES)
+    if not says_only_the_text(features):
+        settings.setdefault("init", defaults.INIT_BY_FEATURES)
     model = ConceptModel(**settings)
     check_settings(model.get_params())
-    if is_spec(features := asked.get("features")):
+    if is_spec(features):
         check_spec(features)
     check_options(**reading)
     return model, reading

@@ -93,7 +93,9 @@ def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | No
     before = _closest_start(model, concept, start_scores(model) if start is None else start)
     name = concept_label(model, concept)
     _, start_name = shown_start(model)
-    began = {"kmeans": "k-means start"}.get(start_name.partition(":")[0], f"{start_name!r} start")
+    began = {"kmeans": "k-means start", "topics": "start from topics"}.get(
+        start_name.partition(":")[0], f"{start_name!r} start"
+    )
     sides = _beside_heaviest(before), _beside_heaviest(after)
     return cloud_pair(*sides, [f"{name}: {began}", f"{name}: most probable draw"])
 

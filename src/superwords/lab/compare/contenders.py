@@ -23,7 +23,7 @@ from superwords.sampler.prediction import Halves
 from superwords.sampler.state import sizes_of
 
 OURS, WITHOUT, SHUFFLED = "superwords", "without features", "shuffled features"
-START = "k-means start"
+START = "our start"
 FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
@@ -132,8 +132,9 @@ def ranked(found: Found, ranking: str) -> Found:
     return found._replace(weights=found.weights**2 / np.maximum(found.weights.sum(axis=0), 1e-300))
 
 
-def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> Found:
-    """The clusters our first chain starts from; a word weighs the share of its cluster's documents that use it."""
+def own_start(corpus: Corpus, seed: int, halves: Halves) -> Found:
+    """What our first chain starts from; a word weighs the share of the documents that have it on for the concept,
+    times how much of the word's use is the concept's."""
 
     def start() -> ConceptModel:
         model = ConceptModel(n_chains=1, random_state=seed)
@@ -143,8 +144,7 @@ def kmeans_start(corpus: Corpus, seed: int, effort: Effort, halves: Halves) -> F
     model, seconds, peak = measured(start)
     chain = model.chains_[0]
     sizes = sizes_of(chain.state)
-    using = documents_using(corpus.counts)
-    weights = np.where(sizes.m > 0, using, 0) / np.maximum(sizes.holders, 1)[:, None]
+    weights = sizes.m**2.0 / np.maximum(sizes.holders, 1)[:, None] / np.maximum(sizes.total, 1)
     predicted = unseen_words.from_state(chain.state, chain.model.prior, halves, model.seed_)
     return Found(weights, sizes.m.astype(float), seconds, peak, predicted)
 

@@ -141,7 +141,7 @@ class Runner:
 
         def make() -> Found:
             if model == START:
-                return contenders.kmeans_start(self.ours, seed, self.effort, self.halves)
+                return contenders.own_start(self.ours, seed, self.halves)
             return contenders.fit_concepts(self.ours, model, seed, self.effort, self.halves)
 
         what = {"model": model, "seed": seed, "rows": self.ours.n_documents}
