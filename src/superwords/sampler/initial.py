@@ -18,7 +18,7 @@ from superwords.sampler.model import Data, Prior, n_documents, n_words
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
 from superwords.sampler.state import State
-from superwords.sampler.topics import Topics, draw_topics
+from superwords.sampler.topics import TokenTopics, draw_topics
 
 NUMBERED = ("topics", "kmeans", "random")
 STARTS = (*NUMBERED, "single", "prior")
@@ -61,7 +61,7 @@ def parse_start(init: str) -> tuple[str, int | None]:
 
 
 def _from_topics(
-    topics: Topics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
+    topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
 ) -> State:
     """A topic is a concept of the documents that have tokens of it, with the words of these tokens on; π given them."""
     n_rows, vocabulary = n_documents(data), n_words(data)

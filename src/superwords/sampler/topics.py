@@ -25,7 +25,7 @@ class TopicPrior(NamedTuple):
     gamma: float = 5.0
 
 
-class Topics(NamedTuple):
+class TokenTopics(NamedTuple):
     """The topic of every token, row by row."""
 
     row: np.ndarray  # (N)
@@ -33,7 +33,7 @@ class Topics(NamedTuple):
     topic: np.ndarray  # (N)
 
 
-def draw_topics(counts: sparse.csr_array, n_topics: int, stream: np.ndarray) -> Topics:
+def draw_topics(counts: sparse.csr_array, n_topics: int, stream: np.ndarray) -> TokenTopics:
     """The topic of every token after `PASSES` passes, from topics drawn at random."""
     n_rows, n_words = counts.shape
     row = np.repeat(np.repeat(np.arange(n_rows), np.diff(counts.indptr)), counts.data)
@@ -41,7 +41,7 @@ def draw_topics(counts: sparse.csr_array, n_topics: int, stream: np.ndarray) -> 
     row_ptr = np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64)
     topic = np.zeros(len(word), np.int64)
     _gibbs(row_ptr, word, topic, n_words, n_topics, TopicPrior(), stream)
-    return Topics(row, word, topic)
+    return TokenTopics(row, word, topic)
 
 
 @kernel
