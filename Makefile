@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test test-statistics lint bench clean
+.PHONY: demo test test-statistics lint docs wheel bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/superwords demo
@@ -19,6 +19,19 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# The wheel as a stranger gets it: built, installed into a bare environment, and run from a folder that is not this one.
+wheel:
+	rm -rf build dist .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/superwords-*.whl -c constraints.txt
+	cd / && $(CURDIR)/.venv-wheel/bin/superwords --version
+	cd / && $(CURDIR)/.venv-wheel/bin/superwords demo
+	rm -rf .venv-wheel
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/superwords bench

@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
 Data = Annotated[
-    Path, typer.Option(help="Folder with the experiments' data; docs/results.md says which files.")
+    Path, typer.Option(help="Folder with the experiments' data; docs/lab/results.md says which files.")
 ]
 
 

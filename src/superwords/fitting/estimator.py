@@ -60,7 +60,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     ----------
     alpha_omega, lam, theta, alpha_pi, K, alpha_sigma, beta_sigma : float, optional
         The paper's hyperparameters. A number (or, for `lam` and `theta`, one per word) is held fixed; None lets
-        the package choose (docs/settings.md). `alpha_omega` may be "sample": drawn with all else under a weak
+        the package choose (docs/lab/settings.md). `alpha_omega` may be "sample": drawn with all else under a weak
         prior. `theta` may be "uniform", "frequency", "root" (of the frequency) or "sample".
     b1, b2 : float, "auto" or "sample"
         Concentrations of concepts in documents and of words in concepts. "auto" is a rule of the corpus's size;

@@ -69,7 +69,7 @@ class FoundConcepts:
 
     @property
     def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout: trace_.posterior["log_joint" | "n_concepts" | "n_memberships" | "n_words_on"]."""
+        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on"."""
         return self.result_.trace
 
     @property

@@ -21,7 +21,7 @@ from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
 # documents first: else they gather in one concept that half of the documents hold.
 WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
-# What "auto" means (docs/settings.md): b₁ = 3 D, b₂ = 10 + D/30, and about one concept before looking (α_ω = 1/D):
+# What "auto" means (docs/lab/settings.md): b₁ = 3 D, b₂ = 10 + D/30, and about one concept before looking (α_ω = 1/D):
 # at a large b₁ a larger mass would be that of concepts which one document alone holds.
 B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 10.0, 30.0, 1.0
 _UNCORRELATED = 1e-6

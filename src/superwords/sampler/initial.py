@@ -1,6 +1,6 @@
 """Where a chain starts: every word of every document must be explained by some concept.
 
-The default, "topics", came out best of those tried on seven corpora (docs/research.md).
+The default, "topics", came out best of those tried on seven corpora (docs/lab/research.md).
 """
 
 from __future__ import annotations

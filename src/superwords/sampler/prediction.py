@@ -1,4 +1,4 @@
-"""What our concepts predict of the words of a new document that were not shown (docs/compare.md).
+"""What our concepts predict of the words of a new document that were not shown (docs/lab/compare.md).
 
 The fold-in's chain draws c, f and π given the words that were shown. Given z, a word i that was not shown has
 probability Σ_j E[π_j/S] E[θ_i f_ji/T_j], and that is averaged over the sweeps.

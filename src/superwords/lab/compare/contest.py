@@ -34,7 +34,7 @@ Chosen = tuple[dict[str, Any], str]  # a setting, and how words are ranked
 
 @dataclass(frozen=True)
 class Comparison:
-    """Tables of what was found (docs/compare.md names their columns), and the runs they are made of."""
+    """Tables of what was found (docs/lab/compare.md names their columns), and the runs they are made of."""
 
     models: pd.DataFrame
     contests: pd.DataFrame

@@ -39,7 +39,7 @@ def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never:
     """Mean NPMI over all pairs of the words, with the value `never` for pairs that no unit holds together.
 
     0 says that absence from so little text tells nothing; −1 is NPMI's limit for such a pair, by which any set
-    of frequent words wins (docs/compare.md). A word that does not occur at all is in no pair that occurs. NaN
+    of frequent words wins (docs/lab/compare.md). A word that does not occur at all is in no pair that occurs. NaN
     for fewer than two words.
     """
     if len(words) < 2:

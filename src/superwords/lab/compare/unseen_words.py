@@ -1,4 +1,4 @@
-"""What our concepts predict of the words of a new document that were not shown (docs/compare.md)."""
+"""What our concepts predict of the words of a new document that were not shown (docs/lab/compare.md)."""
 
 from __future__ import annotations
 

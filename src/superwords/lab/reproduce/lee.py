@@ -140,7 +140,7 @@ def topic_similarities(
 
 
 def concepts_of(corpus: Corpus, seed: int, n_sweeps: int, n_chains: int, n_jobs: int | None) -> ConceptModel:
-    """From the text alone; docs/results.md says how the settings were chosen."""
+    """From the text alone; docs/lab/results.md says how the settings were chosen."""
     return superwords.fit(
         corpus,
         features=None,
