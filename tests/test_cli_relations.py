@@ -1,0 +1,67 @@
+"""The commands trends, effects and themes."""
+
+import pytest
+
+from cli_for_tests import model_file, run
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return model_file(tmp_path_factory.mktemp("relations"))
+
+
+def test_trends_print_what_rises(saved, capsys, tmp_path):
+    told = run(capsys, "trends", saved, "year", "--picture", tmp_path / "time.png")
+    assert told.code == 0, told.err
+    assert "from 2000 to 2002" in told.out
+    assert (tmp_path / "time.png").stat().st_size > 1000
+    page = run(capsys, "trends", saved, "year", "--json").json
+    assert [one["period"] for one in page["periods"]] == ["2000", "2001", "2002"]
+    assert run(capsys, "trends", saved, "year", "--by", "2", "--csv").out.startswith("concept,name,period")
+    one = run(capsys, "trends", saved, "year", "--concept", "1")
+    assert "early" in one.out
+    assert run(capsys, "trends", saved, "year", "--concept", "1", "--json").json["words"]
+
+
+def test_effects_print_points(saved, capsys, tmp_path):
+    told = run(capsys, "effects", saved, "party + year", "--picture", tmp_path / "effects.svg")
+    assert told.code == 0, told.err
+    assert "party[T.B]" in told.out
+    assert "documents have every column" in told.out
+    assert (tmp_path / "effects.svg").exists()
+    page = run(capsys, "effects", saved, "party + year", "--concept", "1", "--json").json
+    assert {one["term"] for one in page["effects"]} == {"party[T.B]", "year"}
+    assert run(capsys, "effects", saved, "party", "--of", "strength", "--csv").out.startswith(
+        "concept,name,term"
+    )
+
+
+def test_themes_are_proposed(saved, capsys, tmp_path):
+    told = run(capsys, "themes", saved, "--picture", tmp_path / "tree.png")
+    assert told.code == 0, told.err
+    assert "Proposed by shared words and documents" in told.out
+    page = run(capsys, "themes", saved, "--json").json
+    assert page["themes"]
+    assert page["tree"]
+    assert run(capsys, "themes", saved, "--csv").out.startswith("theme,concepts")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["trends", "date"], "There is no column 'date'"),
+        (["trends", "party"], "which is no date"),
+        (["trends", "year", "--by", "fortnight"], "by='fortnight' is no width"),
+        (["trends", "year", "--concept", "99"], "There is no concept 99"),
+        (["effects", "seniority"], "There is no column 'seniority'"),
+        (["effects", "party", "--concept", "99"], "There is no concept 99"),
+        (["effects", "party", "--of", "size"], "of='size' is not known"),
+        (["themes", "--picture", "tree.pdf"], "must end in .png or .svg"),
+    ],
+)
+def test_wrong_use_is_one_sentence(saved, capsys, arguments, said):
+    command, *rest = arguments
+    told = run(capsys, command, saved, *rest)
+    assert told.code == 1
+    assert said in told.err
+    assert told.err.count("\n") == 1
