@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords import ConceptModel, Corpus
-from superwords.draws import TRACED, Kept
+from superwords.draws import ChainDraws, Kept
 from superwords.sampler.state import State, Tokens
 from superwords.web.explorer import Explorer, create_app
 from test_study_tools import serving_app
@@ -50,8 +50,9 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
     )
     imputed = Tokens(tokens.ravel(), tokens.sum(axis=1), np.zeros(len(pair_concept), np.int64))
     model.corpus_, model.order_ = corpus, np.arange(n_documents)
+    model.kept_ = [ChainDraws(chain=c) for c in range(2)]
     for chain in model.kept_:
-        chain.kept = [Kept(sweep, state, imputed, float(-sweep)) for sweep in (1, 2)]
-        chain.trace = {name: [1.0, 2.0] for name in TRACED}
+        for sweep in (1, 2):
+            chain.append(Kept(sweep, state, imputed, float(-sweep), log_joint=float(sweep)))
     model._forget()
     return model

@@ -112,7 +112,7 @@ def broken(monkeypatch):
     def load(path):
         raise KeyError("the\nunthinkable")
 
-    monkeypatch.setattr("superwords.fitting.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.estimator.load", load)
 
 
 def test_an_unexpected_error_is_one_sentence(capsys, broken):
@@ -148,7 +148,7 @@ def test_errors_of_the_machine(capsys, monkeypatch, error, said):
     def load(path):
         raise error
 
-    monkeypatch.setattr("superwords.fitting.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.estimator.load", load)
     found = run(capsys, "show", "x.sw")
     assert found.code == 1
     assert said in found.err
@@ -159,7 +159,7 @@ def test_ctrl_c_elsewhere_than_in_a_fit(capsys, monkeypatch):
     def load(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.fitting.storage.load", load)
+    monkeypatch.setattr("superwords.fitting.estimator.load", load)
     found = run(capsys, "show", "x.sw")
     assert (found.code, found.err) == (1, "superwords: stopped.\n")
 

@@ -159,7 +159,7 @@ def test_every_concept_with_its_mark_and_the_draws_it_is_found_in(capsys, monkey
         return table.assign(leftover=second & is_leftover, stability=table["stability"].mask(second, 0.37))
 
     fitted.concepts = concepts
-    monkeypatch.setattr("superwords.fitting.storage.load", lambda path: fitted)
+    monkeypatch.setattr("superwords.fitting.estimator.load", lambda path: fitted)
     holder = f"doc {np.flatnonzero(fitted.doc_concept_[:, 1])[0]}"
     shown = run(capsys, "show", "planted.sw", *view.split(), *([holder] if view == "--document" else [])).out
     if view == "--concept 2":

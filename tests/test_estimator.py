@@ -63,7 +63,7 @@ def test_attributes_are_those_of_the_most_probable_draw(model):
 
 def test_trace_and_co_membership_are_recomputed_from_the_draws(model):
     for c, chain in enumerate(model.draws_.chains):
-        for s, draw in enumerate(chain.kept):
+        for s, draw in enumerate(chain):
             assert model.trace_.posterior["n_memberships"].values[c, s] == len(draw.state.concept)
             assert model.trace_.posterior["n_words_on"].values[c, s] == len(draw.state.word)
     together = np.zeros((30, 30))
@@ -185,7 +185,7 @@ def test_sampled_concentrations_belong_to_their_draw():
     model = fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=6)
     draws = model.draws_
     assert len({draw.b1 for draw in draws}) == len({draw.b2 for draw in draws}) == len(draws)
-    assert [chain.kept[-1].b1 for chain in model.draws_.chains] == [c.model.prior.b1 for c in model.chains_]
+    assert [chain[-1].b1 for chain in model.draws_.chains] == [c.model.prior.b1 for c in model.chains_]
     same(
         model,
         fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=3).advance(3),

@@ -13,7 +13,8 @@ import pytest
 from explorer_for_tests import served
 from models_for_tests import ODD_WORDS, planted_model
 from superwords import load
-from superwords.fitting.renaming import rename_concepts
+from superwords.concepts.choices import add_choices
+from superwords.container import Choice
 from superwords.web.explorer import Explorer
 from test_study_browser import CHROMIUM, browser  # noqa: F401
 
@@ -37,7 +38,7 @@ READY = "main:not([aria-busy]) h1"
 @pytest.fixture
 def path(tmp_path) -> Path:
     path = planted_model().save(tmp_path / "model.sw")
-    rename_concepts(path, {2: MARKUP})
+    add_choices(path, [Choice("name", 2, MARKUP)])
     return path
 
 

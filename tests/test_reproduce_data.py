@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from superwords.cli.reproduce_command import app
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.fitting.estimator import ConceptModel
-from superwords.fitting.storage import load
+from superwords.fitting.estimator import ConceptModel, load
 from superwords.lab.compare import peers
 from superwords.lab.reproduce import congress, lee, mixing, recipes
 from superwords.lab.reproduce import settings_study as settings
@@ -335,7 +334,7 @@ def test_words_are_together_as_far_as_rows_use_them_for_the_same_concepts():
     together, names = mixing.pairs_together(model)
     assert len(names) == 10
     chain, last = model.draws_.chains[1], -1
-    state, entry = chain.kept[last].state, chain.kept[last].tokens.entry
+    state, entry = chain[last].state, chain[last].tokens.entry
     uses = {word: [] for word in model.corpus_.vocabulary}
     for p, j in enumerate(state.concept):
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):

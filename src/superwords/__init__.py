@@ -13,9 +13,8 @@ from superwords.errors import InputError
 if TYPE_CHECKING:
     from superwords import features, plots
     from superwords.corpus.corpus import Corpus
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.fitting.estimator import ConceptModel, load
     from superwords.fitting.fit import fit
-    from superwords.fitting.storage import load
 
 __version__ = "0.1.0"
 __all__ = ["ConceptModel", "Corpus", "InputError", "features", "fit", "load", "plots"]
@@ -24,7 +23,7 @@ _HOMES = {
     "ConceptModel": "superwords.fitting.estimator",
     "Corpus": "superwords.corpus.corpus",
     "fit": "superwords.fitting.fit",
-    "load": "superwords.fitting.storage",
+    "load": "superwords.fitting.estimator",
 }
 
 

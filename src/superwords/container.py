@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ _SCHEMA = (
     "value TEXT NOT NULL, made TEXT NOT NULL, checksum BLOB NOT NULL)",
 )
 _WAIT = 60.0  # seconds for another process to end its transaction
+_MOST_WAITING = 16 * 2**20  # bytes of draws that wait in memory for the next transaction
 _TEMPORARY_CACHE = 16 * 1024  # KiB of a temporary container held in memory; the rest is on disk
 
 
@@ -46,13 +47,18 @@ class Choice(NamedTuple):
 class Container:
     """Parts by name, draws by chain and sweep, and choices in the order they were made.
 
-    Make one with `create`, `temporary` or `open`. Threads may share it.
+    Make one with `create`, `temporary` or `open`. Threads may share it. Draws wait for the next transaction (of their
+    own, if they are many): so a chain that keeps a draw does not wait for the disk.
     """
 
-    def __init__(self, database: sqlite3.Connection, name: str):
+    def __init__(self, database: sqlite3.Connection, name: str, is_readonly: bool = False):
         self.name = name
+        self.is_readonly = is_readonly
         self._database = database
         self._lock = threading.RLock()
+        self._waiting: list[tuple[Any, ...]] = []
+        self._waiting_bytes = 0
+        self._waiting_lock = threading.Lock()
 
     @classmethod
     def create(cls, path: Path, safe: bool = True) -> Container:
@@ -79,10 +85,11 @@ class Container:
         size = path.stat().st_size
         with damage_said(name):
             database = _recovered(path, write)
-            opened = cls(database, name)
+            opened = cls(database, name, not write)
             try:
                 opened._distrust(size, write)
-                opened._check_contents()
+                with opened.reading():
+                    opened._check_contents()
             except BaseException:
                 database.close()
                 raise
@@ -97,6 +104,7 @@ class Container:
 
     def __reduce__(self) -> Any:
         with self._lock:
+            self._end_waiting()
             return _from_bytes, (self._database.serialize(), self.name)
 
     @contextmanager
@@ -107,14 +115,29 @@ class Container:
                 yield
                 return
             self._database.execute("BEGIN IMMEDIATE")
+            written: list[tuple[Any, ...]] = []
             try:
+                self._write_waiting(written)
                 yield
+                self._write_waiting(written)
                 self._write_contents()
                 self._database.execute("COMMIT")
             except BaseException:
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
+                with self._waiting_lock:
+                    self._waiting[:0] = written
                 raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read inside is of one moment, also while another process writes."""
+        with self._lock:
+            self._database.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._database.execute("ROLLBACK")
 
     def put(self, name: str, value: Any, level: int = LEVEL) -> None:
         """Keep a value (see `packing.pack`) under a name, in the place of an earlier one."""
@@ -149,14 +172,29 @@ class Container:
     def add_packed_draw(self, chain: int, sweep: int, figures: Sequence[float], packed: Packed) -> None:
         text = json.dumps([float(one) for one in figures])
         row = (chain, sweep, text, checksum(chain, sweep, text), packed.header, packed.size)
-        with self.transaction():
-            self._database.execute(
-                "REPLACE INTO draw VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, checksum(chain, sweep, *packed), packed.data),
-            )
+        with self._waiting_lock:
+            self._waiting.append((*row, checksum(chain, sweep, *packed), packed.data))
+            self._waiting_bytes += len(packed.data)
+        if self._waiting_bytes > _MOST_WAITING:
+            # A full disk is said by whoever wants the draws to be there; until then they stay in memory.
+            with suppress(sqlite3.OperationalError):
+                self._end_waiting()
+
+    def _write_waiting(self, written: list[tuple[Any, ...]]) -> None:
+        with self._waiting_lock:
+            rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        written += rows
+        if rows:
+            self._database.executemany("REPLACE INTO draw VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _end_waiting(self) -> None:
+        if self._waiting:
+            with self.transaction():
+                pass
 
     def draws(self) -> list[tuple[int, int, list[float]]]:
         """(chain, sweep, figures) of every draw, chain by chain."""
+        self._end_waiting()
         out = []
         for chain, sweep, text, found in self._rows(
             "SELECT chain, sweep, figures, checksum FROM draw ORDER BY chain, sweep"
@@ -170,6 +208,7 @@ class Container:
         return unpack(self.packed_draw(chain, sweep))
 
     def packed_draw(self, chain: int, sweep: int) -> Packed:
+        self._end_waiting()
         query = "SELECT header, size, data, data_checksum FROM draw WHERE chain = ? AND sweep = ?"
         rows = self._rows(query, (chain, sweep))
         if not rows:
@@ -181,8 +220,11 @@ class Container:
 
     def remove_draws(self, chain: int, after: int) -> None:
         """Forget a chain's draws of later sweeps."""
-        with self.transaction():
-            self._database.execute("DELETE FROM draw WHERE chain = ? AND sweep > ?", (chain, after))
+        self._end_waiting()
+        where = "FROM draw WHERE chain = ? AND sweep > ?"
+        if self._rows(f"SELECT 1 {where} LIMIT 1", (chain, after)):
+            with self.transaction():
+                self._database.execute(f"DELETE {where}", (chain, after))
 
     def choices(self) -> list[Choice]:
         out = []
@@ -198,6 +240,16 @@ class Container:
             for number, one in enumerate(choices, last + 1):
                 row = (number, *one, checksum(number, *one))
                 self._database.execute("INSERT INTO choice VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def remove_last_choices(self) -> list[Choice]:
+        """Those that were made at the same time as the last one."""
+        with self.transaction():
+            choices = self.choices()
+            last = [one for one in choices if one.made == choices[-1].made]
+            self._database.execute(
+                "DELETE FROM choice WHERE made = ?", [one.made for one in last[:1]] or [""]
+            )
+        return last
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._lock:
@@ -238,6 +290,13 @@ class Container:
     def _check_contents(self) -> None:
         if self._rows("SELECT rows, checksum FROM contents") != [(rows := self._contents(), checksum(rows))]:
             raise DamagedError("parts of it are missing")
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file says of itself to be a container, of whatever format."""
+    with path.open("rb") as file:
+        first = file.read(100)
+    return first.startswith(b"SQLite format 3\0") and first[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def checksum(*values: Any) -> bytes:

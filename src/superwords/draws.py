@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
 
 import arviz_base
 import numpy as np
@@ -12,12 +11,16 @@ import xarray
 from arviz_stats.base import array_stats
 from scipy import sparse
 
+from superwords.container import Container, damage_said
+from superwords.packing import DamagedError
 from superwords.sampler.chain import Draw
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model
-from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+from superwords.sampler.state import Sizes, State, Tokens, check_state, sizes_of
 
 TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
+STATE_TYPES = ("i8", "i4", "f8", "i8", "i4", "f8")  # of the fields of a State, as the kernels need them
+TOKEN_TYPES = ("i4", "i8", "i8")
 
 
 class Kept(NamedTuple):
@@ -29,22 +32,140 @@ class Kept(NamedTuple):
     score: float
     b1: float = 1.0
     b2: float = 1.0
+    log_joint: float = float("nan")
 
 
-@dataclass
-class ChainDraws:
-    """What is kept of one chain."""
+def keep(draw: Draw, model: Model) -> Kept:
+    """The draw as it is kept, in arrays of its own."""
+    state = State(*(array.copy() for array in draw.state))
+    score = log_score(state, draw.tokens, model)
+    prior = model.prior
+    return Kept(draw.sweep, state, draw.tokens, score, prior.b1, prior.b2, log_joint(state, model))
 
-    kept: list[Kept] = field(default_factory=list)
-    trace: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TRACED})
 
-    def keep(self, draw: Draw, model: Model) -> None:
-        state = State(*(array.copy() for array in draw.state))
-        score = log_score(state, draw.tokens, model)
-        self.kept.append(Kept(draw.sweep, state, draw.tokens, score, model.prior.b1, model.prior.b2))
-        values = log_joint(state, model), len(np.unique(state.concept)), len(state.concept), len(state.word)
-        for name, value in zip(TRACED, values):
-            self.trace[name].append(float(value))
+class ChainDraws(Sequence[Kept]):
+    """What is kept of one chain: numbers in memory, the draws in a container, from which each is read when asked for.
+
+    Parameters
+    ----------
+    container
+        Where the draws are; a temporary one if None.
+    chain
+        The chain's number.
+    shape
+        Documents and words, if the container is a file: draws of other sizes are refused.
+    until
+        Draws of later sweeps are not seen.
+    """
+
+    def __init__(
+        self,
+        container: Container | None = None,
+        chain: int = 0,
+        shape: tuple[int, int] | None = None,
+        until: int | None = None,
+    ):
+        self.container = container or Container.temporary()
+        self.number = chain
+        self.shape = shape
+        self.sweeps: list[int] = []
+        self.scores: list[float] = []
+        self.trace: dict[str, list[float]] = {name: [] for name in TRACED}
+        for c, sweep, figures in self.container.draws():
+            if c == chain and (until is None or sweep <= until):
+                self._note(sweep, figures)
+
+    def _note(self, sweep: int, figures: Sequence[float]) -> None:
+        score, *traced = figures
+        if len(traced) != len(TRACED):
+            raise DamagedError("a draw's numbers are not those of a draw")
+        self.sweeps.append(sweep)
+        self.scores.append(score)
+        for name, value in zip(TRACED, traced):
+            self.trace[name].append(value)
+
+    def append(self, kept: Kept) -> None:
+        if self.container.is_readonly:
+            self.container = self._copied()
+        state = kept.state
+        sizes = len(np.unique(state.concept)), len(state.concept), len(state.word)
+        figures = [kept.score, kept.log_joint, *map(float, sizes)]
+        self.container.add_draw(self.number, kept.sweep, figures, plain_kept(kept))
+        self._note(kept.sweep, figures)
+
+    def cut(self, sweep: int) -> None:
+        """Forget the draws after a sweep, from which the chain goes on."""
+        n = sum(one <= sweep for one in self.sweeps)
+        del self.sweeps[n:], self.scores[n:]
+        for values in self.trace.values():
+            del values[n:]
+        if not self.container.is_readonly:
+            self.container.remove_draws(self.number, sweep)
+
+    def copy_to(self, container: Container) -> None:
+        """Put all draws into another container as they are."""
+        for sweep, score, *traced in zip(self.sweeps, self.scores, *self.trace.values()):
+            with damage_said(self.container.name):
+                packed = self.container.packed_draw(self.number, sweep)
+            container.add_packed_draw(self.number, sweep, [score, *traced], packed)
+
+    def _copied(self) -> Container:
+        container = Container.temporary()
+        self.copy_to(container)
+        return container
+
+    def __len__(self) -> int:
+        return len(self.sweeps)
+
+    @overload
+    def __getitem__(self, place: int) -> Kept: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Kept]: ...
+    def __getitem__(self, place: int | slice) -> Kept | list[Kept]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        sweep = self.sweeps[place]
+        with damage_said(self.container.name):
+            return read_kept(self.container.draw(self.number, sweep), self.shape)
+
+
+def plain_kept(kept: Kept) -> dict[str, Any]:
+    """A draw in dictionaries and arrays, as it is stored."""
+    return {**kept._asdict(), "state": kept.state._asdict(), "tokens": kept.tokens._asdict()}
+
+
+def read_kept(fields: dict[str, Any], shape: tuple[int, int] | None = None) -> Kept:
+    """Inverse of `plain_kept`; what points nowhere, or is no draw of so many documents and words, is refused."""
+    state = read_state(fields["state"], shape)
+    kept = Kept(**{**fields, "state": state, "tokens": read_tokens(fields["tokens"], state)})
+    if type(kept.sweep) is not int or not all(type(one) is float for one in (kept.score, kept.log_joint)):
+        raise DamagedError("a draw's numbers are not those of a draw")
+    if not all(type(one) is float and 0 < one < np.inf for one in (kept.b1, kept.b2)):
+        raise DamagedError("a draw's concentrations are not positive")
+    return kept
+
+
+def read_state(fields: dict[str, Any], shape: tuple[int, int] | None = None) -> State:
+    state = State(**fields)
+    _check_types(state, STATE_TYPES)
+    n_documents, n_words = shape or (len(state.doc_ptr) - 1, len(state.theta))
+    check_state(state, n_documents, n_words)
+    return state
+
+
+def read_tokens(fields: dict[str, Any], state: State) -> Tokens:
+    tokens = Tokens(**fields)
+    _check_types(tokens, TOKEN_TYPES)
+    lengths = len(state.word), len(state.concept), len(state.concept)
+    if tuple(map(len, tokens)) != lengths or any((one < 0).any() for one in tokens):
+        raise DamagedError("a draw's tokens do not match its state")
+    return tokens
+
+
+def _check_types(arrays: Sequence[Any], types: Sequence[str]) -> None:
+    for array, kind in zip(arrays, types):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
+            raise DamagedError("an array is of the wrong type")
 
 
 class Draws:
@@ -54,21 +175,21 @@ class Draws:
         self.chains = chains
 
     def __len__(self) -> int:
-        return sum(len(chain.kept) for chain in self.chains)
+        return sum(len(chain) for chain in self.chains)
 
     def __iter__(self) -> Iterator[Kept]:
         """One draw after the other, chain by chain."""
         for chain in self.chains:
-            yield from chain.kept
+            yield from chain
 
     @property
     def chain(self) -> np.ndarray:
         """(S): which chain each draw is of."""
-        return np.repeat(np.arange(len(self.chains)), [len(one.kept) for one in self.chains]).astype(np.int32)
+        return np.repeat(np.arange(len(self.chains)), [len(one) for one in self.chains]).astype(np.int32)
 
     def trace(self) -> xarray.DataTree:
         """The traced quantities in ArviZ layout, dims (chain, draw), as far as every chain has come."""
-        n = min(len(chain.kept) for chain in self.chains)
+        n = min(len(chain) for chain in self.chains)
         values = {name: np.array([chain.trace[name][:n] for chain in self.chains]) for name in TRACED}
         for name in TRACED[1:]:
             values[name] = values[name].astype(int)
@@ -76,7 +197,8 @@ class Draws:
 
     def most_probable(self) -> Kept:
         """The draw of the highest density over all chains, π integrated out (docs/algebra.md section 1)."""
-        return max(self, key=lambda draw: draw.score)
+        best = max((one for one in self.chains if len(one)), key=lambda one: max(one.scores))
+        return best[int(np.argmax(best.scores))]
 
     def consensus(self, co_membership: Any) -> Kept:
         """The draw whose co-membership lies closest to the posterior's: the least Σ (C_s − C̄)²."""

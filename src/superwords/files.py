@@ -11,20 +11,26 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of `target` when all went well, and else leaves no trace.
+def whole_path(target: Path) -> Iterator[Path]:
+    """A path to write to that takes the place of `target` when all went well, and else leaves no trace.
 
     Another process sees the old file or the whole new one, never a part.
     """
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}.tmp"
     try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[BinaryIO]:
+    """The same as an open file."""
+    with whole_path(target) as path, open(path, "xb") as file:
+        yield file
 
 
 def write_whole(target: Path, data: bytes) -> None:

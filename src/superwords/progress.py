@@ -20,8 +20,6 @@ messages = Console(stderr=True, highlight=False)
 
 _LINES_PER_CHAIN = 10
 _SECONDS_PER_LINE = 5.0
-_LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept yet
-_MOST_TIME = 0.03  # share of the time spent on it
 STARTING = "starting (the sampler is compiled on first use, which takes up to a minute)"
 
 
@@ -32,7 +30,7 @@ class Progress(NamedTuple):
     sweep: int
     n_sweeps: int
     n_concepts: int
-    log_joint: float  # of the last kept draw; NaN before the first
+    log_joint: float  # of the last kept draw; before there is one, of some sweep not long ago
     seconds: float
 
 
@@ -54,6 +52,11 @@ class Watcher:
     def watching(self, model: Any) -> Iterator[None]:
         """Entered while the chains stand at their start, left when all have stopped."""
         yield
+
+    every = math.inf  # seconds between two positions of a chain that it wants to see
+
+    def see(self, swept: Any) -> None:
+        """All that a chain hands back after a sweep (`fitting.running.Swept`), before it is called."""
 
     def __call__(self, progress: Progress) -> None:
         """After each sweep, in the chain's own thread."""
@@ -121,10 +124,8 @@ class Display(Watcher):
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
-        self._chains = model.chains_
-        n_chains, n_sweeps = len(self._chains), model.schedule_.n_sweeps
+        n_chains, n_sweeps = len(model.chains_), model.schedule_.n_sweeps
         self._lines, self._last_line = [0] * n_chains, [monotonic()] * n_chains
-        self._log_joint, self._next_log_joint = [math.nan] * n_chains, [0.0] * n_chains
         columns = (
             bars.TextColumn("{task.description}"),
             bars.BarColumn(20),
@@ -138,7 +139,7 @@ class Display(Watcher):
         self._bars = bars.Progress(
             *columns, console=messages, transient=True, refresh_per_second=4, disable=not self._is_live
         )
-        for number, chain in enumerate(self._chains, start=1):
+        for number, chain in enumerate(model.chains_, start=1):
             self._bars.add_task(f"chain {number}", total=n_sweeps, completed=chain.sweep, found=STARTING)
         with self._bars:
             yield
@@ -146,22 +147,11 @@ class Display(Watcher):
     def __call__(self, progress: Progress) -> None:
         task = self._bars.tasks[progress.chain]
         found = f"{progress.n_concepts:,} concepts"
-        log_joint = self._recent_log_joint(progress)
-        if not math.isnan(log_joint):
-            found += f", log joint {log_joint:,.0f}"
+        if not math.isnan(progress.log_joint):
+            found += f", log joint {progress.log_joint:,.0f}"
         self._bars.update(task.id, completed=progress.sweep, found=found)
         if not self._is_live:
             self._print_line(progress, task, found)
-
-    def _recent_log_joint(self, progress: Progress) -> float:
-        c = progress.chain
-        if not math.isnan(progress.log_joint):
-            self._log_joint[c] = progress.log_joint
-        elif (start := monotonic()) >= self._next_log_joint[c]:
-            self._log_joint[c] = self._chains[c].log_joint()
-            took = monotonic() - start
-            self._next_log_joint[c] = monotonic() + max(_LOG_JOINT_EVERY, took / _MOST_TIME)
-        return self._log_joint[c]
 
     def _print_line(self, progress: Progress, task: bars.Task, found: str) -> None:
         c, is_last = progress.chain, progress.sweep >= progress.n_sweeps

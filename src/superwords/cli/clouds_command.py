@@ -33,7 +33,7 @@ def clouds(
     quiet: Quiet = False,
 ) -> None:
     """Draw a cloud per concept, its start and its groups, and charts of the whole model."""
-    from superwords.fitting.storage import load
+    from superwords.fitting.estimator import load
     from superwords.plots.figures import FORMATS, save_figure
 
     if file_format not in FORMATS:

@@ -24,7 +24,7 @@ def explore(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
 ) -> None:
     """Show concepts, documents, words, groups, chains and a map on a local page until Ctrl-C."""
-    from superwords.fitting.storage import load
+    from superwords.fitting.estimator import load
     from superwords.web.explorer import Explorer, create_app
     from superwords.web.serving import access, listen, make_server
 

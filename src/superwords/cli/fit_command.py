@@ -241,7 +241,7 @@ def fit(
     check_replaced(output, file, resume, quiet)
     checkpoint = output.parent / f"{output.name}.checkpoint"
     key = run_key(given)
-    run = CheckpointedRun(checkpoint, key, checkpoint_every, quiet)
+    run = CheckpointedRun(checkpoint, key, given)
     if resume:
         model = resumed(checkpoint, key, given).set_params(progress=run).resume()
     else:
@@ -264,5 +264,5 @@ def fit(
             f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps; the model in {output} is "
             f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
         )
-    checkpoint.unlink(missing_ok=True)
+    run.end()
     say_how_to_sample_longer(model, output, quiet)

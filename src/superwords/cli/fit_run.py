@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
-from zipfile import is_zipfile
 
 import typer
 
 from superwords.cli.common import say
+from superwords.container import is_ours
 from superwords.corpus.reading import check_groups
 from superwords.corpus.sources import digest
 from superwords.errors import InputError
@@ -22,8 +22,8 @@ from superwords.features.specs import split_features
 from superwords.progress import Progress, Watcher, make_watcher
 
 if TYPE_CHECKING:
-    from superwords.fitting.checkpoint import Checkpointer
     from superwords.fitting.estimator import ConceptModel
+    from superwords.fitting.store import Checkpoint
 
 _CONTENT = " (content)"
 # Options whose names differ from those of `superwords.fit`.
@@ -82,7 +82,7 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
     if Path(file).exists() and output.samefile(file):
         raise InputError(f"{output} holds the documents; give another name for the model.")
     if not resume:
-        what = "model in" if is_zipfile(output) else "file"
+        what = "model in" if is_ours(output) else "file"
         say(f"Replaces the {what} {output}.", quiet)
 
 
@@ -101,14 +101,18 @@ def say_how_to_sample_longer(model: ConceptModel, output: Path, quiet: bool) -> 
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
     """The model of an interrupted run, if this run is its continuation."""
-    from superwords.fitting.checkpoint import read_checkpoint
+    from superwords.fitting import store
+    from superwords.fitting.estimator import ConceptModel
 
     if not checkpoint.exists():
         raise InputError(
             f"There is no checkpoint {str(checkpoint)!r} to resume from; a run that has ended leaves none: "
             "superwords fit --more 1000 MODEL samples on from a finished model."
         )
-    model, earlier = read_checkpoint(checkpoint)
+    stored = store.read(checkpoint)
+    earlier = stored.run
+    if earlier is None:
+        raise InputError(f"{str(checkpoint)!r} is a finished model, not a checkpoint to resume from.")
     for name in sorted({*key, *earlier}):
         now, then = key.get(name), earlier.get(name)
         if now == then:
@@ -127,6 +131,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
             "give it as it was, or start anew without --resume."
         )
+    model = ConceptModel.from_parts(stored.parts, stored.draws, stored.choices)
     check_groups(given["groups"], model.corpus_.metadata)
     done = min(chain.sweep for chain in model.chains_)
     say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
@@ -156,31 +161,43 @@ def _plain(value: Any) -> Any:
 
 
 class CheckpointedRun(Watcher):
-    """Shows how far a run is, writes checkpoints of it, and lets Ctrl-C end it between two sweeps."""
+    """Shows how far a run is, writes its checkpoint, and lets Ctrl-C end it between two sweeps.
 
-    def __init__(self, checkpoint: Path, key: Mapping[str, Any], every: float, quiet: bool):
-        self._display = make_watcher(not quiet)
-        self._checkpoint, self._key, self._every = checkpoint, key, every
-        self._checkpointer: Checkpointer
+    A run that is resumed goes on in the checkpoint that is there; another begins a new one.
+    """
+
+    def __init__(self, checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]):
+        self._display = make_watcher(not given["quiet"])
+        self._path, self._key, self._is_resumed = checkpoint, key, given["resume"]
+        self.every = given["checkpoint_every"]
+        self._checkpoint: Checkpoint
         self.is_interrupted = False
         self.say, self.reading = self._display.say, self._display.reading  # type: ignore[method-assign]
 
     @contextmanager
     def watching(self, model: ConceptModel) -> Iterator[None]:
-        from superwords.fitting.checkpoint import Checkpointer
+        from superwords.fitting import store
 
-        self._checkpointer = Checkpointer(model, self._checkpoint, self._key, self._every, say)
+        if not self._is_resumed:
+            store.write(self._path, model.to_parts(findings=False), run=self._key)
+        self._checkpoint = store.Checkpoint(self._path, self.every, say)
         try:
-            with self._display.watching(model), _stopped_softly(say):
+            with self._checkpoint.watching(model), self._display.watching(model), _stopped_softly(say):
                 yield
         except KeyboardInterrupt:
             self.is_interrupted = True
-            self._checkpointer.look()
-            self._checkpointer.write()
+            self._checkpoint.write()
+
+    def see(self, swept: Any) -> None:
+        self._checkpoint.see(swept)
 
     def __call__(self, progress: Progress) -> None:
-        self._checkpointer(progress)
         self._display(progress)
+
+    def end(self) -> None:
+        """Nothing is left to go on from."""
+        self._checkpoint.close()
+        self._path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -188,7 +205,7 @@ def _stopped_softly(tell: Callable[[str], None]) -> Iterator[None]:
     """The first Ctrl-C (or SIGTERM) raises KeyboardInterrupt, the second ends the process."""
 
     def stop_now(number: int, frame: FrameType | None) -> None:
-        # Chains still run in their threads, so nothing they hold may be saved; checkpoints are whole files.
+        # Chains still run in their threads, so nothing they hold may be saved; the checkpoint is always whole.
         os._exit(1)
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -23,7 +23,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write one self-contained HTML page: corpus, settings, convergence, and every concept."""
-    from superwords.fitting.storage import load
+    from superwords.fitting.estimator import load
     from superwords.web.report import write_report
 
     written = write_report(load(model_file), out, groups, title)

@@ -84,7 +84,7 @@ def show(
 
 def load_model(path: Path) -> ConceptModel:
     """A saved model that has something to show."""
-    from superwords.fitting.storage import load
+    from superwords.fitting.estimator import load
 
     model = load(path)
     if not model.result_.has_concepts:

@@ -39,7 +39,7 @@ def create(
     quiet: Quiet = False,
 ) -> None:
     """Make the study: for each word its concept against the topic of another model that fits the word best."""
-    from superwords.fitting.storage import load
+    from superwords.fitting.estimator import load
     from superwords.lab.baselines import tomotopy_module
     from superwords.lab.study.creating import TopicModel, Wording, create_study
     from superwords.lab.study.pairs import save_study

@@ -53,7 +53,7 @@ def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def concept_names(result: Result) -> list[str]:
-    """Names of all concepts: those that people gave (`superwords.renaming`), else their most telling words."""
+    """Names of all concepts: those that people gave (`superwords.concepts.choices`), else their most telling words."""
     automatic = names(result.summary.words, result.n_concepts, result.corpus.vocabulary)
     return [result.names.get(j, name) for j, name in enumerate(automatic, 1)]
 

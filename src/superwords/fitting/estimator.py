@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import arviz_base
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -16,16 +17,17 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from superwords.concepts.result import Result
-from superwords.container import Choice
+from superwords.container import Choice, damage_said
 from superwords.corpus.corpus import Corpus
 from superwords.corpus.reading import are_texts, corpus_of
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
 from superwords.features.specs import check_spec, is_spec, make_features
-from superwords.fitting import defaults
+from superwords.fitting import defaults, store
 from superwords.fitting import folding as foldin
 from superwords.fitting.curation import CuratedConcepts
 from superwords.fitting.describing import model_lines
+from superwords.fitting.parts import Findings, ModelParts
 from superwords.fitting.running import Schedule, document_order, run_chains
 from superwords.fitting.settings import (
     check_settings,
@@ -35,6 +37,7 @@ from superwords.fitting.settings import (
     make_starts,
     make_steps,
     make_theta,
+    plain_settings,
     scale_features,
     whole_number,
 )
@@ -232,7 +235,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Sample on, with the bits an uninterrupted run would have had.
 
-        A model loaded without its draws then shows the draws it has kept since, once there are any.
+        Burn-in and thinning stay as they were, as if all sweeps had been asked for at once. Of a model loaded without
+        its draws, all sweeps so far become burn-in: it shows the draws kept since, once there are any.
 
         Parameters
         ----------
@@ -250,7 +254,10 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         30
         """
         more = whole_number("n_sweeps", n_sweeps, 1)
-        self.schedule_ = self.schedule_._replace(n_sweeps=self.schedule_.n_sweeps + more)
+        schedule = self.schedule_
+        if any(schedule.n_kept(one.sweep) != len(kept) for one, kept in zip(self.chains_, self.kept_)):
+            schedule = schedule._replace(n_burn_in=max(one.sweep for one in self.chains_))
+        self.schedule_ = schedule._replace(n_sweeps=schedule.n_sweeps + more)
         return self.resume()
 
     def resume(self) -> ConceptModel:
@@ -270,7 +277,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         try:
             self._sample(make_watcher(self.progress))
         finally:
-            if len(self.draws_):
+            if any(map(len, self.kept_)):
                 self._forget()
                 self._carry_choices(before)
         return self
@@ -300,9 +307,66 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         >>> again.n_concepts_ == model.n_concepts_
         True
         """
-        from superwords.fitting.storage import save
+        if draws not in ("best", "all"):
+            raise InputError(f"draws={draws!r} is not known; give 'best' or 'all'.")
+        if draws == "all" and not any(map(len, self.kept_)) and self.sampled_.has_concepts:
+            raise InputError(
+                "The model was loaded without its draws, so they cannot be saved; give draws='best'."
+            )
+        out = Path(path)
+        kept = self.kept_ if draws == "all" else ()
+        store.write(out, self.to_parts(texts), kept, self.choices_)
+        return out
 
-        return save(self, path, draws, texts)
+    def to_parts(self, texts: bool = True, findings: bool = True) -> ModelParts:
+        """What a file holds of the model; its findings are computed if they are not yet."""
+        first = self.chains_[0].model
+        result, found = self.sampled_, None
+        if findings and result.has_concepts:
+            posterior = result.trace["posterior"].to_dataset()
+            trace = {str(name): posterior[name].values for name in posterior.data_vars}
+            draws = result.best_draw, result.consensus_draw
+            found = Findings(*draws, result.summary, result.word_sets, trace)
+        return ModelParts(
+            plain_settings(self.get_params()),
+            self.seed_,
+            self.schedule_,
+            self.order_,
+            self.corpus_ if texts else replace(self.corpus_, texts=None),
+            np.where(first.data.known[:, None], first.data.Y, np.nan),
+            first.affinity,
+            first.steps,
+            [chain.position() for chain in self.chains_],
+            found,
+        )
+
+    @classmethod
+    def from_parts(
+        cls, parts: ModelParts, draws: list[ChainDraws], choices: Sequence[Choice] = ()
+    ) -> ConceptModel:
+        """Inverse of `to_parts`."""
+        model = cls(**parts.settings)
+        model.corpus_, model.order_ = parts.corpus, parts.order
+        model.seed_, model.schedule_ = parts.seed, parts.schedule
+        counts = sparse.csr_array(parts.corpus.counts[parts.order])
+        data = make_data(counts, parts.features)
+        model.chains_ = []
+        for c, position in enumerate(parts.chains):
+            whole = Model(position.prior, data, parts.affinity, parts.steps)
+            chain = Chain(whole, position.state, parts.seed, c)
+            chain.go_to(position)
+            model.chains_.append(chain)
+        model.kept_, model.choices_ = draws, list(choices)
+        if parts.findings is not None:
+            found = parts.findings._asdict()
+            trace = arviz_base.from_dict({"posterior": found.pop("trace")}, check_conventions=False)
+            model.sampled_.remember(**found, trace=trace)
+        return model
+
+    def keep_in(self, draws: list[ChainDraws]) -> None:
+        """Keep draws there from now on, where those so far are already."""
+        self.kept_ = draws
+        self.sampled_.draws = Draws(draws)
 
     @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
     def start(self, X: Any, features: Any, watcher: Watcher | None = None) -> None:
@@ -331,7 +395,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         self._forget()
         self.corpus_, self.order_, self.seed_ = corpus, order, seed
         self.schedule_, self.chains_ = make_schedule(given), chains
-        self.kept_ = [ChainDraws() for _ in chains]
+        self.kept_ = [ChainDraws(chain=c) for c in range(len(chains))]
         self.choices_ = []
 
     def _sample(self, watcher: Watcher) -> None:
@@ -370,3 +434,29 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
 
     def _repr_html_(self) -> str:
         return lines_as_html(repr(self))
+
+
+def load(path: str | Path) -> ConceptModel:
+    """A model that `save` wrote, or as far as an unfinished run has come: the same attributes and tables.
+
+    Parameters
+    ----------
+    path : str or Path
+        A model file, or the checkpoint of a run.
+
+    Returns
+    -------
+    ConceptModel
+        `advance` goes on with the same bits.
+
+    Examples
+    --------
+    >>> import tempfile, superwords
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = superwords.load(model.save(f"{folder}/model.sw"))
+    >>> again.n_concepts_ == model.n_concepts_
+    True
+    """
+    stored = store.read(path)
+    with damage_said(str(path)):
+        return ConceptModel.from_parts(stored.parts, stored.draws, stored.choices)

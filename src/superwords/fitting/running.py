@@ -1,20 +1,30 @@
-"""Running several chains side by side: same bits at any number of jobs, stopped cleanly, advanced later."""
+"""Running several chains side by side: same bits at any number of jobs, stopped cleanly, advanced later.
+
+A *runner* is given chains as plain arrays and hands back what they do, sweep by sweep. Here they run in threads
+(`in_threads`); whatever else can call `run_chain`, and pass on what it hands back in its order, is a runner too.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from superwords.draws import ChainDraws
+from superwords.draws import ChainDraws, Kept, keep
 from superwords.jobs import n_workers
-from superwords.progress import Progress, Report
-from superwords.sampler.chain import Chain
+from superwords.progress import Progress, Watcher
+from superwords.sampler.chain import Chain, Position
+from superwords.sampler.model import Model
+from superwords.sampler.state import n_concepts
+
+_LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept
+_MOST_TIME = 0.03  # share of the time spent on it
 
 
 class Schedule(NamedTuple):
@@ -28,57 +38,133 @@ class Schedule(NamedTuple):
         """Whether the draw after this many sweeps is kept."""
         return sweep > self.n_burn_in and (sweep - self.n_burn_in) % self.thin == 0
 
+    def n_kept(self, sweep: int) -> int:
+        """How many draws are kept until this sweep."""
+        return max(0, sweep - self.n_burn_in) // self.thin
 
-def run_chains(
-    chains: list[Chain],
-    draws: list[ChainDraws],
-    schedule: Schedule,
-    n_jobs: int | None = None,
-    report: Report | None = None,
-    stop: threading.Event | None = None,
-) -> None:
-    """Take every chain to `schedule.n_sweeps` sweeps. Setting `stop`, or Ctrl-C, ends each after its present sweep."""
-    stop = stop or threading.Event()
-    jobs = min(len(chains), n_workers(n_jobs))
+
+class Task(NamedTuple):
+    """One chain in plain arrays, and how far it is to go; it can be pickled."""
+
+    chain: int
+    model: Model
+    seed: int
+    position: Position
+    schedule: Schedule
+    position_every: float = np.inf  # seconds between two positions handed back; the last one always is
+    is_reported: bool = False  # somebody looks at the log joint while it runs
+
+
+class Swept(NamedTuple):
+    """What a chain hands back after a sweep: how far it is, the draw if it is kept, and now and then all it needs."""
+
+    progress: Progress
+    kept: Kept | None
+    position: Position | None
+
+
+Receive = Callable[[Swept], None]
+# Runs the tasks, at most so many at once, and hands over every chain's `Swept` in the order of its sweeps. Setting the
+# event ends each chain after its present sweep.
+Runner = Callable[[Sequence[Task], int, Receive, threading.Event], None]
+
+
+def run_chain(task: Task, hand_back: Receive, is_stopped: Callable[[], bool]) -> None:
+    """Take one chain to its last sweep; what it does depends on the task only."""
+    schedule, start = task.schedule, perf_counter()
+    chain = Chain(task.model, task.position.state, task.seed, task.chain)
+    chain.go_to(task.position)
+    next_position = monotonic() + task.position_every
+    log_joint = _LogJoint(task.is_reported)
+    is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
+    while not is_last:
+        (draw,) = chain.advance(1)
+        kept = keep(draw, chain.model) if schedule.keeps(draw.sweep) else None
+        is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
+        position = None
+        if is_last or monotonic() >= next_position:
+            position = chain.position()
+            next_position = monotonic() + task.position_every
+        progress = Progress(
+            task.chain,
+            chain.sweep,
+            schedule.n_sweeps,
+            n_concepts(chain.state),
+            log_joint.of(chain, kept),
+            perf_counter() - start,
+        )
+        hand_back(Swept(progress, kept, position))
+
+
+class _LogJoint:
+    """Of the last kept draw; before there is one, computed now and then."""
+
+    def __init__(self, is_reported: bool) -> None:
+        self.value = float("nan")
+        self.next = 0.0 if is_reported else np.inf
+
+    def of(self, chain: Chain, kept: Kept | None) -> float:
+        if kept is not None:
+            self.value, self.next = kept.log_joint, np.inf
+        elif (start := monotonic()) >= self.next:
+            self.value = chain.log_joint()
+            self.next = monotonic() + max(_LOG_JOINT_EVERY, (monotonic() - start) / _MOST_TIME)
+        return self.value
+
+
+def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
+    """The runner of this process; `receive` is called in the threads."""
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
-    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
         try:
-            running = [
-                pool.submit(_run, number, chain, draws[number], schedule, report, stop)
-                for number, chain in enumerate(chains)
-            ]
-            for job in running:
+            for job in [pool.submit(run_chain, task, receive, stop.is_set) for task in tasks]:
                 job.result()
         except BaseException:
             stop.set()
             raise
 
 
-def _run(
-    number: int,
-    chain: Chain,
-    draws: ChainDraws,
+def run_chains(
+    chains: Sequence[Chain],
+    draws: Sequence[ChainDraws],
     schedule: Schedule,
-    report: Report | None,
-    stop: threading.Event,
+    n_jobs: int | None = None,
+    watcher: Watcher | None = None,
+    runner: Runner = in_threads,
 ) -> None:
-    start = perf_counter()
-    while chain.sweep < schedule.n_sweeps and not stop.is_set():
-        for draw in chain.advance(1):
-            if schedule.keeps(draw.sweep):
-                draws.keep(draw, chain.model)
-        if report is not None:
-            seen = draws.trace["log_joint"]
-            report(
-                Progress(
-                    number,
-                    chain.sweep,
-                    schedule.n_sweeps,
-                    int(chain.state.concept.max()) + 1 if len(chain.state.concept) else 0,
-                    seen[-1] if seen else float("nan"),
-                    perf_counter() - start,
-                )
-            )
+    """Take every chain to `schedule.n_sweeps` sweeps; Ctrl-C ends each after its present sweep.
+
+    `watcher` sees all that the chains hand back; what it raises stops them too.
+    """
+    stop = threading.Event()
+    raised: list[BaseException] = []
+
+    def receive(swept: Swept) -> None:
+        number = swept.progress.chain
+        if swept.kept is not None:
+            draws[number].append(swept.kept)
+        if swept.position is not None:
+            chains[number].go_to(swept.position)
+        try:
+            if watcher is not None:
+                watcher.see(swept)
+                watcher(swept.progress)
+        except BaseException as error:
+            # Not in the chain's way: it ends after this sweep, and leaves where it stands.
+            raised.append(error)
+            stop.set()
+
+    for chain, kept in zip(chains, draws, strict=True):
+        kept.cut(chain.sweep)
+    every = np.inf if watcher is None else watcher.every
+    tasks = [
+        Task(c, one.model, one.seed, one.position(), schedule, every, watcher is not None)
+        for c, one in enumerate(chains)
+        if one.sweep < schedule.n_sweeps
+    ]
+    runner(tasks, max(1, min(len(tasks), n_workers(n_jobs))), receive, stop)
+    if raised:
+        raise raised[0]
 
 
 def document_order(counts: sparse.csr_array, ids: list[str]) -> np.ndarray:

@@ -253,3 +253,18 @@ def check_seed(random_state: Any) -> None:
         raise InputError(
             f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None."
         )
+
+
+def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The estimator's parameters as a file holds them, but for those that only make sense where they were given."""
+    kept = {name: value for name, value in given.items() if name != "progress"}
+    if not isinstance(kept["random_state"], int | np.integer):
+        kept["random_state"] = None
+    return {name: _plain_setting(value) for name, value in kept.items()}
+
+
+def _plain_setting(value: Any) -> Any:
+    if isinstance(value, str | int | float | np.generic | None):
+        return value
+    array = np.asarray(value)
+    return array if array.dtype.kind in "biuf" else array.tolist()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 from typing import NamedTuple
 
 from superwords.sampler.density import log_joint, log_score
-from superwords.sampler.model import Model, n_documents, n_words
+from superwords.sampler.model import Model, Prior, n_documents, n_words
 from superwords.sampler.moves.concentrations import move_concentrations
 from superwords.sampler.moves.concepts import move_concepts
 from superwords.sampler.moves.contract import ChainState, Move
@@ -39,6 +39,21 @@ class Draw(NamedTuple):
     tokens: Tokens
 
 
+class Position(NamedTuple):
+    """A chain between two sweeps: with the model and the seed, all that its further course depends on.
+
+    `seconds` are by move, `tried` and `accepted` by kind of proposal.
+    """
+
+    sweep: int
+    prior: Prior
+    state: State
+    tokens: Tokens | None
+    seconds: Mapping[str, float] = {}
+    tried: Mapping[str, int] = {}
+    accepted: Mapping[str, int] = {}
+
+
 class Chain:
     """Advances a state sweep by sweep, by the moves of `MOVES`.
 
@@ -52,10 +67,24 @@ class Chain:
         self.state = State(*(array.copy() for array in state))
         self.tokens: Tokens | None = None
         self.sweep = sweep
+        self.seed = seed
         self.stream = new_stream(seed, chain)
         self.seconds = dict.fromkeys(MOVES, 0.0)
         self.tried: Counter[str] = Counter()
         self.accepted: Counter[str] = Counter()
+
+    def position(self) -> Position:
+        """Where the chain stands, as plain arrays of its own."""
+        state = State(*(array.copy() for array in self.state))
+        counts = dict(self.seconds), dict(self.tried), dict(self.accepted)
+        return Position(self.sweep, self.model.prior, state, self.tokens, *counts)
+
+    def go_to(self, at: Position) -> None:
+        """Go on from there."""
+        self.sweep, self.state, self.tokens = at.sweep, State(*(one.copy() for one in at.state)), at.tokens
+        self.model = self.model._replace(prior=at.prior)
+        self.seconds = {**dict.fromkeys(MOVES, 0.0), **at.seconds}
+        self.tried, self.accepted = Counter(at.tried), Counter(at.accepted)
 
     def advance(self, n_sweeps: int) -> Iterator[Draw]:
         for _ in range(n_sweeps):

@@ -96,9 +96,31 @@ def check_state(state: State, n_documents: int, n_words: int) -> None:
         )
     if len(state.pair_ptr) != len(state.concept) + 1 or state.pair_ptr[-1] != len(state.word):
         raise InputError("The state's word sets do not match its concepts; the file may be damaged.")
-    if len(state.theta) != n_words or (len(state.word) and state.word.max() >= n_words):
+    for ptr in (state.doc_ptr, state.pair_ptr):
+        if ptr[0] != 0 or (np.diff(ptr) < 0).any():
+            raise InputError("The state's parts do not follow each other; the file may be damaged.")
+    words = state.word
+    if len(state.theta) != n_words or (len(words) and not 0 <= words.min() <= words.max() < n_words):
         raise InputError(
             f"The state does not fit a vocabulary of {n_words} words; give the state of the same corpus."
         )
-    if len(state.weight) != len(state.concept) or not (state.weight > 0).all():
+    if not _ascending(words, state.pair_ptr):
+        raise InputError("The words of one of the state's pairs do not ascend; the file may be damaged.")
+    concept = state.concept
+    if len(concept) and not 0 <= concept.min() <= concept.max() < len(concept):
+        raise InputError("The state has a concept that no document holds; the file may be damaged.")
+    document = np.repeat(np.arange(n_documents, dtype=np.int64), np.diff(state.doc_ptr))
+    if len(np.unique(document * max(1, len(concept)) + concept)) != len(concept):
+        raise InputError("The state has a document that holds a concept twice; the file may be damaged.")
+    if len(state.weight) != len(concept) or not ((state.weight > 0) & np.isfinite(state.weight)).all():
         raise InputError("The state has a concept whose weight is not positive; the file may be damaged.")
+    if not ((state.theta >= 0) & np.isfinite(state.theta)).all():
+        raise InputError("The state has a word whose θ is not a number from 0 on; the file may be damaged.")
+
+
+def _ascending(words: np.ndarray, ptr: np.ndarray) -> bool:
+    """Whether the words of each slice ascend."""
+    rises = np.diff(words) > 0
+    starts = ptr[1:-1]
+    rises[starts[(starts > 0) & (starts < len(words))] - 1] = True
+    return bool(rises.all())

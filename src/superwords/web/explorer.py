@@ -17,12 +17,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from superwords.concepts.choices import add_choices
+from superwords.concepts.curating import rename
 from superwords.concepts.discovery import catalogue as discovery_catalogue
+from superwords.concepts.naming import checked_name
 from superwords.concepts.searching import search_index
 from superwords.concepts.tables import concept_index
+from superwords.container import Choice
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
-from superwords.fitting.renaming import checked_name, rename_concepts
 from superwords.plots.figures import figure_bytes
 from superwords.plots.model_plots import chain_traces
 from superwords.web import guard
@@ -63,12 +66,12 @@ class ModelFile:
             return None
         return known.st_ino, known.st_size, known.st_mtime_ns
 
-    def keep_names(self, names: Mapping[int, str]) -> None:
-        """Write the names, unless somebody else has written another model there."""
+    def keep(self, choices: Sequence[Choice]) -> None:
+        """Write choices, unless somebody else has written another model there."""
         if self.seen is None or self._mark() != self.seen:
             raise HTTPException(409, CHANGED)
         try:
-            rename_concepts(self.path, names)
+            add_choices(self.path, choices)
         except InputError:
             # Its sentence names the file; the browser need not know where it is.
             raise HTTPException(503, UNWRITABLE) from None
@@ -220,11 +223,10 @@ class Explorer:
             raise HTTPException(403, "This model was opened without its file, so names cannot be kept.")
         wanted = checked_name(name)
         with self._renaming:
-            names = {**model.names_, concept: wanted}
-            if wanted in ("", self.catalog.automatic_name(concept)):
-                del names[concept]
-            self.file.keep_names(names)
-            model.result_.names = names
+            is_automatic = wanted == self.catalog.automatic_name(concept)
+            made = rename(model.result_, {concept: "" if is_automatic else wanted})
+            self.file.keep(made)
+            model.choose([*model.choices_, *made])
         return self.catalog.concept(concept)
 
     def static_file(self, request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def tf_idf(counts: sparse.csr_array) -> Any:
     return TfidfTransformer(sublinear_tf=True).fit_transform(counts)
 
 
-def expected_words(model: ConceptModel, draws: list[Kept]) -> np.ndarray:
+def expected_words(model: ConceptModel, draws: Sequence[Kept]) -> np.ndarray:
     """(D, V): the probability that a document's next word is i, from its concepts and its own variant of each.
 
     Given a draw it is Σ_j E[π_j/S] f_ji θ_i / T_j, averaged over the draws.
@@ -125,8 +125,8 @@ def concept_similarities(
     """Both readings of the concepts, each a mean over the chains: expected words, and the concepts' weights."""
     by_words, by_weights = [], []
     for chain in model.draws_.chains:
-        by_words.append(cosine(expected_words(model, chain.kept)[rows] * information))
-        by_weights += [cosine(model.result_.weights_of(draw)[rows].toarray()) for draw in chain.kept]
+        by_words.append(cosine(expected_words(model, chain)[rows] * information))
+        by_weights += [cosine(model.result_.weights_of(draw)[rows].toarray()) for draw in chain]
     return {CONCEPTS: np.mean(by_words, axis=0), CONCEPT_WEIGHTS: np.mean(by_weights, axis=0)}
 
 

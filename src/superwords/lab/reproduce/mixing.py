@@ -116,9 +116,7 @@ def _write_agreement(model: ConceptModel, trace: Trace, folder: Path, tell: Tell
 def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
     """For each chain a row per kept draw: how many concepts, memberships and words, and how many are used."""
     return [
-        pd.DataFrame([_measures(draw) for draw in chain.kept]).assign(
-            **{"log joint": chain.trace["log_joint"]}
-        )
+        pd.DataFrame([_measures(draw) for draw in chain]).assign(**{"log joint": chain.trace["log_joint"]})
         for chain in model.draws_.chains
     ]
 
@@ -139,7 +137,7 @@ def pairs_together(model: ConceptModel) -> tuple[np.ndarray, list[tuple[str, str
     n_uses = np.asarray(model.corpus_.counts.sum(axis=0)).ravel()
     frequent = np.argsort(-n_uses, kind="stable")[:_PAIR_WORDS]
     names = [model.corpus_.vocabulary[i] for i in frequent]
-    together = [[_together(draw, frequent) for draw in chain.kept] for chain in model.draws_.chains]
+    together = [[_together(draw, frequent) for draw in chain] for chain in model.draws_.chains]
     return np.array(together), [(names[a], names[b]) for a, b in zip(*np.triu_indices(len(names), 1))]
 
 
@@ -213,7 +211,7 @@ def partners(model: ConceptModel) -> pd.DataFrame:
     """For each chain's last draw, the share of its concepts with a partner in another chain's last draw."""
     usage = []
     for chain in model.draws_.chains:
-        found = usage_of(chain.kept[-1])
+        found = usage_of(chain[-1])
         usage.append(reordered(found, np.flatnonzero(found.holders > HANDFUL)))
     table = pd.DataFrame(np.eye(len(STARTS)), index=list(STARTS), columns=list(STARTS))
     for a, b in permutations(range(len(STARTS)), 2):
