@@ -369,7 +369,7 @@ def test_mixing_in_small(tmp_path):
         f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} of them not the same"
         in printed
     )
-    assert pd.read_csv(out / "partners.csv", index_col=0).shape == (5, 5)
+    assert pd.read_csv(out / "partners.csv", index_col=0).shape == (6, 6)
     assert (out / "traces.png").stat().st_size > 5000
 
 
@@ -409,3 +409,25 @@ def test_settings_in_small(tmp_path):
     runs = pd.read_csv(tmp_path / "out" / "settings_runs.csv")
     assert len(runs) == len(table) * len(settings.CORPORA)
     assert pd.read_csv(tmp_path / "out" / "saturation.csv")["unit"].tolist() == ["document", "passage"]
+
+
+@needs(congress.MEMBERS)
+def test_arrival_in_small(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    write_some_members(data, 12, 20000)
+    arguments = ("--data", data, "-o", out, "--sweeps", 12, "--jobs", 1)
+    printed = run("arrival", *arguments, "--level", -1e9)
+    assert "At the level after 0 sweeps" in printed
+    printed = run("arrival", *arguments, "--level", 0, "--init", "kmeans:20")
+    table = pd.read_csv(out / "arrival.csv")
+    assert table["sweep"].tolist() == [0, 10, 12]
+    assert table["seconds"].is_monotonic_increasing
+    assert f"Not at the level after 12 sweeps and {table['seconds'].iloc[-1]:.0f} s" in printed
+
+
+def test_targets_of_agreement_are_told():
+    chains = [pd.DataFrame({"concepts": [n, n], "log joint": [n - 1.0, n + 1.0]}) for n in (20, 21, 30)]
+    told = mixing.told_targets(chains, 0.25)
+    assert "2 of 3 chains have a number of concepts within 15% of the median, 21" in told
+    assert "differ by 10 nats, one chain varies by 1" in told
+    assert "25% of concepts have a partner (target: 60%)" in told

@@ -9,6 +9,7 @@ import typer
 
 from superwords.cli.common import Jobs
 from superwords.errors import InputError
+from superwords.fitting import defaults
 from superwords.lab.reproduce import synthetic as synthetic_experiment
 
 app = typer.Typer(no_args_is_help=True)
@@ -123,13 +124,15 @@ def settings(
 def mixing(
     data: Data,
     out: Folder = Path("out/mixing"),
-    sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of each chain; the second half counts.")] = 1000,
+    sweeps: Annotated[
+        int, typer.Option(min=8, help="Sweeps of each chain; the second half counts.")
+    ] = defaults.N_SWEEPS,
     unit: Annotated[str, typer.Option(help="What a row is: 'passages:5' or 'document'.")] = "passages:5",
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chains.")] = 0,
     part: Annotated[int, typer.Option(min=1, help="Take every N-th row only.")] = 1,
     jobs: Jobs = None,
 ) -> None:
-    """Do chains agree that start far apart? Five starts on the debate of Congress, with the usual settings."""
+    """Do chains agree that start far apart? Six starts on the debate of Congress, with the usual settings."""
     from superwords.lab.reproduce.mixing import reproduce as run
 
     run(data, out, sweeps, unit, seed, part, jobs, typer.echo)
@@ -148,3 +151,21 @@ def effects(
 
     run(out, corpora, tuple(tokens or (12, 40)), sweeps, typer.echo)
     typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'cases.csv'}.")
+
+
+@app.command()
+def arrival(
+    data: Data,
+    level: Annotated[float, typer.Option(help="The log joint to come to.")],
+    out: Folder = Path("out/arrival"),
+    init: Annotated[str, typer.Option(help="Where to start.")] = defaults.INIT,
+    sweeps: Annotated[int, typer.Option(min=1, help="Sweeps at most.")] = defaults.N_SWEEPS,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chain.")] = 0,
+    part: Annotated[int, typer.Option(min=1, help="Take every N-th row only.")] = 1,
+    jobs: Jobs = None,
+) -> None:
+    """How soon does a chain come to a level of log joint? CPU seconds on the debate of Congress by passages."""
+    from superwords.lab.reproduce.arrival import reproduce as run
+
+    run(data, out, level, init, sweeps, part, seed, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'arrival.csv'}.")

@@ -26,10 +26,11 @@ from superwords.lab.reproduce.folder import make_folder, write_table
 from superwords.plots import save_figure, traces
 from superwords.progress import Progress, Watcher
 
-STARTS = ("kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
+STARTS = ("topics", "kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
 LARGE, USED = "in more than a handful of rows", "on-words used"
 PARTNER = 0.5  # weighted Jaccard
 AGREED = 1.1  # R-hat
+NEAR = 0.15  # of the median number of concepts
 _PAIR_WORDS = 60  # most frequent ones, of which every pair is followed
 
 Tell = Callable[[str], None]
@@ -110,7 +111,22 @@ def _write_agreement(model: ConceptModel, trace: Trace, folder: Path, tell: Tell
         f"concepts with a partner of Jaccard {PARTNER} in another chain: "
         f"{off.mean():.0%} ({off.min():.0%} to {off.max():.0%})"
     )
+    tell(told_targets(followed, float(off.mean())))
     return agreement
+
+
+def told_targets(followed: list[pd.DataFrame], share_with_partner: float) -> str:
+    """How far the chains are from agreeing: in their number of concepts, their log joint and their concepts."""
+    n_concepts = np.array([chain["concepts"].mean() for chain in followed])
+    near = np.abs(n_concepts / np.median(n_concepts) - 1) <= NEAR
+    log_joint = np.array([chain["log joint"].mean() for chain in followed])
+    within = np.mean([chain["log joint"].std() for chain in followed])
+    return (
+        f"targets: {near.sum()} of {len(near)} chains have a number of concepts within {NEAR:.0%} of the median, "
+        f"{np.median(n_concepts):.0f} (target: all); log joints differ by {np.ptp(log_joint):,.0f} nats, "
+        f"one chain varies by {within:,.0f} (standard deviation; target: no more); "
+        f"{share_with_partner:.0%} of concepts have a partner (target: 60%)"
+    )
 
 
 def follow_draws(model: ConceptModel) -> list[pd.DataFrame]:
