@@ -33,19 +33,21 @@ class TokenTopics(NamedTuple):
     topic: np.ndarray  # (N)
 
 
-def draw_topics(counts: sparse.csr_array, n_topics: int, stream: np.ndarray) -> TokenTopics:
-    """The topic of every token after `PASSES` passes, from topics drawn at random."""
+def draw_topics(
+    counts: sparse.csr_array, n_topics: int, stream: np.ndarray, n_passes: int = PASSES
+) -> TokenTopics:
+    """The topic of every token after so many passes, from topics drawn at random."""
     n_rows, n_words = counts.shape
     row = np.repeat(np.repeat(np.arange(n_rows), np.diff(counts.indptr)), counts.data)
     word = np.repeat(counts.indices, counts.data).astype(np.int64)
     row_ptr = np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64)
     topic = np.zeros(len(word), np.int64)
-    _gibbs(row_ptr, word, topic, n_words, n_topics, TopicPrior(), stream)
+    _gibbs(row_ptr, word, topic, n_words, n_topics, TopicPrior(), n_passes, stream)
     return TokenTopics(row, word, topic)
 
 
 @kernel
-def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, stream):
+def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, n_passes, stream):
     of_word, total = np.zeros((n_words, n_topics)), np.zeros(n_topics)
     in_row, weight = np.zeros(n_topics), np.empty(n_topics)
     share, tables = np.full(n_topics, 1.0 / n_topics), np.empty(n_topics)
@@ -54,7 +56,7 @@ def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, stream):
         topic[n] = below(stream, n_topics)
         of_word[word[n], topic[n]] += 1.0
         total[topic[n]] += 1.0
-    for turn in range(1, PASSES + 1):
+    for turn in range(1, n_passes + 1):
         open_stream(stream, INITIAL, turn, 0)
         tables[:] = prior.gamma / n_topics
         for d in range(len(row_ptr) - 1):
