@@ -36,7 +36,8 @@ def two_themes(n_draws=3):
             documents.append(held)
         draws.append(kept(documents, 30, s + 1))
     chain = ChainDraws()
-    chain.kept = draws
+    for draw in draws:
+        chain.append(draw)
     counts = sparse.csr_array(np.ones((30, 30), int))
     return Result(Corpus.from_counts(counts), np.arange(30), 1.0, Draws([chain]))
 
