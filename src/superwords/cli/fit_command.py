@@ -212,6 +212,14 @@ def fit(
             show_default="kept if the input is under 20 MB",
         ),
     ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option(
+            "--cache/--no-cache",
+            help="Keep the counts of large texts, so that they are not tagged again.",
+            rich_help_panel=WORDS,
+        ),
+    ] = True,
     checkpoint_every: Annotated[
         float, typer.Option(min=0.0, help="Seconds between checkpoints.", rich_help_panel=OUTPUT)
     ] = 60.0,

@@ -38,7 +38,7 @@ PARAMETERS = {
 # Options that are the command's own.
 _OWN = ("file", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
-FREE = {*_OWN, "jobs", "groups", "keep_texts"}
+FREE = {*_OWN, "jobs", "groups", "keep_texts", "cache"}
 
 
 def how_to_go_on(checkpoint: Path) -> str:

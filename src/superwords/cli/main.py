@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "compare": "Judge concepts against topic models on held-out text, over several seeds.",
     "study": "Ask people, blindly, which of two word clouds is more coherent.",
     "reproduce": "Run the paper's experiments again.",
+    "cache": "Show or empty the cache of counted texts.",
     "bench": "Measure how fast the sampler is on this machine.",
 }
 

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.corpus.building import CountedTexts, count_texts, count_tokens, row_texts
+from superwords.corpus.count_cache import CountCache
 from superwords.corpus.recipe import (
     Fixed,
     TextOptions,
@@ -175,6 +176,7 @@ class Corpus:
         vocabulary: Sequence[str] | None = None,
         recipe: Mapping[str, Any] | None = None,
         keep_texts: bool | None = None,
+        cache: CountCache | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Corpus:
@@ -212,6 +214,8 @@ class Corpus:
             Find words exactly as the corpus did whose `notes["recipe"]` it is.
         keep_texts : bool, optional
             Whether to keep the texts; by default, if they are in memory already.
+        cache : CountCache, optional
+            Where counts are kept and looked for; by default they are neither.
         n_jobs : int, optional
             Processes that tag; all cores if not given.
         progress : function, optional
@@ -256,7 +260,11 @@ class Corpus:
             fixed,
         )
         names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
-        counted = count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
+
+        def count() -> CountedTexts:
+            return count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
+
+        counted = count() if cache is None else cache.counted(_checked(documents), languages, options, count)
         is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
         is_passages = options.passage_sentences is not None
         kept = row_texts(documents, counted, is_passages) if is_kept else None

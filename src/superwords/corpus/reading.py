@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.corpus.corpus import Corpus, n_sources
+from superwords.corpus.count_cache import CountCache
 from superwords.corpus.languages import doubtful_language
 from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 from superwords.corpus.recipe import language_code, passage_length, threshold, word_method, words_to_drop
@@ -44,6 +45,7 @@ def read_documents(
     n_jobs: int | None = None,
     keep_texts: bool | None = None,
     vocabulary: Sequence[str] | str | Path | None = None,
+    cache: bool = True,
     progress: Progress | None = None,
     say: Say | None = None,
     **options: Any,
@@ -71,6 +73,8 @@ def read_documents(
         Whether to keep the texts in the corpus; by default those in memory and of files below 20 MB.
     vocabulary : list of str or path, optional
         The words of ready counts.
+    cache : bool
+        Whether the counts of large texts are kept, so that the same texts are not tagged again.
     progress : function, optional
         Called with the number of documents read and of all documents.
     say : function, optional
@@ -114,6 +118,7 @@ def read_documents(
             tell(f"Warning: {doubt}")
         given["unit"] = unit or (PASSAGES if are_long(sample) else "document")
         given["keep_texts"] = _are_kept(documents) if keep_texts is None else keep_texts
+        given["cache"] = CountCache(tell) if cache else None
         corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
     corpus = _with_groups(corpus, columns)
     for line in corpus_lines(corpus):

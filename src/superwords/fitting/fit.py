@@ -14,7 +14,7 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_settings
 from superwords.progress import make_watcher
 
-READING = ("language", "unit", "keep_texts", "vocabulary", *WORD_OPTIONS)
+READING = ("language", "unit", "keep_texts", "vocabulary", "cache", *WORD_OPTIONS)
 _OWN = ("features", "cluster")
 
 
@@ -64,8 +64,8 @@ def fit(
         `Progress` after each sweep.
     **options
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
-        `drop_procedural`, `keep_texts` and, for ready counts, `vocabulary`; see `Corpus.from_texts`), and every
-        other parameter of `ConceptModel`. `unit` is chosen from the documents if not given: passages of five
+        `drop_procedural`, `keep_texts`, `cache` and, for ready counts, `vocabulary`; see `Corpus.from_texts`), and
+        every other parameter of `ConceptModel`. `unit` is chosen from the documents if not given: passages of five
         sentences where they are long.
 
     Returns
