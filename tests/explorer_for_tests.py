@@ -55,4 +55,5 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
         for sweep in (1, 2):
             chain.append(Kept(sweep, state, imputed, float(-sweep), log_joint=float(sweep)))
     model._forget()
+    model.result_.remember(chain_weights=np.full(len(model.kept_), 1 / len(model.kept_)))
     return model

@@ -109,4 +109,7 @@ def with_parts(model, **parts):
 def summary_of(model):
     """The summary of a model, made anew."""
     result = model.result_
-    return summarize(result.draws, result.best_draw, result.concept_order, result.order, result.weights_of)
+    return summarize(
+        *(result.draws, result.best_draw, result.chain_weights),
+        *(result.concept_order, result.order, result.weights_of),
+    )

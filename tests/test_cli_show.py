@@ -6,12 +6,14 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 from cli_for_tests import THEMES, loaded, model_file, run, write_documents
 from models_for_tests import EDGES, edge_model, passage_model, planted_model
 from superwords import ConceptModel
+from superwords.concepts.tables import found_share
 
 needs_transform = pytest.mark.skipif(
     not hasattr(ConceptModel, "transform"), reason="ConceptModel.transform is not there yet"
@@ -26,6 +28,10 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
     return planted_model().save(tmp_path_factory.mktemp("planted") / "planted.sw")
+
+
+def said_in(text):
+    return " ".join(text.split())
 
 
 def rows_of(text):
@@ -56,7 +62,6 @@ def test_one_concept(capsys, model):
 
 def test_one_document(capsys, model):
     told = run(capsys, "show", model, "--document", "speaker 3", "--json").json
-    assert sum(row["weight"] for row in told) == pytest.approx(1)
     assert {row["document"] for row in told} == {"speaker 3"}
     assert run(capsys, "show", model, "--document", "speaker 3").code == 0
 
@@ -147,34 +152,33 @@ def test_models_at_the_borders(capsys, tmp_path, name):
                 assert "something went wrong" not in found.err
 
 
-@pytest.mark.parametrize("view", ["", "--concept 2", "--document", "--word word14", "--groups party"])
+@pytest.mark.parametrize("view", ["", "--concept 2", "--document", "--word", "--groups party"])
 @pytest.mark.parametrize("is_leftover", [True, False])
-def test_every_concept_with_its_mark_and_the_draws_it_is_found_in(capsys, monkeypatch, view, is_leftover):
-    """The planted model, as if its second concept were found in 37% of the draws, and were a leftover or not."""
+def test_every_concept_with_its_mark_and_the_chains_that_find_it(capsys, monkeypatch, view, is_leftover):
+    """The planted model, as if its second concept were found by 7 of 9 chains, and were a leftover or not."""
     fitted = copy.copy(planted_model())
 
     def concepts(n_words=10):
         table = planted_model().concepts(n_words)
         second = table["concept"] == 2
-        return table.assign(leftover=second & is_leftover, stability=table["stability"].mask(second, 0.37))
+        by_chain = pd.Series([[1.0] * 9] * len(table), dtype=object)
+        found_by = table["found_by"].mask(second, 7)
+        return table.assign(leftover=second & is_leftover, found_by=found_by, stability_by_chain=by_chain)
 
     fitted.concepts = concepts
     monkeypatch.setattr("superwords.fitting.estimator.load", lambda path: fitted)
     holder = f"doc {np.flatnonzero(fitted.doc_concept_[:, 1])[0]}"
-    shown = run(capsys, "show", "planted.sw", *view.split(), *([holder] if view == "--document" else [])).out
+    more = {"--document": [holder], "--word": planted_model().top_words(2, 1)}.get(view, [])
+    shown = run(capsys, "show", "planted.sw", *view.split(), *more).out
     if view == "--concept 2":
-        assert "found in 37% of the draws." in shown
-        assert (
-            "Held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
-        ) == is_leftover
+        assert "found by 7 of 9 chains" in said_in(shown)
+        assert ("Held by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
         return
     rows = [words for line in shown.splitlines() if (words := line.split())]
     second = next(words for words in rows if words[0] in ("2", "*2"))
     assert second[0] == ("*2" if is_leftover else "2")
-    assert "37%" in second
-    assert (
-        "* held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
-    ) == is_leftover
+    assert "7 of 9" in " ".join(second)
+    assert ("* held by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
     assert "*1" not in shown
 
 
@@ -183,24 +187,24 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     table = passage_model().concepts()
     shown = run(capsys, "show", path).out
     assert f"{len(table)} concepts in 40 passages of 10 documents, 40 different words." in shown
-    head = next(line for line in shown.splitlines() if "found in" in line)
+    head = next(line for line in shown.splitlines() if "found by" in line)
     assert head.split()[:3] == ["concept", "passages", "documents"]
     first = next(line.split() for line in shown.splitlines() if line.split()[:1] == ["1"])
     numbers = [word for word in first[1:] if word.isdecimal()]
-    means = [table[name][0] for name in ("documents_mean", "source_documents_mean")]
+    means = [table[name][0] for name in ("rows", "documents")]
     assert numbers[:2] == [f"{mean:.0f}" for mean in means]
     one = run(capsys, "show", path, "--concept", 1).out
     assert f"held by {numbers[0]} passages" in one
     assert f", in {numbers[1]} of the documents;" in one
     assert "Passages that show what it is:" in one
-    assert "Of the passages that hold the concept" in one
+    assert "share of the passages holding the concept that use the word" in said_in(one)
     assert " passages." in run(capsys, "show", path, "--word", "word20").out
     told = run(capsys, "show", path, "--json").json
-    assert (told["documents"], told["source_documents"]) == (40, 10)
+    assert (told["rows"], told["documents"]) == (40, 10)
 
 
 def said(shown):
-    return " ".join(shown.out.split())
+    return said_in(shown.out)
 
 
 def test_counts_and_shares_are_means_over_the_draws(capsys, planted):
@@ -209,35 +213,35 @@ def test_counts_and_shares_are_means_over_the_draws(capsys, planted):
     assert "are means over the draws that find the concept." in said(shown)
     for row in table.itertuples():
         line = next(
-            line for line in shown.out.splitlines() if line.split()[:1] in (["*6"], [str(row.concept)])
+            line
+            for line in shown.out.splitlines()
+            if line.split()[:1] in ([f"*{row.concept}"], [str(row.concept)])
         )
         if row.concept < 6:
-            assert f" {row.documents_mean:.0f} " in line
-            assert f" {row.prevalence_mean:.0%} " in line
+            assert f" {row.rows:.0f} ({row.prevalence:.0%}) " in line
+            assert f" {row.found_by} of 2 " in line
 
 
 def test_a_concept_counts_and_lists_the_words_that_are_used(capsys, planted):
-    words = planted_model().words_of(1)
-    used = words[words["share_used"] > 0]
-    assert 25 < len(used) < len(words)
+    words, known = planted_model().words_of(1), planted_model().concepts().iloc[0]
+    assert len(words) < 40
     shown = said(run(capsys, "show", planted, "--concept", 1))
-    assert (
-        f"{len(used)} words are used for it in any draw; {len(words) - len(used)} more are on without use."
-        in shown
-    )
-    assert f"… and {len(used) - 25} more that are used." in shown
+    assert f"A draw uses {known['n_words']:.0f} words for it, in the mean." in shown
+    assert f"found by {known['found_by']} of 2 chains (stability {known['stability']:.0%})" in shown
+    assert f"coherence {known['coherence']:.2f}." in shown
+    assert ("more words." in shown) == (len(words) > 25)
 
 
 def test_a_document_is_told_by_how_sure_its_concepts_are(capsys, planted):
     told = run(capsys, "show", planted, "--document", "doc 3", "--json").json
-    found_in = planted_model().concepts()["stability"]
-    held = [one["probability"] * found_in[one["concept"] - 1] for one in told]
+    found = found_share(planted_model().result_)
+    held = [one["probability"] * found[one["concept"] - 1] for one in told]
     shown = run(capsys, "show", planted, "--document", "doc 3")
-    n_sure, n_best = sum(h >= 0.5 for h in held), sum(one["weight"] > 0 for one in told)
+    n_sure = sum(h >= 0.5 for h in held)
     assert f"doc 3 holds {n_sure} concept" in shown.out
-    assert f"in at least half of the draws, and {n_best} in the most probable draw." in said(shown)
+    assert "in at least half of the draws." in said(shown)
     assert "Held in: share of all draws in which it holds the concept" in said(shown)
-    weights = [one["weight_mean"] for one in told[:n_sure]]
+    weights = [one["weight"] for one in told[:n_sure]]
     assert weights == sorted(weights, reverse=True)
     assert held[n_sure:] == sorted(held[n_sure:], reverse=True)
     listed = [line for line in shown.out.splitlines() if line.strip("* ")[:1].isdecimal()]
@@ -253,9 +257,9 @@ def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
     assert "Together: of a document that uses the one word" in said(shown)
     own = told["concept_table"][0]
     line = next(line for line in shown.out.splitlines() if line.split()[:1] == [str(own["concept"])])
-    assert f" {own['share_on']:.0%} " in line
+    assert f" {own['share_used']:.0%} " in line
     words = planted_model().words_of(own["concept"]).set_index("word")
-    assert own["share_on"] == pytest.approx(words["share_on"]["word20"])
+    assert own["share_used"] == pytest.approx(words["share_used"]["word20"])
 
 
 def test_groups_say_what_their_shares_are_of_and_whether_chains_agree(capsys, tmp_path):
@@ -287,8 +291,8 @@ def test_passages_and_their_sources(capsys, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
     source = run(capsys, "show", path, "--document", "source 2", "--json").json
     passage = run(capsys, "show", path, "--document", "source 2#1", "--json").json
-    assert sum(row["weight"] for row in source) == pytest.approx(1)
-    assert sum(row["weight"] for row in passage) == pytest.approx(1)
+    assert {row["document"] for row in source} == {"source 2"}
+    assert {row["document"] for row in passage} == {"source 2#1"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "netcdf", "pyldavis"])

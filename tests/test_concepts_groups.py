@@ -7,7 +7,7 @@ import pytest
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.concepts.groups import make_groups
-from superwords.concepts.tables import drawn_weights
+from superwords.concepts.tables import draw_weights, drawn_weights, kept_share
 from superwords.errors import InputError
 
 
@@ -46,16 +46,18 @@ def test_prevalence_and_strength_of_a_group_are_those_of_its_documents():
     model = planted_model()
     table = model.by_group("year")
     drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
-    matched = model.result_.summary.alignment.matched
+    weights = draw_weights(model.result_)
     for row in table.itertuples():
-        here = drawn[matched[:, row.concept - 1]][
-            :, model.corpus_.metadata["year"] == row.group, row.concept - 1
-        ]
-        assert row.n_documents == here.shape[1]
-        assert row.prevalence == pytest.approx((here > 0).mean())
+        here = drawn[:, model.corpus_.metadata["year"] == row.group, row.concept - 1]
+        weight = weights[:, row.concept - 1]
+        assert row.n_rows == here.shape[1]
+        assert row.prevalence == pytest.approx(weight @ (here > 0).mean(axis=1))
         assert row.prevalence_low <= row.prevalence <= row.prevalence_high
-        held = [weights[weights > 0].mean() for weights in here if (weights > 0).any()]
-        assert row.strength == pytest.approx(np.mean(held), nan_ok=True)
+        assert row.rows == pytest.approx(row.prevalence * row.n_rows)
+        holding = (here > 0).any(axis=1) & (weight > 0)
+        held = [one[one > 0].mean() for one in here[holding]]
+        wanted = np.average(held, weights=weight[holding]) if len(held) else np.nan
+        assert row.strength == pytest.approx(wanted, nan_ok=True)
     assert table["group"].tolist()[:3] == [2010, 2011, 2012]
 
 
@@ -77,13 +79,15 @@ def test_passages_of_one_document_count_for_less():
     alike = with_parts(model, corpus=replace(model.corpus_, metadata=metadata))
     j = 0
     held = np.array([w.toarray()[:, j] > 0 for w in drawn_weights(alike.result_)])
-    held = held[alike.result_.summary.alignment.matched[:, j]]
     ratio = []
     for one in held:
         share = one.mean()
         between = sum((one[d * 4 : d * 4 + 4] - share).sum() ** 2 for d in range(10)) * 10 / 9
-        ratio.append(between / (40 * share * (1 - share)))
-    assert make_groups(alike.result_, "all").effect[0, j] == pytest.approx(max(1, np.mean(ratio)))
+        within = 40 * share * (1 - share)
+        ratio.append(between / within if within else 4.0)
+    assert make_groups(alike.result_, "all").effect[0, j] == pytest.approx(
+        max(1, draw_weights(alike.result_)[:, j] @ ratio)
+    )
 
 
 def test_words_of_a_group():
@@ -96,21 +100,20 @@ def test_words_of_a_group():
     first = model.by_group("party").set_index(["concept", "group"]).loc[(concept, "A")]
     ours = table[table["group"] == "A"]
     assert first["top_words"] == ours["word"].tolist()[:10]
-    uses, draws = model.result_.summary.uses, model.result_.summary.memberships.draw
+    uses = model.result_.summary.uses
     word = model.corpus_.vocabulary.index(ours["word"].iloc[0])
     inside = np.repeat(PLANTED.holds[:, 0], np.diff(uses.ptr))
     rows = inside & (uses.concept == concept - 1) & (uses.word == word)
-    n_matched = model.result_.summary.alignment.matched[draws][:, concept - 1].sum()
-    wanted = uses.draws[rows].sum() / n_matched / first["documents"]
+    wanted = uses.share[rows].sum() / kept_share(model.result_)[concept - 1] / first["rows"]
     assert ours["share"].iloc[0] == pytest.approx(wanted)
 
 
 def test_missing_groups_are_left_out_and_odd_ones_work():
-    half = [None, "<b>"] * 20
+    half = [None, "<b>", " ", "<b>"] * 10
     table = with_metadata(half=half).by_group("half")
     assert set(table["group"]) == {"<b>"}
-    assert set(table["n_documents"]) == {20}
-    assert set(with_metadata(alone=np.arange(40)).by_group("alone")["n_documents"]) == {1}
+    assert set(table["n_rows"]) == {20}
+    assert set(with_metadata(alone=np.arange(40)).by_group("alone")["n_rows"]) == {1}
 
 
 def test_wrong_groups_are_named():

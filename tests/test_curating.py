@@ -7,7 +7,8 @@ from pandas.testing import assert_frame_equal
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import load
 from superwords.concepts import curating
-from superwords.concepts.alignment import find_partners, reordered, usage_of
+from superwords.concepts.alignment import described, find_partners, reordered, usage_of
+from superwords.concepts.summary import USED_BY
 from superwords.concepts.tables import drawn_weights
 from superwords.container import Choice
 from superwords.errors import InputError
@@ -31,8 +32,9 @@ def by_hand(model, members):
     result = model.sampled_
     reference = reordered(usage_of(result.best_draw), result.concept_order)
     out = []
-    for draw in result.draws:
-        partners = find_partners(reference, usage_of(draw)).of[[j - 1 for j in members]]
+    for draw, weight in zip(result.draws, result.summary.alignment.weight):
+        both = (described(one.used, one.holders) for one in (reference, usage_of(draw)))
+        partners = find_partners(*both).of[[j - 1 for j in members]]
         labels = set(partners[partners >= 0].tolist())
         if not labels:
             continue
@@ -48,8 +50,12 @@ def by_hand(model, members):
                     on.setdefault(int(state.word[e]), set()).add(document)
                     if draw.tokens.entry[e] > 0:
                         used.setdefault(int(state.word[e]), set()).add(document)
-        out.append((held, on, used))
+        out.append((held, on, used, weight))
     return out
+
+
+def quantile(values, weights, q):
+    return np.quantile(values, q, weights=weights, method="inverted_cdf")
 
 
 @pytest.mark.parametrize("members", [[1, 2], [3, 1, 4]])
@@ -59,25 +65,30 @@ def test_a_merged_concept_is_counted_in_every_draw(model, members):
     model.merge(members)
     row = model.concepts().set_index("concept").loc[members[0]]
     n_documents = model.corpus_.n_documents
-    prevalence = [len(held) / n_documents for held, _, _ in expected]
-    assert row["prevalence_mean"] == pytest.approx(np.mean(prevalence), rel=1e-6)
+    weights = np.array([weight for *_, weight in expected])
+    weights = weights / weights.sum()
+    prevalence = [len(held) / n_documents for held, *_ in expected]
+    assert row["prevalence"] == pytest.approx(weights @ prevalence, rel=1e-6)
     assert [row["prevalence_low"], row["prevalence_high"]] == pytest.approx(
-        np.quantile(prevalence, [0.025, 0.975])
+        quantile(prevalence, weights, [0.025, 0.975])
     )
-    strength = [sum(held.values()) / len(held) for held, _, _ in expected]
-    assert row["strength_mean"] == pytest.approx(np.mean(strength), rel=1e-5)
-    assert row["stability"] == pytest.approx(len(expected) / len(model.draws_))
+    strength = [sum(held.values()) / len(held) for held, *_ in expected]
+    assert row["strength"] == pytest.approx(weights @ strength, rel=1e-5)
     words = model.words_of(members[0]).set_index("word")
-    for word in words.index:
-        i = vocabulary.index(word)
-        on = [len(one.get(i, ())) / len(held) for held, one, _ in expected]
-        used = [len(one.get(i, ())) / len(held) for held, _, one in expected]
-        assert words.loc[word, "share_on"] == pytest.approx(np.mean(on), rel=1e-5)
-        assert words.loc[word, "share_used"] == pytest.approx(np.mean(used), rel=1e-5)
-        assert words.loc[word, "used_low"] == pytest.approx(np.quantile(used, 0.025), abs=1e-6)
-        assert words.loc[word, "on_high"] == pytest.approx(np.quantile(on, 0.975), abs=1e-6)
-        assert words.loc[word, "probability"] == pytest.approx(np.mean([i in one for _, one, _ in expected]))
-    assert {i for _, one, _ in expected for i in one} == {vocabulary.index(word) for word in words.index}
+    n_words = np.zeros(len(expected))
+    for i, word in enumerate(vocabulary):
+        on = [len(one.get(i, ())) / len(held) for held, one, *_ in expected]
+        used = [len(one.get(i, ())) / len(held) for held, _, one, _ in expected]
+        is_used = np.array(used) >= USED_BY
+        n_words += is_used
+        assert (weights @ is_used >= 0.5) == (word in words.index)
+        if word in words.index:
+            assert words.loc[word, "share_on"] == pytest.approx(weights @ on, rel=1e-5)
+            assert words.loc[word, "share_used"] == pytest.approx(weights @ used, rel=1e-5)
+            assert words.loc[word, "used_low"] == pytest.approx(quantile(used, weights, 0.025), abs=1e-6)
+            assert words.loc[word, "on_high"] == pytest.approx(quantile(on, weights, 0.975), abs=1e-6)
+            assert words.loc[word, "probability"] == pytest.approx(weights @ is_used)
+    assert row["n_words"] == pytest.approx(weights @ n_words)
 
 
 def test_uses_by_document_of_a_merged_concept_count_a_draw_once(model):
@@ -87,11 +98,13 @@ def test_uses_by_document_of_a_merged_concept_count_a_draw_once(model):
     for d in range(0, model.corpus_.n_documents, 7):
         part = slice(uses.ptr[d], uses.ptr[d + 1])
         ours = {
-            int(i): int(n) for j, i, n in zip(uses.concept[part], uses.word[part], uses.draws[part]) if j == 0
+            int(i): float(n)
+            for j, i, n in zip(uses.concept[part], uses.word[part], uses.share[part])
+            if j == 0
         }
-        wanted = {i: sum(d in used.get(i, ()) for _, _, used in expected) for i in ours}
-        assert ours == wanted
-        assert set(ours) == {i for _, _, used in expected for i, those in used.items() if d in those}
+        wanted = {i: sum(w for *_, used, w in expected if d in used.get(i, ())) for i in ours}
+        assert ours == pytest.approx(wanted, rel=1e-5)
+        assert set(ours) == {i for *_, used, _ in expected for i, those in used.items() if d in those}
 
 
 def test_other_concepts_and_the_sampled_result_stay_as_they_were(model):
@@ -165,7 +178,7 @@ def test_restore_takes_apart_and_undo_takes_back(model):
     model.undo()
     assert set(model.result_.away) == {2, 3}
     model.restore(1)
-    assert model.concepts()["prevalence_mean"].tolist() == before["prevalence_mean"].tolist()
+    assert model.concepts()["prevalence"].tolist() == before["prevalence"].tolist()
     model.choose([]).merge([2, 3]).merge([1, 2])
     assert model.result_.away == {2: "is merged into concept 1", 3: "is merged into concept 1"}
     model.restore(2)  # with what was merged into it
@@ -197,8 +210,8 @@ def test_passages_merge_as_well():
     model = passage_model()
     before = model.concepts().set_index("concept")
     after = model.merge([1, 2]).concepts().set_index("concept")
-    assert after.loc[1, "source_documents_mean"] >= before.loc[[1, 2], "source_documents_mean"].max()
-    assert after.loc[1, "documents_mean"] <= before.loc[[1, 2], "documents_mean"].sum()
+    assert after.loc[1, "documents"] >= before.loc[[1, 2], "documents"].max()
+    assert after.loc[1, "rows"] <= before.loc[[1, 2], "rows"].sum()
 
 
 def test_choices_survive_further_sampling_where_their_concepts_do():

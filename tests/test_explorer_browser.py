@@ -153,7 +153,7 @@ def test_documents_and_different_words_are_counted(open_page) -> None:
     said = open_page("#/concepts").locator("main p").first.inner_text()
     assert "concepts in 40 documents, 40 different words. Prevalence is" in said
     facts = open_page("#/concepts/1").locator("dl.facts").inner_text()
-    assert f"{planted_model().concepts()['documents_mean'][0]:.0f}" in facts.split()
+    assert f"{planted_model().concepts()['rows'][0]:.0f}" in facts.split()
 
 
 def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:
@@ -161,14 +161,14 @@ def test_sorting_is_told_and_kept_in_the_address(open_page) -> None:
     head = page.locator("thead th", has_text="Strength")
     head.get_by_role("button").focus()
     page.keyboard.press("Enter")
-    page.locator("th[aria-sort] button[data-key=strength_mean]").wait_for()
+    page.locator("th[aria-sort] button[data-key=strength]").wait_for()
     assert head.get_attribute("aria-sort") == "descending"
-    assert page.evaluate("document.activeElement.dataset.key") == "strength_mean"
+    assert page.evaluate("document.activeElement.dataset.key") == "strength"
     first = page.locator("tbody th").first.inner_text()
-    assert "sort=strength_mean" in page.url
+    assert "sort=strength" in page.url
     again = open_page("#" + page.url.partition("#")[2])
     assert again.locator("tbody th").first.inner_text() == first
-    strengths = planted_model().concepts()["strength_mean"]
+    strengths = planted_model().concepts()["strength"]
     assert first.startswith(f"{strengths.argmax() + 1}. ")
 
 

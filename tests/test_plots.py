@@ -169,7 +169,7 @@ def test_prevalence_draws_each_interval_at_its_concept() -> None:
     )
     axes = plots.prevalence_by_group(table).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["jobs", "care"]
-    dots, _, (bars,) = axes.containers[0]
+    dots, bars = axes.lines[0], axes.collections[0]
     assert list(dots.get_xdata()) == [0.2, 0.3]
     assert [segment[:, 0].tolist() for segment in bars.get_segments()] == [
         pytest.approx([0.1, 0.4]),

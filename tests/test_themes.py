@@ -12,6 +12,9 @@ from superwords import ConceptModel, Corpus
 from superwords.concepts.result import Result
 from superwords.concepts.themes import likeness, make_tree
 from superwords.draws import ChainDraws, Draws
+from superwords.sampler.model import Prior
+
+PRIOR = Prior(1.0, 1.0, 1.0, np.full(30, 0.5), 1.0, 0.5, 2.0, 1.0, 1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +42,7 @@ def two_themes(n_draws=3):
     for draw in draws:
         chain.append(draw)
     counts = sparse.csr_array(np.ones((30, 30), int))
-    return Result(Corpus.from_counts(counts), np.arange(30), 1.0, Draws([chain]))
+    return Result(Corpus.from_counts(counts), np.arange(30), PRIOR, Draws([chain]))
 
 
 def test_concepts_that_share_words_and_documents_are_one_theme():
@@ -87,5 +90,5 @@ def test_themes_that_people_make_count_any_of_their_concepts():
     assert not table["proposed"].any()
     assert table.loc["food", "concepts"] == [1, 2]
     together = ConceptModel.concepts(model.merge([1, 2]))
-    assert table.loc["food", "prevalence"] == pytest.approx(together["prevalence_mean"][0])
+    assert table.loc["food", "prevalence"] == pytest.approx(together["prevalence"][0])
     assert table.loc["food", "prevalence_low"] == pytest.approx(together["prevalence_low"][0])

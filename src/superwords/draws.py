@@ -195,9 +195,9 @@ class Draws:
             values[name] = values[name].astype(int)
         return arviz_base.from_dict({"posterior": values}, check_conventions=False)
 
-    def most_probable(self) -> Kept:
-        """The draw of the highest density over all chains, π integrated out (docs/algebra.md section 1)."""
-        best = max((one for one in self.chains if len(one)), key=lambda one: max(one.scores))
+    def most_probable(self, chains: np.ndarray) -> Kept:
+        """The draw of the highest density in some chains, π integrated out (docs/algebra.md section 1)."""
+        best = max((self.chains[c] for c in chains), key=lambda one: max(one.scores))
         return best[int(np.argmax(best.scores))]
 
     def consensus(self, co_membership: Any) -> Kept:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from superwords.cli.common import percent, print_line, print_table
-from superwords.cli.verdict_lines import FOUND_IN, Standing
+from superwords.cli.verdict_lines import FOUND_BY, Standing
 from superwords.corpus.corpus import n_sources, row_name
 from superwords.tabular import records
 
@@ -26,44 +27,80 @@ def verdict_of(model: ConceptModel) -> str:
     return model.verdict().replace("fit with n_chains=2 or more", "fit with --chains 2 or more")
 
 
-def print_concepts(model: ConceptModel, groups: list[str], most: int | None = _TOP_CONCEPTS) -> None:
+def print_concepts(
+    model: ConceptModel, groups: list[str], most: int | None = _TOP_CONCEPTS, sort: str = "rows"
+) -> None:
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
     table = model.concepts(_WORDS_SHOWN)
     standing = Standing(model, table)
+    table = table.sort_values(["leftover", sort], ascending=[True, False], kind="stable")
     shown = table if most is None else table.head(most)
-    counted = {row_name(model.corpus_): "documents_mean", "documents": "source_documents_mean"}
-    columns = {"": "right", "concept": "name", **dict.fromkeys(counted, "right")}
-    columns |= {"share": "right", FOUND_IN: "right"}
-    by_group: dict[int, list[str]] = {}
-    for column in groups:
-        of_column = model.by_group(column)
-        labels = of_column["group"].drop_duplicates().tolist()
-        if len(labels) > _MOST_GROUPS:
-            continue
-        columns |= {f"{label}": "right" for label in labels}
-        for concept, rows in of_column.groupby("concept"):
-            by_group.setdefault(int(str(concept)), []).extend(percent(share) for share in rows["prevalence"])
+    rows = row_name(model.corpus_)
+    figures = {rows: _counted} | ({} if model.corpus_.parent is None else {"documents": _in_documents})
+    figures |= {"coherence": _coherence} | ({} if sort in ("rows", "coherence") else {sort: _share(sort)})
+    by_group = _by_group(model, groups)
+    columns = {"": "right", "concept": "name", **dict.fromkeys((*figures, FOUND_BY, *by_group), "right")}
     lines = [
         (
-            *(standing.number(row["concept"]), row["name"], *(whole(row[name]) for name in counted.values())),
-            *(percent(row["prevalence_mean"]), standing.found_in(row["concept"])),
-            *by_group.get(row["concept"], []),
-            other_words(row["name"], row["top_words"]),
+            *(standing.number(row["concept"]), row["name"], *(told(row) for told in figures.values())),
+            *(standing.found_by(row["concept"]), *(shares[row["concept"]] for shares in by_group.values())),
+            "; ".join(
+                part
+                for part in (other_words(row["name"], row["top_words"]), standing.much_like(row["concept"]))
+                if part
+            ),
         )
         for row in shown.to_dict("records")
     ]
     print_table({**columns, "other words": "words"}, lines)
+    by = f"the {rows} that hold it" if sort == "rows" else f"its {sort}"
     print_line(
-        f"{OVER_DRAWS} Concepts are numbered by the most probable draw, most {row_name(model.corpus_)} first."
+        f"{OVER_DRAWS} Sorted by {by}, leftovers last. In brackets: prevalence, the share of all {rows}. "
+        "Coherence: how much its ten first words occur together (1 always, 0 as by chance). "
+        "Found by: chains that find it in at least half of their draws."
     )
     standing.print_legend(shown["concept"])
     if len(shown) < len(table):
         print_line(f"… and {len(table) - len(shown)} more.")
 
 
+def _by_group(model: ConceptModel, groups: list[str]) -> dict[str, dict[int, str]]:
+    """For each group of the columns that have few: a concept's prevalence in it."""
+    found: dict[str, dict[int, str]] = {}
+    for column in groups:
+        table = model.by_group(column, 0)
+        labels = table["group"].drop_duplicates().tolist()
+        if len(labels) <= _MOST_GROUPS:
+            for label in labels:
+                own = table[table["group"] == label]
+                found[f"{label}"] = dict(zip(own["concept"], own["prevalence"].map(percent)))
+    return found
+
+
+def _counted(row: dict[Any, Any]) -> str:
+    return f"{whole(row['rows'])} ({percent(row['prevalence'])})"
+
+
+def _in_documents(row: dict[Any, Any]) -> str:
+    return whole(row["documents"])
+
+
+def _coherence(row: dict[Any, Any]) -> str:
+    return figure(row["coherence"])
+
+
+def _share(name: str) -> Callable[[dict[Any, Any]], str]:
+    return lambda row: percent(row[name])
+
+
 def whole(mean: float) -> str:
     """A mean number of rows, as people count them."""
     return f"{mean:,.0f}" if np.isfinite(mean) else "–"
+
+
+def figure(value: float) -> str:
+    """A coherence."""
+    return f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def rows_of(model: ConceptModel) -> str:
@@ -105,8 +142,8 @@ def next_steps(saved: Path, groups: list[str]) -> list[tuple[str, str]]:
 def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupted: bool) -> dict[str, Any]:
     return {
         "model": str(saved),
-        "documents": model.corpus_.n_documents,
-        "source_documents": n_sources(model.corpus_),
+        "rows": model.corpus_.n_documents,
+        "documents": n_sources(model.corpus_),
         "words": model.corpus_.n_words,
         "tokens": model.corpus_.n_tokens,
         "chains": len(model.chains_),

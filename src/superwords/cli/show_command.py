@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +21,9 @@ from superwords.cli.common import (
     print_line,
     print_table,
 )
-from superwords.cli.fit_summary import OVER_DRAWS, print_concepts, rows_of, verdict_of, whole
-from superwords.cli.verdict_lines import FOUND_IN, Standing
-from superwords.concepts.intervals import widened
+from superwords.cli.fit_summary import OVER_DRAWS, figure, print_concepts, rows_of, verdict_of, whole
+from superwords.cli.verdict_lines import FOUND_BY, Standing
+from superwords.concepts.summary import USED_BY
 from superwords.corpus.corpus import n_sources, row_name
 from superwords.errors import InputError
 from superwords.tabular import records
@@ -40,6 +41,15 @@ _LEAST_USE = 0.01  # share of a word's uses
 _FIGURES = {"rhat": ".3f", "ess": ".0f", "mcse": ".3g"}
 
 
+class Sort(StrEnum):
+    """What concepts can be sorted by."""
+
+    rows = "rows"
+    strength = "strength"
+    coherence = "coherence"
+    stability = "stability"
+
+
 @app.command()
 def show(
     model_file: ModelFile,
@@ -52,6 +62,10 @@ def show(
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Whether the chains agree, in figures.")
     ] = False,
+    sort: Annotated[
+        Sort,
+        typer.Option(help="What the list of all concepts is sorted by; rows: most documents or passages."),
+    ] = Sort.rows,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
 ) -> None:
@@ -73,7 +87,7 @@ def show(
     chosen = only_one({name: value is not None and value is not False for name, value in views.items()})
     only_one({"--json": as_json, "--csv": as_csv})
     model = load_model(model_file)
-    view = VIEWS[chosen](model, views[chosen] if chosen else None)
+    view = VIEWS[chosen](model, views[chosen] if chosen else sort.value)
     if as_json:
         print_json(view.as_json())
     elif as_csv:
@@ -113,16 +127,18 @@ class View:
 
 
 class ConceptsView(View):
-    """All concepts."""
+    """All concepts, sorted by what is asked for."""
 
     def read(self) -> None:
-        self.table = self.model.concepts()
+        self.table = self.model.concepts().sort_values(
+            ["leftover", self.asked], ascending=[True, False], kind="stable"
+        )
 
     def as_json(self) -> Any:
         corpus = self.model.corpus_
         return {
-            "documents": corpus.n_documents,
-            "source_documents": n_sources(corpus),
+            "rows": corpus.n_documents,
+            "documents": n_sources(corpus),
             "words": corpus.n_words,
             "tokens": corpus.n_tokens,
             "n_concepts": len(self.table),
@@ -136,7 +152,7 @@ class ConceptsView(View):
             f"{len(self.table)} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words."
         )
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
-        print_concepts(self.model, known, most=None)
+        print_concepts(self.model, known, None, self.asked)
         print_line(verdict_of(self.model))
 
 
@@ -155,36 +171,36 @@ class ConceptView(View):
     def print(self) -> None:
         row, corpus = self.row, self.model.corpus_
         rows = row_name(corpus)
-        cut = "" if corpus.parent is None else f", in {whole(row['source_documents_mean'])} of the documents"
-        used = self.table[self.table["share_used"] > 0]
+        standing = Standing(self.model)
+        cut = "" if corpus.parent is None else f", in {whole(row['documents'])} of the documents"
         print_line(f"Concept {self.asked}: {row['name']}")
         print_line(
-            f"held by {whole(row['documents_mean'])} {rows} ({percent(row['prevalence_mean'])}){cut}; "
-            f"where held, {percent(row['strength_mean'])} of the text; "
-            f"found in {percent(row['stability'])} of the draws. {OVER_DRAWS}"
+            f"held by {whole(row['rows'])} {rows} ({percent(row['prevalence'])}){cut}; "
+            f"where held, {percent(row['strength'])} of the text; "
+            f"found by {standing.found_by(self.asked)} chains (stability {percent(row['stability'])}); "
+            f"coherence {figure(row['coherence'])}. {OVER_DRAWS}"
         )
-        print_line(
-            f"{len(used):,} words are used for it in any draw{self._unused(len(self.table) - len(used))}."
-        )
-        note = Standing(self.model).note(self.asked)
-        if note:
-            print_line(f"{note[0].upper()}{note[1:]}")
-        shown = widened(used.head(_WORDS_OF_CONCEPT), "share_used", "used_low", "used_high")
+        print_line(f"A draw uses {whole(row['n_words'])} words for it, in the mean.")
+        for note in (standing.note(self.asked), standing.much_like(self.asked)):
+            if note:
+                print_line(f"{note[0].upper()}{note[1:].removesuffix('.')}.")
+        shown = self.table.head(_WORDS_OF_CONCEPT)
         print_table(
-            {"word": "left", "used by": "right", "interval": "right", "open to": "right", "sure": "right"},
+            {"word": "left", "used by": "right", "interval": "right", "draws": "right"},
             [
                 (
                     *(one["word"], percent(one["share_used"]), interval(one["used_low"], one["used_high"])),
-                    *(percent(one["share_on"]), percent(one["probability"])),
+                    percent(one["probability"]),
                 )
                 for one in shown.to_dict("records")
             ],
         )
-        if len(shown) < len(used):
-            print_line(f"… and {len(used) - len(shown):,} more that are used.")
+        if len(shown) < len(self.table):
+            print_line(f"… and {len(self.table) - len(shown):,} more words.")
         print_line(
-            f"Of the {rows} that hold the concept, so many use the word for it, and so many might; "
-            "sure: share of the draws in which any might."
+            f"Used by: share of the {rows} holding the concept that use the word for it, with a 95% interval; draws: "
+            f"share of the draws that find the concept in which at least {percent(USED_BY)} do. "
+            "Words of fewer than half of the draws are left out."
         )
         if len(self.documents):
             print_line(f"{rows.capitalize()} that show what it is:")
@@ -192,16 +208,12 @@ class ConceptView(View):
             quoted = f": {one['passage']}" if "passage" in one else ""
             print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
 
-    @staticmethod
-    def _unused(n_words: int) -> str:
-        return f"; {n_words:,} more are on without use" if n_words else ""
-
 
 class DocumentView(View):
     """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
-        from superwords.concepts.tables import one_document, sources
+        from superwords.concepts.tables import found_share, one_document, sources
 
         corpus = self.model.corpus_
         is_passage = self.asked in corpus.ids
@@ -210,43 +222,37 @@ class DocumentView(View):
             some = ", ".join(repr(name) for name in corpus.ids[:3])
             raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
         table = one_document(self.model.result_, names.index(self.asked), is_passage)
-        stability = self.model.concepts(0).set_index("concept")["stability"]
         # Of all draws: `probability` is of those alone that find the concept.
-        self.held_in = table["probability"] * table["concept"].map(stability)
+        self.held_in = table["probability"] * found_share(self.model.result_)[table["concept"] - 1]
         # Those it holds in half of the draws by weight, the others after them by how sure they are.
-        order = np.argsort(
-            -np.where(self.held_in >= 0.5, 1 + table["weight_mean"], self.held_in), kind="stable"
-        )
+        order = np.argsort(-np.where(self.held_in >= 0.5, 1 + table["weight"], self.held_in), kind="stable")
         self.table, self.held_in = table.iloc[order], self.held_in.iloc[order]
 
     def print(self) -> None:
-        standing, n_best = Standing(self.model), int((self.table["weight"] > 0).sum())
+        standing = Standing(self.model)
         shown = self.table[(self.held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
         print_line(
-            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws, "
-            f"and {n_best} in the most probable draw."
+            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws."
         )
         print_table(
             {
-                **{"": "right", "concept": "words", "held in": "right", FOUND_IN: "right"},
+                **{"": "right", "concept": "words", "held in": "right", FOUND_BY: "right"},
                 **{"weight": "right", "interval": "right"},
             },
             [
                 (
                     *(standing.number(one["concept"]), one["concept_name"], percent(held)),
-                    *(standing.found_in(one["concept"]), percent(one["weight_mean"])),
+                    *(standing.found_by(one["concept"]), percent(one["weight"])),
                     interval(one["low"], one["high"]),
                 )
-                for one, held in zip(
-                    widened(shown, "weight_mean", "low", "high").to_dict("records"), self.held_in
-                )
+                for one, held in zip(shown.to_dict("records"), self.held_in)
             ],
         )
         if len(shown) < len(self.table):
             rest = len(self.table) - len(shown)
             print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
         print_line(
-            "Held in: share of all draws in which it holds the concept; found in: in which there is such a concept. "
+            "Held in: share of all draws in which it holds the concept; found by: chains that find the concept. "
             "Weight: share of its text, mean and 95% interval over the draws that find the concept."
         )
         standing.print_legend(shown["concept"])
@@ -273,19 +279,18 @@ class WordView(View):
 
     def print(self) -> None:
         rows = row_name(self.model.corpus_)
-        print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['documents']:,} {rows}.")
+        print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['rows']:,} {rows}.")
         self._print_concepts(rows)
         print_table(
-            {"word beside it": "left", "together": "right", "shares a concept": "right", "error": "right"},
+            {"word beside it": "left", "together": "right", "error": "right"},
             [
-                (one["word"], percent(one["together"]), percent(one["probability"]), error_of(one["mcse"]))
+                (one["word"], percent(one["together"]), error_of(one["mcse"]))
                 for one in self.table.to_dict("records")
             ],
         )
         print_line(
             f"Together: of a {rows.removesuffix('s')} that uses the one word and one that uses the other, the "
-            "probability that both do so for the same concept. Shares a concept: the share of draws in which any "
-            "concept has both words on, with its Monte-Carlo error; frequent words nearly always do."
+            "probability that both do so for the same concept, with its Monte-Carlo error."
         )
 
     def _print_concepts(self, rows: str) -> None:
@@ -294,14 +299,14 @@ class WordView(View):
         names, standing = concept_names(self.model.result_), Standing(self.model)
         shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
         print_table(
-            {"": "right", "concept": "words", "of its uses": "right", "open to": "right", FOUND_IN: "right"},
+            {"": "right", "concept": "words", "of its uses": "right", "used by": "right", FOUND_BY: "right"},
             [
                 (
                     *(standing.number(one["concept"]), names[one["concept"] - 1]),
                     *(
                         percent(one["share_of_uses"]),
-                        percent(one["share_on"]),
-                        standing.found_in(one["concept"]),
+                        percent(one["share_used"]),
+                        standing.found_by(one["concept"]),
                     ),
                 )
                 for one in shown.to_dict("records")
@@ -309,12 +314,10 @@ class WordView(View):
         )
         rest = len(self.concepts) - len(shown)
         if rest:
-            print_line(
-                f"… and {_concepts(rest)} that might use it, with fewer than {percent(_LEAST_USE)} of its uses."
-            )
+            print_line(f"… and {_concepts(rest)} with fewer than {percent(_LEAST_USE)} of its uses.")
         print_line(
             f"Of its uses: share of the {rows} using the word that do so for the concept, over all draws; "
-            f"open to: share of the concept's {rows} that might use it, over the draws that find it."
+            f"used by: share of the concept's {rows} that do so, over the draws that find it."
         )
         standing.print_legend(shown["concept"])
 
@@ -343,15 +346,14 @@ class GroupsView(View):
 
     def print(self) -> None:
         lines, standing = [], Standing(self.model)
-        shown = widened(self.table, "prevalence", "prevalence_low", "prevalence_high")
-        for number, rows in shown.groupby("concept"):
+        for number, rows in self.table.groupby("concept"):
             for n, one in enumerate(rows.to_dict("records")):
                 held = interval(one["prevalence_low"], one["prevalence_high"])
                 words = ", ".join(one["top_words"][:_GROUP_WORDS])
                 j = int(str(number))
-                first = (standing.number(j), one["name"], standing.found_in(j)) if n == 0 else ("", "", "")
+                first = (standing.number(j), one["name"], standing.found_by(j)) if n == 0 else ("", "", "")
                 lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
-        columns = {"": "right", "concept": "name", FOUND_IN: "right", self.asked: "left", "held by": "right"}
+        columns = {"": "right", "concept": "name", FOUND_BY: "right", self.asked: "left", "held by": "right"}
         print_table({**columns, "interval": "right", "with the words": "words"}, lines)
         print_line(
             f"Held by: share of each group's {row_name(self.model.corpus_)} that hold the concept, mean over the draws "
@@ -377,7 +379,7 @@ class GroupsView(View):
                     *(standing.number(one["concept"]), one["name"], f"{points(one['difference'])} points"),
                     f"{points(one['low'])} to {points(one['high'])}",
                 )
-                for one in widened(largest, "difference", "low", "high").to_dict("records")
+                for one in largest.to_dict("records")
             ],
         )
         print_line("Points: percentage points, the one group's share less the other's.")

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from superwords.concepts.ranking import TYPICAL
+from superwords.concepts.tables import found_by_chain
 from superwords.corpus.corpus import row_name
 from superwords.draws import convergence
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
-GOOD_RHAT = 1.1
-GOOD_ESS_PER_CHAIN = 25
+# As is usual: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021)
+GOOD_RHAT = 1.01
+GOOD_ESS_PER_CHAIN = 100
 LEAST_DRAWS = 4
 
 
@@ -41,42 +44,48 @@ def convergence_table(result: Result) -> pd.DataFrame:
 
 
 def verdict(result: Result) -> str:
-    """One sentence: the chains agree, or sample longer and why, or that one chain cannot tell."""
-    table = convergence_table(result).set_index("quantity")
+    """In two parts: what can be said of the whole, and which concepts can be relied on whatever the whole does."""
     n_chains, n_draws = result.trace["posterior"]["log_joint"].shape
     if n_draws < LEAST_DRAWS:
         kept = f"{n_draws} draw" + ("s" if n_draws > 1 else "")
         return (
             f"Sample longer, because {kept} per chain cannot be judged (at least {LEAST_DRAWS} are needed)."
         )
-    wanted = GOOD_ESS_PER_CHAIN * n_chains
-    slowest, ess = str(table["ess"].idxmin()), float(table["ess"].min())
-    plain = plain_quantities(result)
-    what = plain.get(slowest, slowest)
-    few = f"the {n_chains * n_draws} draws are worth only {ess:.0f} independent ones for {what}"
     if n_chains == 1:
-        alone = "whether chains agree cannot be judged from one chain; fit with n_chains=2 or more"
-        if ess < wanted:
-            return f"Sample longer, because {few} ({wanted} are wanted), and {alone}."
-        return f"W{alone[1:]} (within the chain, the draws are worth {ess:.0f} independent ones)."
-    worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
-    if rhat > GOOD_RHAT:
         return (
-            f"Sample longer, because the chains differ in {plain.get(worst, worst)} "
-            f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted); {_found_by_all(result)}."
+            f"{_of_the_whole(result)} Which concepts can be relied on cannot be judged from one chain; "
+            "fit with n_chains=2 or more."
         )
+    return f"{_of_the_whole(result)} {_of_the_concepts(result)}"
+
+
+def _of_the_whole(result: Result) -> str:
+    table = convergence_table(result).set_index("quantity")
+    n_chains, n_draws = result.trace["posterior"]["log_joint"].shape
+    plain, wanted = plain_quantities(result), GOOD_ESS_PER_CHAIN * n_chains
+    slowest, ess = str(table["ess"].idxmin()), float(table["ess"].min())
+    if n_chains > 1:
+        worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
+        if rhat > GOOD_RHAT:
+            return (
+                f"The chains differ as a whole: in {plain.get(worst, worst)} most "
+                f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted)."
+            )
     if ess < wanted:
-        return f"Sample longer, because {few} ({wanted} are wanted); {_found_by_all(result)}."
-    return (
-        f"The chains agree (R-hat at most {rhat:.2f}, the draws are worth at least {ess:.0f} "
-        f"independent ones); {_found_by_all(result)}."
-    )
+        return (
+            f"Sample longer to speak of the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "
+            f"ones for {plain.get(slowest, slowest)} ({wanted} are wanted)."
+        )
+    if n_chains == 1:
+        return f"Within the chain, the draws are worth {ess:.0f} independent ones."
+    return f"The chains agree as a whole (R-hat at most {rhat:.2f}, the draws are worth {ess:.0f} independent ones)."
 
 
-def _found_by_all(result: Result) -> str:
-    """How many concepts every chain holds in at least half of its draws."""
+def _of_the_concepts(result: Result) -> str:
+    """How many concepts every chain finds, and how many they find that the reference lacks."""
     aligned = result.summary.alignment
-    shares = np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
-    shown = [j - 1 for j in result.shown]
-    n_found = int((shares[:, shown] >= 0.5).all(axis=0).sum())
-    return f"{n_found} of {len(shown)} concepts are found by every chain"
+    shown = np.array(result.shown, int) - 1
+    n_found = int((found_by_chain(aligned)[:, shown] >= TYPICAL).all(axis=0).sum())
+    n_chains = len(np.unique(aligned.chain))
+    every = "both chains" if n_chains == 2 else f"all {n_chains} chains"
+    return f"{n_found} of {len(shown)} concepts are found by {every} and can be relied on."

@@ -1,9 +1,9 @@
-"""Concepts of different draws, and of different chains, set beside those of the most probable draw.
+"""Concepts of different draws, and of different chains, set beside those of the reference draw.
 
-A draw's concepts have no names of their own. Each is described by the documents in which its words are on
-and those in which they are used; two concepts of different draws are partners if the cosine of these
-descriptions is at least 0.5 and the pairing of all concepts is the best possible one (the Hungarian
-method).
+A draw's concepts have no names of their own. Each is described by what tells it apart from the others of its draw:
+the scores of its words (`superwords.concepts.ranking`), made to sum to 1. Two concepts of different draws are partners
+if at least half of their descriptions is the same (Σ_i min(p_i, p'_i) ≥ 0.5) and the pairing of all concepts is the
+best possible one (the Hungarian method).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from superwords.concepts.sets import on_in_concepts, used_in_concepts
 from superwords.draws import Kept
 
-LEAST_SIMILARITY = 0.5
+LEAST_OVERLAP = 0.5
 
 
 class Usage(NamedTuple):
@@ -29,11 +29,10 @@ class Usage(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """For each reference concept its partner in another draw; -1 (and measures of 0) where it has none."""
+    """For each reference concept its partner in another draw; -1 (and an overlap of 0) where it has none."""
 
     of: np.ndarray  # (J) the draw's own concept
-    similarity: np.ndarray  # (J) cosine
-    jaccard: np.ndarray  # (J) weighted Jaccard, Σ min / Σ max over the words
+    overlap: np.ndarray  # (J) the share of the descriptions that is the same
 
 
 def usage_of(draw: Kept) -> Usage:
@@ -47,38 +46,45 @@ def reordered(usage: Usage, order: np.ndarray) -> Usage:
     return Usage(usage.holders[order], usage.on[order], usage.used[order])
 
 
-def find_partners(reference: Usage, other: Usage) -> Partners:
-    n_concepts = len(reference.holders)
-    of = np.full(n_concepts, -1)
-    similarity = np.zeros(n_concepts)
-    jaccard = np.zeros(n_concepts)
-    if n_concepts == 0 or len(other.holders) == 0:
-        return Partners(of, similarity, jaccard)
-    cosine = (_unit_rows(reference.on + reference.used) @ _unit_rows(other.on + other.used).T).toarray()
-    # Rounding must not keep a concept from being its own partner at a similarity of exactly the threshold.
-    alike = np.where(cosine >= LEAST_SIMILARITY - 1e-12, cosine, 0.0)
+def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partners:
+    """Partners of the concepts with the descriptions `reference` among those with the descriptions `other`."""
+    n_concepts = reference.shape[0]
+    of, overlap = np.full(n_concepts, -1), np.zeros(n_concepts)
+    if n_concepts == 0 or other.shape[0] == 0:
+        return Partners(of, overlap)
+    shared = overlaps(reference, other)
+    # Rounding must not keep a concept from being a partner at an overlap of exactly the threshold.
+    alike = np.where(shared >= LEAST_OVERLAP - 1e-12, shared, 0.0)
     rows, columns = linear_sum_assignment(alike, maximize=True)
     paired = alike[rows, columns] > 0
     rows, columns = rows[paired], columns[paired]
     of[rows] = columns
-    similarity[rows] = np.minimum(alike[rows, columns], 1.0)
-    jaccard[rows] = _weighted_jaccard(_shares(reference)[rows], _shares(other)[columns])
-    return Partners(of, similarity, jaccard)
+    overlap[rows] = np.minimum(alike[rows, columns], 1.0)
+    return Partners(of, overlap)
 
 
-def _unit_rows(counts: sparse.csr_array) -> sparse.csr_array:
-    values = sparse.csr_array(counts, dtype=float)
-    length = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())
-    return sparse.csr_array(sparse.diags_array(1 / np.where(length > 0, length, 1.0)) @ values)
+def described(used: sparse.csr_array, holders: np.ndarray) -> sparse.csc_array:
+    """(J, V): the words' scores in one draw, each concept's summing to 1 (to 0 where it uses no word)."""
+    counts = sparse.csr_array(used, dtype=float)
+    everywhere = np.asarray(counts.sum(axis=0)).ravel()
+    score = counts.multiply(counts).multiply(1 / np.maximum(everywhere, 1e-300))
+    score = sparse.diags_array(1 / np.maximum(holders, 1)) @ score
+    return normalised(sparse.csr_array(score))
 
 
-def _shares(usage: Usage) -> sparse.csr_array:
-    return sparse.csr_array(
-        sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ (usage.on + usage.used).astype(float)
-    )
+def normalised(score: sparse.csr_array) -> sparse.csc_array:
+    """Rows that sum to 1, or to 0 where there is nothing in them."""
+    total = np.asarray(score.sum(axis=1)).ravel()
+    return sparse.csc_array(sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ score)
 
 
-def _weighted_jaccard(a: sparse.csr_array, b: sparse.csr_array) -> np.ndarray:
-    least = np.asarray(a.minimum(b).sum(axis=1)).ravel()
-    most = np.asarray(a.maximum(b).sum(axis=1)).ravel()
-    return least / np.where(most > 0, most, 1.0)
+def overlaps(a: sparse.csc_array, b: sparse.csc_array) -> np.ndarray:
+    """(J, J'): Σ_i min(a_ji, b_j'i) for every two rows."""
+    n_beside = np.diff(b.indptr)[np.repeat(np.arange(a.shape[1]), np.diff(a.indptr))]
+    # Every entry of a beside every entry of b of the same word.
+    left = np.repeat(np.arange(len(a.data)), n_beside)
+    first = np.repeat(b.indptr[:-1], np.diff(a.indptr))
+    right = np.repeat(first - np.cumsum(n_beside) + n_beside, n_beside) + np.arange(len(left))
+    cell = a.indices[left].astype(np.int64) * b.shape[0] + b.indices[right]
+    total = np.bincount(cell, np.minimum(a.data[left], b.data[right]), a.shape[0] * b.shape[0])
+    return total.reshape(a.shape[0], b.shape[0])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superwords.concepts.alignment import Usage, find_partners
+from superwords.concepts.alignment import Usage, described, find_partners
 from superwords.concepts.merging import merged_parts
 from superwords.concepts.naming import checked_name
 from superwords.concepts.result import Result
@@ -95,9 +95,17 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     if not any(decided):
         return sampled
     names = sampled.names | decided.names
-    fields = sampled.corpus, sampled.order, sampled.alpha_pi, sampled.draws, names
+    fields = sampled.corpus, sampled.order, sampled.prior, sampled.draws, names
     result = Result(*fields, decided.away, decided.themes)
-    as_sampled = ("best_draw", "consensus_draw", "concept_order", "co_membership", "trace", "word_sets")
+    as_sampled = (
+        "chain_weights",
+        "best_draw",
+        "consensus_draw",
+        "concept_order",
+        "co_membership",
+        "trace",
+        "word_sets",
+    )
     parts = {name: sampled.__dict__[name] for name in as_sampled if name in sampled.__dict__}
     same = {"reference_weights", "concept_word", "summary"} & set(sampled.__dict__)
     parts |= (
@@ -190,7 +198,7 @@ def carried(choices: Sequence[Choice], before: Usage, after: Usage) -> tuple[lis
     list of str
         A sentence for each that is lost.
     """
-    partner = find_partners(before, after).of
+    partner = find_partners(*(described(one.used, one.holders) for one in (before, after))).of
     number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
     kept, lost = [], []
     decided = decisions(choices)

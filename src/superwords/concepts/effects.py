@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
 OUTCOMES = ("prevalence", "strength")
+_ROUNDING = 1e-9
 _SEED = 1785  # the draws are numerical integration: the same call gives the same table
 _ROUNDS, _WARM_UP, _PER_ROUND = 300, 50, 10
 _HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
@@ -147,7 +148,7 @@ def _memberships(outcomes: Outcomes, rows: np.ndarray) -> _Memberships:
     n_draws, shape = outcomes.found.sum(axis=0), outcomes.weights[0].shape
     times = sparse.csr_array(shape)
     for weights, found in zip(outcomes.weights, outcomes.found):
-        times = times + sparse.csr_array((weights > 0).multiply(found[None, :].astype(float)))
+        times = times + sparse.csr_array((weights > 0).multiply(found[None, :]))
     place = np.full(len(outcomes.metadata), -1)
     place[rows] = np.arange(len(rows))
     entries = sparse.coo_array(times)
@@ -156,9 +157,9 @@ def _memberships(outcomes: Outcomes, rows: np.ndarray) -> _Memberships:
     overall = np.clip(np.asarray(times.mean(axis=0)).ravel() / np.maximum(n_draws, 1), 1e-9, 1 - 1e-9)
     held = entries.data / np.maximum(n_draws, 1)[concept]
     sure = np.zeros((len(rows), shape[1]))
-    known = (held >= 1) & (document >= 0)
+    known = (held >= 1 - _ROUNDING) & (document >= 0)
     np.add.at(sure, (document[known], concept[known]), share[known])
-    is_open = (held > 0) & (held < 1) & (document >= 0)
+    is_open = (held > 0) & (held < 1 - _ROUNDING) & (document >= 0)
     held, concept = held[is_open], concept[is_open]
     evidence = np.log(held / (1 - held)) - np.log(overall / (1 - overall))[concept]
     return _Memberships(sure, document[is_open], concept, share[is_open], evidence)

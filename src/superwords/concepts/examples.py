@@ -10,9 +10,17 @@ import numpy as np
 import pandas as pd
 from arviz_stats.base import array_stats
 
-from superwords.concepts.ranking import ranked_rows, scores
-from superwords.concepts.sets import sharing, together
-from superwords.concepts.tables import concept_index, concept_table, drawn_weights, with_metadata
+from superwords.concepts.ranking import TYPICAL, scores
+from superwords.concepts.sets import together
+from superwords.concepts.tables import (
+    concept_index,
+    concept_table,
+    draw_weights,
+    drawn_weights,
+    use_shares,
+    used_words,
+    with_metadata,
+)
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,9 +38,8 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     """
     j = concept_index(result, concept)
     corpus = result.corpus
-    drawn = drawn_weights(result)
-    matched = result.summary.alignment.matched[result.summary.memberships.draw][:, j]
-    weight = sum(w[:, [j]].toarray().ravel() for w in drawn) / max(int(matched.sum()), 1)
+    share = draw_weights(result)[:, j]
+    weight = sum(w * one[:, [j]].toarray().ravel() for w, one in zip(share, drawn_weights(result)))
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
     evidence = weight * np.log1p(weight * tokens)
     best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
@@ -49,7 +56,7 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
 def _marker_words(result: Result, j: int) -> dict[str, float]:
     words, vocabulary = result.summary.words, result.corpus.vocabulary
     score = scores(words, len(vocabulary))
-    rows = ranked_rows(words, j, len(vocabulary))[:_MARKER_WORDS]
+    rows = used_words(result)[j][:_MARKER_WORDS]
     return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
 
 
@@ -78,50 +85,48 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
 
 
 def similar_words(result: Result, word: str, n: int = 20) -> pd.DataFrame:
-    """The words most probably in a concept with `word`: probability, its Monte-Carlo standard error, and how much.
+    """The words that are used for the same concepts as `word`, the nearest first.
 
-    The error is NaN with fewer than four draws per chain. Frequent words share some concept in nearly every draw;
-    `together` tells them apart: the probability that a use of the one and a use of the other are for one concept.
+    `together` is the probability that a row that uses the one word and a row that uses the other do so for the same
+    concept, `mcse` its Monte-Carlo standard error (NaN with fewer than four draws per chain).
     """
     i = word_index(result, word)
-    shared = sharing(result.word_sets, i)
-    probability = shared.mean(axis=(0, 1))
     near = together(result.word_sets, i)
-    order = np.lexsort((-near, -probability))
-    others = [int(at) for at in order if at != i and probability[at] > 0][:n]
+    aligned = result.summary.alignment
+    mean = aligned.weight @ near
+    others = [int(at) for at in np.argsort(-mean, kind="stable") if at != i and mean[at] > 0][:n]
+    n_draws = int(np.bincount(aligned.chain).min())
+    by_chain = np.array([near[aligned.chain == c][:n_draws] for c in np.unique(aligned.chain)])
     return pd.DataFrame(
         {
             "word": pd.Series([result.corpus.vocabulary[at] for at in others], dtype=object),
-            "probability": probability[others],
-            "mcse": [_monte_carlo_error(shared[:, :, at].astype(float)) for at in others],
-            "together": near[others],
+            "together": mean[others],
+            "mcse": [_monte_carlo_error(by_chain[:, :, at]) for at in others],
         }
     )
 
 
 def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
-    """The concepts that have a word on in any draw, those that use it most first and leftovers last.
+    """The concepts that a word is a used word of, those that use it most first and leftovers last.
 
-    `share_of_uses` is a concept's share of the documents that use the word for any of these concepts, over all
-    draws; the other columns are those of `words_of`.
+    `share_of_uses` is a concept's share of the rows that use the word for any concept, over all draws; the other
+    columns are those of `words_of`.
     """
     i = word_index(result, word)
-    words, known = result.summary.words, concept_table(result, 0)
-    rows = np.flatnonzero(words.word == i)
+    words, leftover = result.summary.words, concept_table(result, 0)["leftover"].to_numpy(dtype=bool)
+    rows = np.flatnonzero((words.word == i) & (words.probability >= TYPICAL))
     j = words.concept[rows]
-    # A draw that does not find the concept does not use the word for it.
-    uses = words.documents[rows] * known["stability"].to_numpy()[j]
+    share = use_shares(result)[rows]
     table = pd.DataFrame(
         {
             "concept": j + 1,
-            "share_of_uses": uses / max(float(uses.sum()), 1e-12),
+            "share_of_uses": share,
             "share_used": words.used[rows].astype(float),
             "share_on": words.on[rows].astype(float),
-            "probability": words.inside[rows].astype(float),
+            "probability": words.probability[rows].astype(float),
         }
     )
-    order = np.lexsort((j, -table["share_on"], -uses, known["leftover"].to_numpy(dtype=bool)[j]))
-    return table.iloc[order].reset_index(drop=True)
+    return table.iloc[np.lexsort((j, -share, leftover[j]))].reset_index(drop=True)
 
 
 def _monte_carlo_error(values: np.ndarray) -> float:

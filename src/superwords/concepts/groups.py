@@ -17,9 +17,15 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import betaincinv
 
-from superwords.concepts.intervals import TAILS, interval, mean_over_draws
-from superwords.concepts.ranking import ranked_rows
-from superwords.concepts.tables import concept_index, concept_names, drawn_weights
+from superwords.concepts.intervals import TAILS, interval, weighted_mean
+from superwords.concepts.tables import (
+    concept_index,
+    concept_names,
+    draw_weights,
+    drawn_weights,
+    kept_share,
+    used_words,
+)
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,22 +37,23 @@ _TOP_WORDS = 10
 
 
 class Groups(NamedTuple):
-    """Per draw t, group g and concept j; NaN in draws in which j has no partner."""
+    """Per draw t, group g and concept j."""
 
     labels: list[Any]
-    rows: list[np.ndarray]  # documents of each group
+    rows: list[np.ndarray]  # of each group
+    weight: np.ndarray  # (T, 1, J) of a draw in the concept's means; 0 where the concept has no partner
     holders: np.ndarray  # (T, G, J)
-    strength: np.ndarray  # (T, G, J)
+    strength: np.ndarray  # (T, G, J), 0 where no row holds the concept
     effect: np.ndarray  # (G, J) design effect
 
 
 def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataFrame:
     """One row per concept and group: prevalence and strength with intervals, and top words."""
     groups = make_groups(result, column)
-    prevalence = prevalence_draws(groups)
-    low, high = interval(prevalence)
-    weak, strong = interval(groups.strength)
-    holders, strength = mean_over_draws(groups.holders), mean_over_draws(groups.strength)
+    low, high = prevalence_interval(groups)
+    held = np.where(groups.holders > 0, groups.weight, 0.0)
+    weak, strong = interval(groups.strength, held)
+    holders, strength = weighted_mean(groups.holders, groups.weight), weighted_mean(groups.strength, held)
     used = [_users(result, rows) for rows in groups.rows]
     label = concept_names(result)
     rows = []
@@ -58,8 +65,8 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataF
                     "concept": j + 1,
                     "name": label[j],
                     "group": group,
-                    "n_documents": len(groups.rows[g]),
-                    "documents": holders[g, j],
+                    "n_rows": len(groups.rows[g]),
+                    "rows": holders[g, j],
                     "prevalence": holders[g, j] / len(groups.rows[g]),
                     "prevalence_low": low[g, j],
                     "prevalence_high": high[g, j],
@@ -70,7 +77,7 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataF
                     "shares": [share for _, share, _, _ in top],
                 }
             )
-    columns = ["concept", "name", "group", "n_documents", "documents", "prevalence", "prevalence_low"]
+    columns = ["concept", "name", "group", "n_rows", "rows", "prevalence", "prevalence_low"]
     columns += ["prevalence_high", "strength", "strength_low", "strength_high", "top_words", "shares"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -82,10 +89,10 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     """
     groups = make_groups(result, column)
     a, b = _two_groups(groups, column, first, second)
-    prevalence = prevalence_draws(groups)
+    prevalence, weight = prevalence_draws(groups)
     difference = prevalence[:, a] - prevalence[:, b]
-    low, high = interval(difference)
-    mean = [mean_over_draws(groups.holders[:, g]) / len(groups.rows[g]) for g in (a, b)]
+    low, high = interval(difference, weight[:, 0])
+    mean = [weighted_mean(groups.holders[:, g], groups.weight[:, 0]) / len(groups.rows[g]) for g in (a, b)]
     table = pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
@@ -95,7 +102,7 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
             "difference": mean[0] - mean[1],
             "low": low,
             "high": high,
-            "probability_greater": mean_over_draws(np.where(np.isnan(difference), np.nan, difference > 0)),
+            "probability_greater": weighted_mean((difference > 0).astype(float), weight[:, 0]),
         }
     )
     largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index
@@ -123,7 +130,7 @@ def metadata_column(result: Result, column: str) -> pd.Series:
         known = ", ".join(repr(name) for name in metadata.columns)
         have = f"the columns are {known}" if known else "the corpus has no metadata"
         raise InputError(f"There is no column {column!r}; {have}.")
-    return metadata[column].reset_index(drop=True)
+    return group_values(metadata[column]).reset_index(drop=True)
 
 
 def make_groups(result: Result, column: str) -> Groups:
@@ -137,8 +144,6 @@ def make_groups(result: Result, column: str) -> Groups:
 
 def groups_of(result: Result, labels: list[Any], rows: list[np.ndarray]) -> Groups:
     """Groups by their rows, none of them empty."""
-    kept = result.summary
-    matched = kept.alignment.matched[kept.memberships.draw]
     member = sparse.csr_array(
         (
             np.ones(sum(map(len, rows))),
@@ -149,10 +154,14 @@ def groups_of(result: Result, labels: list[Any], rows: list[np.ndarray]) -> Grou
     drawn = drawn_weights(result)
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
     total = np.array([(member @ w).toarray() for w in drawn])
-    gone = ~matched[:, None, :] & np.ones((1, len(rows), 1), bool)
-    strength = np.where(gone | (holders == 0), np.nan, total / np.maximum(holders, 1))
-    holders = np.where(gone, np.nan, holders)
-    return Groups(labels, rows, holders, strength, _design_effect(result, rows, drawn, holders))
+    weight = draw_weights(result)[:, None, :]
+    strength = total / np.maximum(holders, 1)
+    return Groups(labels, rows, weight, holders, strength, _design_effect(result, rows, drawn, holders))
+
+
+def group_values(values: pd.Series) -> pd.Series:
+    """A column of groups, with blank texts missing as the missing values are."""
+    return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))
 
 
 def _sort_key(label: Any) -> tuple[bool, float, str]:
@@ -174,41 +183,54 @@ def _design_effect(
         size = np.bincount(source).astype(float)
         gather = sparse.csr_array((np.ones(n_rows), (source, np.arange(n_rows))))
         ratios = []
-        for weights, held in zip(drawn, holders[:, g]):
+        for one, held in zip(drawn, holders[:, g]):
             share = held / n_rows
-            spread = (gather @ (weights[here] > 0).astype(float)).toarray() - size[:, None] * share
+            spread = (gather @ (one[here] > 0).astype(float)).toarray() - size[:, None] * share
             between = (spread**2).sum(axis=0) * n_sources / max(n_sources - 1, 1)
             within = n_rows * share * (1 - share)
             ratios.append(
                 np.where(within > 0, between / np.where(within > 0, within, 1.0), n_rows / n_sources)
             )
-        effect[g] = np.maximum(1.0, np.mean(ratios, axis=0))
-    return np.where(np.isnan(effect), 1.0, effect)
+        effect[g] = np.fmax(1.0, weighted_mean(np.array(ratios), draw_weights(result)))
+    return effect
 
 
-def prevalence_draws(groups: Groups) -> np.ndarray:
-    """(draws, G, J): a few prevalences from the Beta posterior of every draw's number of holders."""
+def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+    """(G, J): bounds of the prevalences."""
+    low, high = interval(*prevalence_draws(groups))
+    n_rows = np.array([len(rows) for rows in groups.rows], float)[:, None]
+    return _reaching_the_ends(low, high, weighted_mean(groups.holders, groups.weight), n_rows)
+
+
+def _reaching_the_ends(
+    low: np.ndarray, high: np.ndarray, held: np.ndarray, n_rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of shares under Jeffreys' prior that reach 0 where no row holds, and 1 where all do.
+
+    So Brown, Cai and DasGupta (2001) have it: else the interval leaves out what was observed.
+    """
+    return np.where(held < 0.5, 0.0, low), np.where(held > n_rows - 0.5, 1.0, high)
+
+
+def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+    """(draws, G, J): a few prevalences from the Beta posterior of every draw's number of holders; their weights."""
     n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
     holders = groups.holders / groups.effect
     times = max(1, _BETA_DRAWS // max(len(holders), 1))
-    known = ~np.isnan(holders)
-    on = np.where(known, holders, 0.0) + 0.5
-    off = np.where(known, n_rows - holders, 0.0) + 0.5
+    on, off = holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
     rng = np.random.default_rng(_BETA_SEED)
-    drawn = rng.beta(np.repeat(on, times, axis=0), np.repeat(np.maximum(off, 0.5), times, axis=0))
-    return np.where(np.repeat(known, times, axis=0), drawn, np.nan)
+    drawn = rng.beta(np.repeat(on, times, axis=0), np.repeat(off, times, axis=0))
+    return drawn, np.repeat(groups.weight, times, axis=0)
 
 
 def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
-    """(J, V): how many of the given documents use a word for a concept, the mean over the aligned draws."""
-    kept = result.summary
-    uses = kept.uses
-    n_matched = np.maximum(kept.alignment.matched[kept.memberships.draw].sum(axis=0), 1)
+    """(J, V): how many of the given rows use a word for a concept, the mean over the draws with a partner."""
+    uses, found = result.summary.uses, kept_share(result)
     inside = np.zeros(result.corpus.n_documents, bool)
     inside[rows] = True
     here = np.repeat(inside, np.diff(uses.ptr))
     concept, word = uses.concept[here], uses.word[here]
-    share = uses.draws[here] / n_matched[concept]
+    share = uses.share[here] / found[concept]
     return sparse.csr_array((share, (concept, word)), shape=(result.n_concepts, result.corpus.n_words))
 
 
@@ -221,11 +243,11 @@ def _top_words(
     n_words: int | None = None,
 ) -> list[tuple[int, float, float, float]]:
     """Words of concept j in group g with shares, ranked as everywhere but with the group's share."""
-    holders = float(mean_over_draws(groups.holders[:, g, j]))
+    holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
     if not holders > 0:
         return []
     words = result.summary.words
-    rows = ranked_rows(words, j, result.corpus.n_words)
+    rows = used_words(result)[j]
     everywhere = np.bincount(words.word, words.documents, result.corpus.n_words)
     users = used[g][[j]].toarray().ravel()[words.word[rows]]
     telling = users * words.documents[rows] / np.maximum(everywhere[words.word[rows]], 1e-12)
@@ -233,7 +255,8 @@ def _top_words(
     order = order[users[order] > 0][:n_words]
     n = holders / groups.effect[g, j]
     share = np.minimum(users[order] / holders, 1.0)
-    low, high = (betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS)
+    bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
+    low, high = _reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
     columns = (words.word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
     return list(zip(*columns))
 

@@ -1,62 +1,54 @@
-"""Credible intervals of sparse quantities: what is not written down is 0, and counts as much."""
+"""Means and central 95% intervals over weighted draws."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 LEVEL = 0.95
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_ROUNDING = 1e-9
 
 
-def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The central 95% over the first axis, NaN values (a draw without a say) left out."""
-    low = np.full(values.shape[1:], np.nan)
-    high = low.copy()
-    for at in np.ndindex(values.shape[1:]):
-        known = values[(slice(None), *at)]
-        known = known[~np.isnan(known)]
-        if len(known):
-            low[at], high[at] = np.quantile(known, TAILS)
-    return low, high
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The mean over the first axis; draws of weight 0 have no say, and without any other it is NaN."""
+    weights = np.broadcast_to(weights, values.shape)
+    total = weights.sum(axis=0)
+    summed = (np.where(weights > 0, values, 0.0) * weights).sum(axis=0)
+    return np.where(total > 0, summed / np.where(total > 0, total, 1.0), np.nan)
 
 
-def mean_over_draws(values: np.ndarray) -> np.ndarray:
-    """The mean over the first axis, NaN values left out; NaN where there is no other."""
-    n_known = (~np.isnan(values)).sum(axis=0)
-    return np.where(n_known > 0, np.nansum(values, axis=0) / np.maximum(n_known, 1), np.nan)
-
-
-def widened(table: pd.DataFrame, value: str, low: str, high: str) -> pd.DataFrame:
-    """A table whose intervals reach to their own mean, as people expect it.
-
-    A mean lies outside the central 95% where a few draws say something far from all others (a weight of 1 in
-    99% of them), and the share of a group's documents where it is 0 or 1.
-    """
-    return table.assign(
-        **{
-            low: table[[low, value]].min(axis=1, skipna=False),
-            high: table[[high, value]].max(axis=1, skipna=False),
-        }
+def interval(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The central 95% over the first axis; draws of weight 0 have no say, and without any other it is NaN."""
+    weights = np.broadcast_to(weights, values.shape)
+    known = weights.sum(axis=0) > 0
+    if not values.size:
+        return np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+    low, high = np.quantile(
+        np.where(weights > 0, values, 0.0),
+        TAILS,
+        axis=0,
+        weights=np.where(known, weights, 1.0),
+        method="inverted_cdf",
     )
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def sparse_quantile(key: np.ndarray, value: np.ndarray, n_values: np.ndarray, q: float) -> np.ndarray:
-    """The q-quantile for each key that occurs, in ascending order of keys.
+def sparse_quantile(key: np.ndarray, value: np.ndarray, weight: np.ndarray, q: float) -> np.ndarray:
+    """The q-quantile for each key that occurs, in ascending order of keys, as numpy's "inverted_cdf" has it.
 
-    `value` holds the positive values; `n_values` how many each occurring key has in all, zeros included.
+    `value` holds the positive values and `weight` the weights of their draws; a key's weights sum to 1 together with
+    those of the draws that are not written down, where its value is 0.
     """
     order = np.lexsort((value, key))
-    value = value[order]
+    value, weight = value[order], weight[order]
     _, start, written = np.unique(key[order], return_index=True, return_counts=True)
-    n_zeros = n_values - written
-    position = q * np.maximum(n_values - 1, 0)
-    below = np.floor(position).astype(int)
-    above = np.minimum(below + 1, n_values - 1)
-
-    def at(rank: np.ndarray) -> np.ndarray:
-        from_start = np.clip(rank - n_zeros, 0, written - 1)
-        return np.where(rank < n_zeros, 0.0, value[start + from_start])
-
-    share = position - below
-    return at(below) * (1 - share) + at(above) * share
+    if not len(start):
+        return np.zeros(0)
+    reached = np.cumsum(weight)
+    before = reached[start] - weight[start]
+    at_end = reached[start + written - 1]
+    zeros = 1.0 - (at_end - before)
+    passed = reached + np.repeat(zeros - before, written) >= q - _ROUNDING
+    place = np.where(passed, np.arange(len(value)), start.repeat(written) + written.repeat(written) - 1)
+    first = np.minimum.reduceat(place, start)
+    return np.where(zeros >= q - _ROUNDING, 0.0, value[first])

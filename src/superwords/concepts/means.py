@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.tables import drawn_weights, source_shares, sources
+from superwords.concepts.tables import drawn_weights, kept_weights, source_shares, sources
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
@@ -52,9 +52,8 @@ def expected_words(result: Result) -> sparse.csr_array:
     shape = result.n_concepts, corpus.n_words
     on = sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
-    n_draws = max(len(result.summary.memberships.draw), 1)
     used_at = np.asarray(on[uses.concept, uses.word]).ravel() if len(row) else np.zeros(0)
-    raised = uses.draws / n_draws * (1 - used_at)
+    raised = uses.share * (1 - used_at)
     weights = _row_weights(result)
     more = sparse.csr_array(
         sparse.coo_array((raised, (row, uses.concept)), shape=(corpus.n_documents, result.n_concepts))
@@ -97,11 +96,10 @@ def _fold(result: Result) -> sparse.csr_array:
 
 
 def _row_weights(result: Result) -> sparse.csr_array:
-    drawn = drawn_weights(result)
     total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
-    for weights in drawn:
-        total = total + weights
-    return sparse.csr_array(total / max(len(drawn), 1))
+    for weights, share in zip(drawn_weights(result), kept_weights(result)):
+        total = total + share * weights
+    return total
 
 
 def _divided(weights: sparse.csr_array, of_concept: np.ndarray, more: sparse.csr_array) -> sparse.csr_array:

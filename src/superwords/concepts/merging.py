@@ -9,7 +9,15 @@ from scipy import sparse
 
 from superwords.concepts.intervals import TAILS, sparse_quantile
 from superwords.concepts.sets import on_in_concepts
-from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, WordUse
+from superwords.concepts.summary import (
+    USED_BY,
+    Alignment,
+    Memberships,
+    Summary,
+    Uses,
+    WordUse,
+    shared_weights,
+)
 from superwords.concepts.word_draws import union_of_words, used_twice
 from superwords.draws import Kept
 
@@ -23,7 +31,7 @@ def merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
     summary = result.summary
     members = {int(a): np.flatnonzero(into == a) for a in np.unique(into) if (into == a).sum() > 1}
     memberships = _merged_memberships(summary.memberships, n_documents, into)
-    alignment = _merged_alignment(summary, memberships, n_documents, into)
+    alignment = _merged_alignment(summary, memberships, n_documents, n_words, into)
     merged = Summary(
         alignment,
         _merged_words(summary, alignment, members, into, n_words),
@@ -80,7 +88,7 @@ def _merged_memberships(kept: Memberships, n_documents: int, into: np.ndarray) -
 
 
 def _merged_alignment(
-    summary: Summary, memberships: Memberships, n_documents: int, into: np.ndarray
+    summary: Summary, memberships: Memberships, n_documents: int, n_vocabulary: int, into: np.ndarray
 ) -> Alignment:
     """A merged concept is found in the draws that find any member, as well as the member that is found best.
 
@@ -106,13 +114,15 @@ def _merged_alignment(
         holders[s, merged] = np.diff(weights.indptr)[merged]
         total = np.asarray(weights.sum(axis=0)).ravel()[merged]
         strength[s, merged] = total / np.maximum(holders[s, merged], 1)
-    similarity = best(old.similarity)
+    overlap, n_words = best(old.overlap), best(old.n_words)
+    for a in merged:
+        for t, s in enumerate(memberships.draw):
+            union = union_of_words(summary.word_draws, t, into == a, n_vocabulary)
+            n_words[s, a] = (union.used >= USED_BY * holders[s, a]).sum()
     return Alignment(
-        old.chain,
-        similarity,
-        best(old.jaccard),
-        holders,
-        np.where(similarity > 0, strength, np.nan).astype(np.float32),
+        *(old.chain, old.chain_weight, old.reference, overlap, holders),
+        np.where(overlap > 0, strength, np.nan).astype(np.float32),
+        n_words,
     )
 
 
@@ -137,26 +147,28 @@ def _words_of_merged(
 ) -> WordUse:
     is_member = np.zeros(alignment.holders.shape[1], bool)
     is_member[members] = True
-    draws = [t for t, s in enumerate(summary.memberships.draw) if alignment.matched[s, a]]
-    unions = [union_of_words(summary.word_draws, t, is_member, n_words) for t in draws]
-    holders = [alignment.holders[summary.memberships.draw[t], a] for t in draws]
+    kept = summary.memberships.draw
+    weight = shared_weights(alignment.chain_weight, alignment.chain[kept]) * alignment.matched[kept, a]
+    draws = np.flatnonzero(weight)
+    unions = [union_of_words(summary.word_draws, int(t), is_member, n_words) for t in draws]
+    lengths = [len(one.word) for one in unions]
+    share = np.repeat(1 / np.maximum(alignment.holders[kept[draws], a], 1), lengths)
+    counted = np.repeat(weight[draws] / max(weight.sum(), 1e-300), lengths)
     key = np.concatenate([np.zeros(0, int), *(one.word for one in unions)])
     users = np.concatenate([np.zeros(0), *(one.used for one in unions)])
-    share = np.repeat(1 / np.maximum(holders, 1), [len(one.word) for one in unions])
     on, used = np.concatenate([np.zeros(0), *(one.on for one in unions)]) * share, users * share
-    word, at, times = np.unique(key, return_inverse=True, return_counts=True)
-    n_values = np.full(len(word), len(draws))
+    word, at = np.unique(key, return_inverse=True)
 
     def mean(values: np.ndarray) -> np.ndarray:
-        return (np.bincount(at, values, len(word)) / max(len(draws), 1)).astype(np.float32)
+        return np.bincount(at, values * counted, len(word)).astype(np.float32)
 
     def bound(values: np.ndarray, q: float) -> np.ndarray:
-        return sparse_quantile(key, values, n_values, q).astype(np.float32)
+        return sparse_quantile(key, values, counted, q).astype(np.float32)
 
     return WordUse(
         np.full(len(word), a, np.int32),
         word.astype(np.int32),
-        (times / max(len(draws), 1)).astype(np.float32),
+        mean((used >= USED_BY).astype(float)),
         mean(on),
         bound(on, TAILS[0]),
         bound(on, TAILS[1]),
@@ -173,20 +185,22 @@ def _merged_uses(
     uses = summary.uses
     document = np.repeat(np.arange(n_documents), np.diff(uses.ptr))
     shown = into[uses.concept] >= 0
-    rows = [(document[shown], into[uses.concept[shown]], uses.word[shown], uses.draws[shown])]
+    rows = [(document[shown], into[uses.concept[shown]], uses.word[shown], uses.share[shown].astype(float))]
+    aligned, kept = summary.alignment, summary.memberships.draw
+    weight = shared_weights(aligned.chain_weight, aligned.chain[kept])
     for a, those in members.items():
         is_member = np.zeros(len(into), bool)
         is_member[those] = True
-        for t in range(len(summary.memberships.draw)):
+        for t in range(len(kept)):
             where, word, more = used_twice(summary.word_draws, t, is_member)
-            rows.append((where, np.full(len(word), a), word, -more))
-    found, concept, word, draws = (np.concatenate(column) for column in zip(*rows))
+            rows.append((where, np.full(len(word), a), word, -weight[t] * more))
+    found, concept, word, share = (np.concatenate(column) for column in zip(*rows))
     key, at = np.unique((found.astype(np.int64) * len(into) + concept) * n_words + word, return_inverse=True)
-    count = np.bincount(at, draws, len(key)).astype(np.int32)
+    total = np.bincount(at, share, len(key)).astype(np.float32)
     where, rest = np.divmod(key, len(into) * n_words)
     return Uses(
         np.searchsorted(where, np.arange(n_documents + 1)).astype(np.int64),
         (rest // n_words).astype(np.int32),
         (rest % n_words).astype(np.int32),
-        count,
+        total,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.tables import drawn_weights, sources
+from superwords.concepts.tables import draw_weights, drawn_weights, sources
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
@@ -20,7 +20,9 @@ class Outcomes(NamedTuple):
     metadata: pd.DataFrame  # of the documents
     document: np.ndarray  # (rows) the document of each
     weights: list[sparse.csr_array]  # T of (rows, J)
-    found: np.ndarray  # (T, J) whether the draw has a partner of the concept
+    found: (
+        np.ndarray
+    )  # (T, J) how much the draw counts for the concept: 1 on average, 0 where it has no partner
 
     @property
     def n_rows(self) -> np.ndarray:
@@ -30,7 +32,7 @@ class Outcomes(NamedTuple):
 
 def outcomes_of(result: Result) -> Outcomes:
     corpus, summary = result.corpus, result.summary
-    found = summary.alignment.matched[summary.memberships.draw]
+    found = draw_weights(result) * summary.alignment.matched[summary.memberships.draw].sum(axis=0)
     if corpus.parent is None:
         return Outcomes(corpus.metadata, np.arange(corpus.n_documents), drawn_weights(result), found)
     _, document = np.unique(corpus.parent, return_inverse=True)

@@ -8,8 +8,14 @@ import numpy as np
 import pandas as pd
 
 from superwords.concepts.dates import Periods, make_periods
-from superwords.concepts.groups import groups_of, metadata_column, prevalence_draws, words_of_groups
-from superwords.concepts.intervals import interval, mean_over_draws
+from superwords.concepts.groups import (
+    groups_of,
+    metadata_column,
+    prevalence_draws,
+    prevalence_interval,
+    words_of_groups,
+)
+from superwords.concepts.intervals import interval, weighted_mean
 from superwords.concepts.tables import concept_index, concept_names
 from superwords.errors import InputError
 from superwords.tabular import records
@@ -51,10 +57,10 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     """
     periods = make_periods(metadata_column(result, column), column, by)
     filled, groups = _groups(result, periods)
-    drawn = prevalence_draws(groups)
-    low, high = interval(drawn)
-    weak, strong = interval(groups.strength)
-    holders, strength = mean_over_draws(groups.holders), mean_over_draws(groups.strength)
+    low, high = prevalence_interval(groups)
+    held = np.where(groups.holders > 0, groups.weight, 0.0)
+    weak, strong = interval(groups.strength, held)
+    holders, strength = weighted_mean(groups.holders, groups.weight), weighted_mean(groups.strength, held)
     n_documents = [len(rows) for rows in groups.rows]
     names, place = concept_names(result), {int(p): g for g, p in enumerate(filled)}
     rows = []
@@ -94,17 +100,18 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     when = periods.middle[filled]
     centred = when - np.average(when, weights=weight)
     pull = weight * centred / (weight * centred**2).sum()
-    change = np.einsum("g,tgj->tj", pull, prevalence_draws(groups)) * (when[-1] - when[0])
-    low, high = interval(change)
+    prevalence, of_draw = prevalence_draws(groups)
+    change = np.einsum("g,tgj->tj", pull, prevalence) * (when[-1] - when[0])
+    low, high = interval(change, of_draw[:, 0])
     names, shown = concept_names(result), np.array(result.shown, int) - 1
-    rises = mean_over_draws(np.where(np.isnan(change), np.nan, change > 0))
+    rises = weighted_mean((change > 0).astype(float), of_draw[:, 0])
     table = pd.DataFrame(
         {
             "concept": shown + 1,
             "name": pd.Series([names[j] for j in shown], dtype=object),
             "first": periods.labels[int(filled[0])],
             "last": periods.labels[int(filled[-1])],
-            "change": mean_over_draws(change)[shown],
+            "change": weighted_mean(change, of_draw[:, 0])[shown],
             "low": low[shown],
             "high": high[shown],
             "probability_rises": rises[shown],

@@ -2,8 +2,9 @@
 
 A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that
 have the word on and use it for this concept, times the share of all documents' uses of the word that are
-for this concept. Both are means over the draws in which the concept has a partner. Words that are on but
-never used come last, by the share of documents that have them on.
+for this concept. Both are means over the draws in which the concept has a partner. A draw uses a
+word for a concept if at least 2% of the concept's documents do. A concept's *used words* are those that at least half
+of these draws use for it; no other word is shown as one of its words.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from superwords.concepts.summary import WordUse
 
 NAME_WORDS = 3
+TYPICAL = 0.5  # share of the draws from which on a typical draw has something
 _MIN_SHARE_OF_BEST = 0.25  # a name's further words must tell at least that much of what its first word tells
 
 
@@ -24,17 +26,13 @@ def scores(words: WordUse, n_vocabulary: int) -> np.ndarray:
     return words.used * words.documents / np.where(everywhere > 0, everywhere, 1.0)
 
 
-def ranked_rows(words: WordUse, concept: int, n_vocabulary: int) -> np.ndarray:
-    """Rows of `words` that belong to a concept (0, 1, …), the most telling first."""
-    score = scores(words, n_vocabulary)
-    rows = np.arange(*np.searchsorted(words.concept, [concept, concept + 1]))
-    return rows[np.lexsort((words.word[rows], -words.on[rows], -score[rows]))]
-
-
 def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.ndarray]:
-    """`ranked_rows` of every concept."""
+    """For every concept its used words as rows of `words`, the most telling first."""
     order = np.lexsort((words.word, -words.on, -scores(words, n_vocabulary), words.concept))
-    return np.split(order, np.searchsorted(words.concept, np.arange(1, n_concepts))) if n_concepts else []
+    order = order[words.probability[order] >= TYPICAL]
+    return (
+        np.split(order, np.searchsorted(words.concept[order], np.arange(1, n_concepts))) if n_concepts else []
+    )
 
 
 def names(words: WordUse, n_concepts: int, vocabulary: list[str]) -> list[str]:

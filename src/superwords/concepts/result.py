@@ -12,9 +12,11 @@ from scipy import sparse
 
 from superwords.concepts.alignment import Usage, reordered, usage_of
 from superwords.concepts.sets import WordSets, co_membership, word_sets
-from superwords.concepts.summary import Summary, summarize
+from superwords.concepts.stacking import chain_weights
+from superwords.concepts.summary import Summary, shared_weights, summarize
 from superwords.corpus.corpus import Corpus
 from superwords.draws import Draws, Kept
+from superwords.sampler.model import Prior
 from superwords.sampler.state import sizes_of
 
 _DENSE_WEIGHTS = 50_000_000
@@ -30,8 +32,8 @@ class Result:
         The documents, in the order they were given.
     order
         Row r of a draw is document ``order[r]`` of the corpus.
-    alpha_pi
-        The prior's α_π, which the documents' weights need.
+    prior
+        The prior of the fit, of which the documents' weights need α_π.
     draws
         The kept draws of all chains.
     names
@@ -44,7 +46,7 @@ class Result:
 
     corpus: Corpus
     order: np.ndarray
-    alpha_pi: float
+    prior: Prior
     draws: Draws
     names: dict[int, str] = field(default_factory=dict)
     away: dict[int, str] = field(default_factory=dict)
@@ -60,9 +62,20 @@ class Result:
         self.__dict__.update(parts)
 
     @cached_property
+    def chain_weights(self) -> np.ndarray:
+        """(chains): how much each chain counts, by how well it predicts held-out tokens; they sum to 1."""
+        if "summary" in self.__dict__:
+            return self.summary.alignment.chain_weight
+        return chain_weights(self.draws, sparse.csr_array(self.corpus.counts[self.order]), self.prior)
+
+    @cached_property
     def best_draw(self) -> Kept:
-        """The most probable draw over all chains."""
-        return self.draws.most_probable()
+        """The reference of all tables: the most probable draw of the chains that predict well.
+
+        A chain with less than half the weight of the best one sits in a poorer mode, however dense.
+        """
+        weights = self.chain_weights
+        return self.draws.most_probable(np.flatnonzero(weights >= weights.max() / 2))
 
     @cached_property
     def consensus_draw(self) -> Kept:
@@ -78,7 +91,7 @@ class Result:
 
     @property
     def n_concepts(self) -> int:
-        """Concepts in the most probable draw."""
+        """Concepts of the reference, which are those of every table."""
         return len(self.concept_order)
 
     @property
@@ -110,7 +123,7 @@ class Result:
         The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d).
         """
         state = draw.state
-        share = self.alpha_pi + draw.tokens.pair
+        share = self.prior.alpha_pi + draw.tokens.pair
         row = np.repeat(np.arange(len(self.order)), np.diff(state.doc_ptr))
         total = np.bincount(row, share, len(self.order))
         n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
@@ -121,7 +134,7 @@ class Result:
     @cached_property
     def co_membership(self) -> Any:
         """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
-        return co_membership(self.word_sets)
+        return co_membership(self.word_sets, shared_weights(self.chain_weights, self.word_sets.chain))
 
     @cached_property
     def trace(self) -> xarray.DataTree:
@@ -140,5 +153,8 @@ class Result:
 
     @cached_property
     def summary(self) -> Summary:
-        """All kept draws set beside the most probable one, which the tables are made of (docs/model.md)."""
-        return summarize(self.draws, self.best_draw, self.concept_order, self.order, self.weights_of)
+        """All kept draws set beside the reference, which the tables are made of (docs/model.md)."""
+        return summarize(
+            *(self.draws, self.best_draw, self.chain_weights),
+            *(self.concept_order, self.order, self.weights_of),
+        )

@@ -22,7 +22,7 @@ class WordSets(NamedTuple):
     ptr: np.ndarray  # into word: one slice per concept, draw after draw
     word: np.ndarray
     n_words: int
-    used: np.ndarray | None = None  # as word: documents that use it for the concept; None in files of old
+    used: np.ndarray  # as word: documents that use it for the concept
 
 
 def word_sets(draws: Draws) -> WordSets:
@@ -71,42 +71,28 @@ def sets_by_draw(sets: WordSets, values: np.ndarray | None = None) -> Iterator[s
         yield sparse.csr_array((data, words, ptr - ptr[0]), shape=(int(n), sets.n_words))
 
 
-def co_membership(sets: WordSets) -> Any:
-    """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words."""
+def co_membership(sets: WordSets, weight: np.ndarray) -> Any:
+    """P(two words are on in the same concept, each in at least one document): dense up to 5,000 words.
+
+    `weight` (draws) is how much each draw counts; together they sum to 1.
+    """
     shape = (sets.n_words, sets.n_words)
     total: Any = sparse.csr_array(shape) if sets.n_words > DENSE_WORDS else np.zeros(shape)
-    for on in sets_by_draw(sets):
+    for on, share in zip(sets_by_draw(sets), weight):
         together = sparse.csr_array(on.T @ on)
-        together.data[:] = 1.0
+        together.data[:] = share
         total = total + (together if sparse.issparse(total) else together.toarray())
-    return total / len(sets.chain)
-
-
-def sharing(sets: WordSets, i: int) -> np.ndarray:
-    """For word i, (chain, draw, V): which words share a concept with it, as far as every chain has come."""
-    n_chains = int(sets.chain.max()) + 1
-    n_draws = int(np.bincount(sets.chain, minlength=n_chains).min())
-    out = np.zeros((n_chains, n_draws, sets.n_words), bool)
-    seen = np.zeros(n_chains, int)
-    for c, on in zip(sets.chain, sets_by_draw(sets)):
-        if seen[c] < n_draws:
-            holding = on[:, [i]].nonzero()[0]
-            out[c, seen[c], on[holding].indices] = True
-        seen[c] += 1
-    return out
+    return total.minimum(1.0) if sparse.issparse(total) else np.minimum(total, 1.0)  # rounding
 
 
 def together(sets: WordSets, i: int) -> np.ndarray:
-    """(V): the probability that a use of word i and a use of another are for the same concept.
+    """(draws, V): the probability that a use of word i and a use of another are for the same concept.
 
-    The uses of a word are the documents that use it for a concept, of which one is drawn at random: in a draw the
-    probability is Σ_j share_ji share_jl, and this is its mean over the draws. NaN where uses were not kept.
+    The uses of a word are the rows that use it for a concept, of which one is drawn at random: Σ_j share_ji share_jl.
     """
-    if sets.used is None:
-        return np.full(sets.n_words, np.nan)
-    total = np.zeros(sets.n_words)
-    for used in sets_by_draw(sets, sets.used):
+    out = np.zeros((len(sets.chain), sets.n_words))
+    for s, used in enumerate(sets_by_draw(sets, sets.used)):
         uses = np.maximum(np.asarray(used.sum(axis=0)).ravel(), 1.0)
         share = used[:, [i]].toarray().ravel() / uses[i]
-        total += (used.T @ share) / uses
-    return total / len(sets.chain)
+        out[s] = (used.T @ share) / uses
+    return out

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.intervals import TAILS, interval, mean_over_draws, sparse_quantile
-from superwords.concepts.ranking import names, ranked_rows, ranked_words, scores
-from superwords.concepts.summary import Summary
+from superwords.concepts.alignment import LEAST_OVERLAP, normalised, overlaps
+from superwords.concepts.coherence import coherence, presence
+from superwords.concepts.intervals import TAILS, interval, sparse_quantile, weighted_mean
+from superwords.concepts.ranking import TYPICAL, names, ranked_words, scores
+from superwords.concepts.summary import Alignment, shared_weights
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 
@@ -18,13 +21,12 @@ if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
 TOP_WORDS = 10
-HANDFUL = 8  # documents: a concept of no more is a leftover
+HANDFUL = 8  # rows: a concept of no more is a leftover
 RESERVED = (
     "document",
     "concept",
     "concept_name",
     "weight",
-    "weight_mean",
     "low",
     "high",
     "probability",
@@ -59,62 +61,112 @@ def concept_names(result: Result) -> list[str]:
 
 
 def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """One row per concept, most documents first; see docs/model.md for the columns."""
+    """One row per concept, in the order of their numbers; see docs/model.md for the columns."""
     summary, corpus = result.summary, result.corpus
-    aligned = summary.alignment
-    matched, counted = aligned.matched, counted_draws(summary)
-    weights = result.reference_weights
-    holders = np.diff(sparse.csc_array(weights).indptr)
-    strength = np.asarray(weights.sum(axis=0)).ravel() / np.maximum(holders, 1)
-    drawn_holders = np.where(counted, aligned.holders, np.nan)
-    drawn_strength = np.where(counted, aligned.strength, np.nan).astype(float)
-    low, high = interval(drawn_holders / corpus.n_documents)
-    weak, strong = interval(drawn_strength)
-    held = mean_over_draws(drawn_holders)
-    sources = holders if corpus.parent is None else _in_sources(_passages_of(corpus), weights)
-    ranked = ranked_words(summary.words, result.n_concepts, corpus.n_words)
-    top = [rows[:n_words] for rows in ranked]
+    aligned, weights = summary.alignment, draw_weights(result)
+    at = summary.memberships.draw
+    holders, strength = aligned.holders[at].astype(float), aligned.strength[at].astype(float)
+    low, high = interval(holders / corpus.n_documents, weights)
+    weak, strong = interval(strength, weights)
+    rows = weighted_mean(holders, weights)
+    words, used = summary.words, used_words(result)
+    by_chain = found_by_chain(aligned)
     return pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
             "name": pd.Series(concept_names(result), dtype=object),
-            "documents": holders.astype(int),
-            "documents_mean": held,
-            "source_documents": sources.astype(int),
-            "source_documents_mean": held if corpus.parent is None else _mean_in_sources(result, sources),
-            "prevalence": holders / corpus.n_documents,
-            "prevalence_mean": held / corpus.n_documents,
+            "rows": rows,
+            "documents": rows if corpus.parent is None else _in_documents(result, weights),
+            "prevalence": rows / corpus.n_documents,
             "prevalence_low": low,
             "prevalence_high": high,
-            "strength": strength,
-            "strength_mean": mean_over_draws(drawn_strength),
+            "strength": weighted_mean(strength, weights),
             "strength_low": weak,
             "strength_high": strong,
-            "n_words": (result.concept_word > 0).sum(axis=1).astype(int),
-            "top_words": _objects([corpus.vocabulary[i] for i in summary.words.word[rows]] for rows in top),
-            "shares": _objects(summary.words.used[rows].astype(float).tolist() for rows in top),
-            "stability": matched.mean(axis=0),
-            "stability_by_chain": _objects(_by_chain(matched, aligned.chain).T.tolist()),
-            "jaccard": mean_over_draws(np.where(matched, aligned.jaccard, np.nan)),
-            "leftover": holders <= min(HANDFUL, corpus.n_documents / 10),
+            "n_words": weighted_mean(aligned.n_words[at].astype(float), weights),
+            "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
+            "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
+            "coherence": _coherence(result, [one[:TOP_WORDS] for one in used]),
+            "much_like": objects(_much_like(result)),
+            "stability": _stability(result, by_chain),
+            "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
+            "stability_by_chain": objects(by_chain.T.tolist()),
+            "overlap": weighted_mean(aligned.overlap[at].astype(float), weights),
+            "leftover": ~(rows > min(HANDFUL, corpus.n_documents / 10)),
         }
     )
 
 
-def counted_draws(summary: Summary) -> np.ndarray:
-    """(S, J): the draws that means and intervals of a concept are over, as those of groups and documents are.
+def kept_weights(result: Result) -> np.ndarray:
+    """(T): how much each draw that memberships are kept of counts; they sum to 1."""
+    aligned, at = result.summary.alignment, result.summary.memberships.draw
+    return shared_weights(result.chain_weights, aligned.chain[at])
 
-    They are the draws with a partner that memberships are kept of; all with a partner if none of them has one.
+
+def kept_share(result: Result) -> np.ndarray:
+    """(J): share of the draws that memberships are kept of, by weight, in which a concept has a partner."""
+    return kept_weights(result) @ result.summary.alignment.matched[result.summary.memberships.draw]
+
+
+def draw_weights(result: Result) -> np.ndarray:
+    """(T, J): how much each draw that memberships are kept of counts in a concept's means and intervals.
+
+    A draw without a partner of the concept counts 0; the others sum to 1. The reference is among them, so only a
+    concept that uses no word, which has no partner anywhere, has none.
     """
-    matched = summary.alignment.matched
-    is_kept = np.zeros((len(matched), 1), bool)
-    is_kept[summary.memberships.draw] = True
-    counted = matched & is_kept
-    return np.where(counted.any(axis=0), counted, matched)
+    matched = result.summary.alignment.matched[result.summary.memberships.draw]
+    weights = kept_weights(result)[:, None] * matched
+    total = weights.sum(axis=0)
+    return weights / np.where(total > 0, total, 1.0)
+
+
+def found_by_chain(aligned: Alignment) -> np.ndarray:
+    """(chains, J): share of a chain's draws in which a concept has a partner."""
+    return np.array([aligned.matched[aligned.chain == c].mean(axis=0) for c in np.unique(aligned.chain)])
+
+
+def found_share(result: Result) -> np.ndarray:
+    """(J): share of all draws, by weight, in which a concept has a partner."""
+    aligned = result.summary.alignment
+    return aligned.weight @ aligned.matched
+
+
+def used_words(result: Result) -> list[np.ndarray]:
+    """For each concept its used words as rows of `summary.words`, the most telling first."""
+    return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
+
+
+def _stability(result: Result, by_chain: np.ndarray) -> np.ndarray:
+    """(J): mean over the other chains of the share of their draws in which a concept has a partner.
+
+    The chain that the reference is of knows its own concepts and is left out, unless there is no other.
+    """
+    aligned = result.summary.alignment
+    others = np.unique(aligned.chain) != aligned.chain[aligned.reference]
+    return by_chain[others if others.any() else ~others].mean(axis=0)
+
+
+def _coherence(result: Result, top: list[np.ndarray]) -> list[float]:
+    units, word = presence(result.corpus.counts), result.summary.words.word
+    return [coherence(units, word[rows]) for rows in top]
+
+
+def _much_like(result: Result) -> list[int | None]:
+    """For each concept the one it is most like, if they would pass for partners were they of different draws."""
+    words = result.summary.words
+    shape = result.n_concepts, result.corpus.n_words
+    score = sparse.csr_array((scores(words, shape[1]).astype(float), (words.concept, words.word)), shape)
+    described = normalised(score)
+    alike = overlaps(described, described)
+    np.fill_diagonal(alike, 0.0)
+    if not alike.size:
+        return []
+    nearest = alike.argmax(axis=1)
+    return [int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)]
 
 
 def _passages_of(corpus: Corpus) -> sparse.csr_array:
-    """(sources, D): 1 for each passage of a source document."""
+    """(documents, D): 1 for each passage of a source document."""
     assert corpus.parent is not None
     _, source = np.unique(corpus.parent, return_inverse=True)
     return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
@@ -125,30 +177,22 @@ def _in_sources(passages: sparse.csr_array, weights: sparse.csr_array) -> np.nda
     return np.diff(sparse.csc_array(passages @ weights).indptr).astype(int)
 
 
-def _mean_in_sources(result: Result, otherwise: np.ndarray) -> np.ndarray:
-    """(J): the same in the mean over the draws; `otherwise` where no draw says anything."""
-    summary = result.summary
-    matched = summary.alignment.matched[summary.memberships.draw]
+def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
+    """(J): the same in the mean over the draws."""
     passages = _passages_of(result.corpus)
-    drawn = np.array([_in_sources(passages, weights) for weights in drawn_weights(result)])
-    mean = mean_over_draws(np.where(matched, drawn, np.nan))
-    return np.where(np.isnan(mean), otherwise, mean)
+    drawn = np.array([_in_sources(passages, one) for one in drawn_weights(result)], float)
+    return weighted_mean(drawn.reshape(weights.shape), weights)
 
 
-def _objects(values: Any) -> pd.Series:
+def objects(values: Any) -> pd.Series:
     return pd.Series(list(values), dtype=object)
 
 
-def _by_chain(matched: np.ndarray, chain: np.ndarray) -> np.ndarray:
-    """(chains, J): share of a chain's draws in which a concept has a partner."""
-    return np.array([matched[chain == c].mean(axis=0) for c in np.unique(chain)])
-
-
 def word_table(result: Result, concept: int) -> pd.DataFrame:
-    """The words of one concept, the most telling first, and how sure each is."""
+    """The used words of one concept, the most telling first, and how sure each is."""
     j = concept_index(result, concept)
     words, vocabulary = result.summary.words, result.corpus.vocabulary
-    rows = ranked_rows(words, j, len(vocabulary))
+    rows = used_words(result)[j]
     return pd.DataFrame(
         {
             "word": pd.Series([vocabulary[i] for i in words.word[rows]], dtype=object),
@@ -159,55 +203,66 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
             "share_on": words.on[rows].astype(float),
             "on_low": words.on_low[rows].astype(float),
             "on_high": words.on_high[rows].astype(float),
-            "probability": words.inside[rows].astype(float),
+            "probability": words.probability[rows].astype(float),
         }
     )
 
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
     """A concept's n most telling words."""
-    j = concept_index(result, concept)
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    return [vocabulary[i] for i in words.word[ranked_rows(words, j, len(vocabulary))[:n]]]
+    rows = used_words(result)[concept_index(result, concept)]
+    return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:n]]]
 
 
 def vocabulary_table(result: Result) -> pd.DataFrame:
-    """Every word: how often it occurs, and the concepts of the most probable draw that hold it."""
+    """Every word: how often it occurs, and the concepts it is a used word of, leftovers last.
+
+    `shares` are the concepts' shares of the rows that use the word for any concept, over all draws.
+    """
     counts = sparse.csc_array(result.corpus.counts)
-    share = sparse.csc_array(result.concept_word)
-    held = [share[:, [i]].tocoo() for i in range(share.shape[1])]
-    order = [np.lexsort((one.row, -one.data)) for one in held]
+    words, known = result.summary.words, concept_table(result, 0)
+    leftover = known["leftover"].to_numpy(dtype=bool)
+    share = use_shares(result)
+    rows = np.concatenate([*used_words(result), np.zeros(0, int)]).astype(int)
+    j = words.concept[rows]
+    rows = rows[np.lexsort((j, -share[rows], leftover[j], words.word[rows]))]
+    at = np.searchsorted(words.word[rows], np.arange(result.corpus.n_words + 1))
+    held = [rows[a:b] for a, b in pairwise(at)]
     return pd.DataFrame(
         {
             "word": pd.Series(result.corpus.vocabulary, dtype=object),
-            "documents": np.diff(counts.indptr).astype(int),
+            "rows": np.diff(counts.indptr).astype(int),
             "tokens": np.asarray(counts.sum(axis=0)).ravel().astype(int),
-            "n_concepts": [one.nnz for one in held],
-            "concepts": _objects((one.row[at] + 1).tolist() for one, at in zip(held, order)),
-            "shares": _objects(one.data[at].tolist() for one, at in zip(held, order)),
+            "n_concepts": [len(here) for here in held],
+            "concepts": objects((words.concept[here] + 1).tolist() for here in held),
+            "shares": objects(share[here].tolist() for here in held),
         }
     )
 
 
+def use_shares(result: Result) -> np.ndarray:
+    """For each row of `summary.words`: of the rows that use the word for any concept, the concept's share.
+
+    Over all draws: a draw that does not find the concept does not use the word for it.
+    """
+    words = result.summary.words
+    uses = words.documents * found_share(result)[words.concept]
+    everywhere = np.bincount(words.word, uses, result.corpus.n_words)[words.word]
+    return uses / np.where(everywhere > 0, everywhere, 1.0)
+
+
 def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
-    """One row per document and concept it holds: weight, mean and interval over the aligned draws, and P(held).
+    """One row per document and concept it holds in at least half of the draws that find the concept.
 
     Of a corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
     """
-    fold = _fold(result, passages)
-    weights = _folded(result.reference_weights, fold)
-    return _document_rows(result, fold, *weights.nonzero())
+    table = _document_rows(result, _fold(result, passages))
+    return table[table["probability"] >= TYPICAL].reset_index(drop=True)
 
 
 def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
     """The same of one document, with every concept that it holds in any draw: in how many is in `probability`."""
-    fold = _fold(result, passages)
-    held = np.zeros(result.n_concepts, bool)
-    for weights in (result.reference_weights, *drawn_weights(result)):
-        own = weights[[document]] if fold is None else fold[[document]] @ weights
-        held |= own.toarray().ravel() > 0
-    concept = np.flatnonzero(held)
-    return _document_rows(result, fold, np.full(len(concept), document), concept)
+    return _document_rows(result, _fold(result, passages), document)
 
 
 def _fold(result: Result, passages: bool) -> sparse.csr_array | None:
@@ -221,21 +276,18 @@ def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.
     return out
 
 
-def _document_rows(
-    result: Result, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
-) -> pd.DataFrame:
+def _document_rows(result: Result, fold: sparse.csr_array | None, only: int | None = None) -> pd.DataFrame:
+    """Every document, or one, and every concept that it holds in any draw that counts."""
     corpus = result.corpus
-    weights = _folded(result.reference_weights, fold)
-    weight = np.asarray(weights[document, concept]).ravel() if len(document) else np.zeros(0)
-    mean, low, high, held = _weight_intervals(result, fold, document, concept)
+    key, weight, low, high, held = _weight_intervals(result, fold, only)
+    document, concept = np.divmod(key, max(result.n_concepts, 1))
     ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
     table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
     label = concept_names(result)
     return with_metadata(table, metadata, document).assign(
         concept=concept + 1,
         concept_name=pd.Series([label[j] for j in concept], dtype=object),
-        weight=weight.astype(float),
-        weight_mean=mean,
+        weight=weight,
         low=low,
         high=high,
         probability=held,
@@ -250,34 +302,24 @@ def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray 
 
 
 def _weight_intervals(
-    result: Result, fold: sparse.csr_array | None, document: np.ndarray, concept: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, bounds and P(held) of a document's weights, over the draws in which the concept has a partner."""
-    keys, values = [], []
-    for weights in drawn_weights(result):
-        entries = sparse.coo_array(_folded(weights, fold))
-        keys.append(entries.row.astype(np.int64) * result.n_concepts + entries.col)
+    result: Result, fold: sparse.csr_array | None, only: int | None
+) -> tuple[np.ndarray, ...]:
+    """(document, concept) as one number; mean weight, bounds and P(held) over the draws with a partner."""
+    keys, values, counts = [], [], []
+    for weights, of_draw in zip(drawn_weights(result), draw_weights(result)):
+        own = _folded(weights, fold)
+        entries = sparse.coo_array(own if only is None else own[[only]])
+        row = entries.row.astype(np.int64) + (only or 0)
+        keys.append(row * result.n_concepts + entries.col)
         values.append(entries.data)
-    key, value = np.concatenate(keys), np.concatenate(values)
-    seen, at, times = np.unique(key, return_inverse=True, return_counts=True)
-    summary = result.summary
-    n_matched = summary.alignment.matched[summary.memberships.draw].sum(axis=0)
-    n_values = n_matched[seen % max(result.n_concepts, 1)]
-    wanted = document.astype(np.int64) * result.n_concepts + concept
-    place = np.searchsorted(seen, wanted)
-    known = np.isin(wanted, seen)
-
-    def looked_up(found: np.ndarray) -> np.ndarray:
-        # A concept without a partner in any of these draws (not even itself: it has no word) says nothing.
-        column = np.where(n_matched[concept] > 0, 0.0, np.nan)
-        column[known] = found[place[known]]
-        return column
-
-    mean = looked_up(np.bincount(at, value, len(seen)) / n_values)
-    low, high = (looked_up(sparse_quantile(key, value, n_values, q)) for q in TAILS)
-    held = np.zeros(len(wanted))
-    held[known] = times[place[known]] / n_matched[concept[known]]
-    return mean, low, high, held
+        counts.append(of_draw[entries.col])
+    key, value, count = np.concatenate(keys), np.concatenate(values), np.concatenate(counts)
+    key, value, count = (part[count > 0] for part in (key, value, count))
+    seen, at = np.unique(key, return_inverse=True)
+    mean = np.bincount(at, value * count, len(seen))
+    held = np.minimum(np.bincount(at, count, len(seen)), 1.0)
+    low, high = (sparse_quantile(key, value, count, q) for q in TAILS)
+    return seen, mean, low, high, held
 
 
 def drawn_weights(result: Result) -> list[sparse.csr_array]:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 
 from superwords.concepts.intervals import interval
 from superwords.concepts.ranking import scores
-from superwords.concepts.tables import concept_names, drawn_weights
+from superwords.concepts.tables import concept_names, drawn_weights, kept_weights
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
@@ -110,8 +110,8 @@ def make_tree(result: Result) -> ConceptTree:
     shape = result.n_concepts, result.corpus.n_words
     used = sparse.csr_array((words.used.astype(float), (words.concept, words.word)), shape=shape)
     total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
-    for weights in drawn:
-        total = total + weights
+    for weights, share in zip(drawn, kept_weights(result)):
+        total = total + share * weights
     linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
     stability = _stability(result, linkage, shown, drawn)
     n_themes = max(stability, key=lambda k: (stability[k], -k)) if stability else 1
@@ -220,8 +220,8 @@ def theme_table(result: Result) -> pd.DataFrame:
     for theme, concepts in gathered.items():
         columns = [j - 1 for j in concepts]
         held = np.array([(np.diff(weights[:, columns].indptr) > 0).mean() for weights in drawn])
-        low, high = interval(held[:, None])
-        prevalence = float(held.mean()) if len(held) else float("nan")
+        low, high = interval(held[:, None], kept_weights(result)[:, None])
+        prevalence = float(kept_weights(result) @ held)
         told = [prevalence, float(low[0]), float(high[0]), proposed]
         rows.append([theme, concepts, [names[j] for j in columns], *told])
     columns_of_table = [

@@ -411,8 +411,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     @cached_property
     def sampled_(self) -> Result:  # type: ignore[override]
         """What was found, before anything that people decided about it."""
-        alpha_pi = self.chains_[0].model.prior.alpha_pi
-        return Result(self.corpus_, self.order_, alpha_pi, Draws(self.kept_))
+        return Result(self.corpus_, self.order_, self.chains_[0].model.prior, Draws(self.kept_))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "chains_" in self.__dict__

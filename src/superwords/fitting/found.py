@@ -36,7 +36,7 @@ class FoundConcepts:
 
     @property
     def best_draw_(self) -> Kept:
-        """The most probable draw over all chains."""
+        """The most probable draw of the chains that predict held-out tokens well."""
         return self.result_.best_draw
 
     @property
@@ -46,7 +46,7 @@ class FoundConcepts:
 
     @property
     def n_concepts_(self) -> int:
-        """Concepts in the most probable draw."""
+        """Concepts of `best_draw_`, which are those of every table."""
         return self.result_.n_concepts
 
     @property

@@ -206,9 +206,11 @@ def _read_findings(plain: dict[str, Any], shape: tuple[int, int], n_chains: int)
 def _read_alignment(fields: dict[str, Any], n_found: int, n_chains: int) -> Alignment:
     alignment = Alignment(**fields)
     n_draws = len(_indices(alignment.chain, None, n_chains, np.int32))
-    for values, kind in zip(alignment[1:], ("f4", "f4", "i4", "f4")):
+    weight, reference = _array(alignment.chain_weight, "f8", n_chains), alignment.reference
+    _require((weight >= 0).all() and abs(weight.sum() - 1) < 1e-6, "its chains have no weights")
+    _require(type(reference) is int and 0 <= reference < n_draws, "its reference is no draw")
+    for values, kind in zip(alignment[3:], ("f4", "i4", "f4", "i4")):
         _array(values, kind, n_draws, n_found)
-    _require(n_draws > 0, "it has no draws")
     return alignment
 
 
@@ -235,7 +237,7 @@ def _read_uses(fields: dict[str, Any], n_found: int, shape: tuple[int, int]) -> 
     uses = Uses(**fields)
     n = len(_indices(uses.concept, None, n_found, np.int32))
     _indices(uses.word, n, shape[1], np.int32)
-    _array(uses.draws, "i4", n)
+    _array(uses.share, "f4", n)
     _pointers(uses.ptr, shape[0], n)
     return uses
 

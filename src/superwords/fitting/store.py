@@ -93,7 +93,7 @@ def read(path: str | Path) -> Stored:
 def _read(container: Container) -> Stored:
     names = container.parts()
     parts = from_plain({name: container.get(name) for name in names if name != _RUN})
-    n_found = 0 if parts.findings is None else parts.findings.summary.alignment.similarity.shape[1]
+    n_found = 0 if parts.findings is None else parts.findings.summary.alignment.overlap.shape[1]
     choices = container.choices()
     _check_choices(choices, n_found)
     run = None

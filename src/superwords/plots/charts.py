@@ -65,14 +65,15 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None) -> Figure
     for index, group in enumerate(groups):
         own = table[table["group"].astype(str) == group]
         offset = 0.6 * ((index + 0.5) / len(groups) - 0.5)
-        axes.errorbar(
+        heights = [rows[str(name)] + offset for name in own["concept"]]
+        color = PALETTE[index % len(PALETTE)]
+        axes.hlines(heights, own["low"], own["high"], color=color, linewidth=1.6)
+        axes.plot(
             own["prevalence"],
-            [rows[str(name)] + offset for name in own["concept"]],
-            xerr=[own["prevalence"] - own["low"], own["high"] - own["prevalence"]],
-            fmt=MARKERS[index % len(MARKERS)],
-            color=PALETTE[index % len(PALETTE)],
+            heights,
+            MARKERS[index % len(MARKERS)],
+            color=color,
             markersize=5,
-            linewidth=1.6,
             label=group,
         )
     axes.set_yticks(range(len(concepts)), concepts)

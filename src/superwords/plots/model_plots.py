@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 
 from superwords.concepts.agreement import plain_quantities
-from superwords.concepts.intervals import widened
+from superwords.concepts.groups import group_values
 from superwords.concepts.tables import concept_index, concept_names
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
@@ -18,6 +18,7 @@ from superwords.fitting.settings import make_starts, make_theta
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_pair
 from superwords.sampler.initial import initial_state
+from superwords.sampler.state import n_concepts as count_concepts
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -58,7 +59,7 @@ def group_clouds(
         first, second = largest_groups(model, column)
     words = model.group_words(column, concept)
     labels = [str(first), str(second)]
-    known = {str(value) for value in model.corpus_.metadata[column].dropna()}
+    known = {str(value) for value in group_values(model.corpus_.metadata[column]).dropna()}
     for label in labels:
         if label not in known:
             raise InputError(f"There is no group {label!r} in the column {column!r}.")
@@ -76,7 +77,7 @@ def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
     if column not in metadata.columns:
         known = ", ".join(repr(name) for name in metadata.columns) or "none"
         raise InputError(f"There is no column {column!r}; the corpus has these: {known}.")
-    sizes = metadata[column].value_counts()
+    sizes = group_values(metadata[column]).value_counts()
     if len(sizes) < 2:
         raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
     first, second = sizes.index[:2]
@@ -117,7 +118,7 @@ def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -
 def shown_start(model: ConceptModel) -> tuple[int, str]:
     """The chain the concepts are shown of, and the name of its start."""
     aligned = model.result_.summary.alignment
-    chain = int(aligned.chain[np.argmax(aligned.jaccard.sum(axis=1))]) if len(aligned.chain) else 0
+    chain = int(aligned.chain[aligned.reference])
     return chain, make_starts(model.get_params())[chain]
 
 
@@ -128,7 +129,7 @@ def start_scores(model: ConceptModel) -> sparse.csr_array:
     chain, name = shown_start(model)
     theta = make_theta(model.theta, counts)
     state = initial_state(name, data, prior, theta, model.seed_, chain)
-    n_concepts = int(state.concept.max()) + 1 if len(state.concept) else 0
+    n_concepts = count_concepts(state)
     holders = np.bincount(state.concept, minlength=n_concepts)
     document = np.repeat(np.arange(len(model.order_)), np.diff(state.doc_ptr))
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
@@ -152,9 +153,8 @@ def concepts_per_word(model: ConceptModel) -> Figure:
 
 
 def words_per_concept(model: ConceptModel) -> Figure:
-    """How many words the concepts of the most probable draw have on in any document."""
-    shown = [concept - 1 for concept in model.result_.shown]
-    return histogram((model.concept_word_ > 0).sum(axis=1)[shown], "words that a concept holds", "concepts")
+    """How many words the concepts use, in the mean over the draws."""
+    return histogram(model.concepts(0)["n_words"].to_numpy().round(), "words that a concept uses", "concepts")
 
 
 def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS) -> Figure:
@@ -164,7 +164,6 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
     spread = compared.groupby("concept")["prevalence"].agg(lambda values: values.max() - values.min())
     chosen = spread.sort_values(ascending=False, kind="stable").index[:most]
     rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
-    rows = widened(rows, "prevalence", "prevalence_low", "prevalence_high")
     labels = {concept: concept_label(model, int(concept)) for concept in chosen}
     drawn = pd.DataFrame(
         {

@@ -10,10 +10,11 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.concepts.agreement import plain_quantities
-from superwords.concepts.examples import telling_passage, word_index
-from superwords.concepts.intervals import widened
+from superwords.concepts.examples import concepts_of_word, telling_passage, word_index
+from superwords.concepts.groups import group_values
+from superwords.concepts.ranking import TYPICAL
 from superwords.concepts.ranking import names as automatic_names
-from superwords.concepts.tables import concept_index
+from superwords.concepts.tables import concept_index, draw_weights, drawn_weights
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -37,10 +38,10 @@ class Catalog:
         self.model = model
         self.corpus = model.corpus_
         self.rows = row_name(model.corpus_)
-        self.words_of = lru_cache(_KEPT_TABLES)(self._words_of)
+        self.words_of = lru_cache(_KEPT_TABLES)(model.words_of)
         self.group_words = lru_cache(_KEPT_TABLES)(model.group_words)
-        self.by_group = lru_cache(_KEPT_TABLES)(self._by_group)
-        self.compared = lru_cache(_KEPT_TABLES)(self._compared)
+        self.by_group = lru_cache(_KEPT_TABLES)(lambda column: model.by_group(column, 0))
+        self.compared = lru_cache(_KEPT_TABLES)(model.compare_groups)
         self.neighbours = lru_cache(_KEPT_TABLES)(lambda word: model.similar_words(word, NEIGHBOURS))
 
     def facts(self) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class Catalog:
         """Columns of the metadata that divide the documents into a few groups, and these groups' names."""
         found = {}
         for column in self.corpus.metadata.columns:
-            values = self.corpus.metadata[column].dropna()
+            values = group_values(self.corpus.metadata[column]).dropna()
             try:
                 sizes = values.astype(str).value_counts()
                 n_groups = values.nunique()
@@ -96,34 +97,17 @@ class Catalog:
     def automatic_name(self, concept: int) -> str:
         return self._automatic_names[concept_index(self.model.result_, concept)]
 
-    # Every interval is shown beside its mean over the draws, and reaches to it.
-
     @cached_property
     def _concepts(self) -> pd.DataFrame:
-        table = self.model.concepts()
-        for name in ("prevalence", "strength"):
-            table = widened(table, f"{name}_mean", f"{name}_low", f"{name}_high")
-        return table
-
-    def _words_of(self, concept: int) -> pd.DataFrame:
-        table = widened(self.model.words_of(concept), "share_used", "used_low", "used_high")
-        return widened(table, "share_on", "on_low", "on_high")
-
-    def _by_group(self, column: Any) -> pd.DataFrame:
-        table = self.model.by_group(column, 0)
-        for name in ("prevalence", "strength"):
-            table = widened(table, name, f"{name}_low", f"{name}_high")
-        return table
-
-    def _compared(self, column: Any, first: str, second: str) -> pd.DataFrame:
-        return widened(self.model.compare_groups(column, first, second), "difference", "low", "high")
+        return self.model.concepts()
 
     def concepts(self) -> Table:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
-            Column("prevalence_mean", "Prevalence", "share", "prevalence_low", "prevalence_high"),
-            Column("strength_mean", "Strength", "share", "strength_low", "strength_high"),
+            Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
+            Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("n_words", "Words", "number"),
+            Column("coherence", "Coherence", "decimal"),
             Column("stability", "Stability", "share"),
             Column("top_words", "Most telling words", "words", sortable=False),
         ]
@@ -140,7 +124,7 @@ class Catalog:
     def concept_words(self, concept: int) -> Table:
         columns = [
             Column("word", "Word", "word", link="word"),
-            Column("probability", "P(word in concept)", "share"),
+            Column("probability", "Draws that use it", "share"),
             Column("share_used", f"{self.rows.capitalize()} that use it", "share", "used_low", "used_high"),
             Column("share_on", f"{self.rows.capitalize()} that have it on", "share", "on_low", "on_high"),
         ]
@@ -153,20 +137,16 @@ class Catalog:
         return dict(zip(used["word"], used["score"].astype(float)))
 
     @cached_property
-    def _held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
-        """(D, J): mean weights over the aligned draws, and the share of them in which a document holds j."""
-        kept = self.model.result_.summary.memberships
-        n_documents = self.corpus.n_documents
-        row = np.repeat(np.arange(len(kept.ptr) - 1) % n_documents, np.diff(kept.ptr))
-        n_matched = np.maximum(self.model.result_.summary.alignment.matched[kept.draw].sum(axis=0), 1)
-        shape = (n_documents, self.model.n_concepts_)
-        weight, held = (
-            sparse.csc_array(
-                sparse.coo_array((values / n_matched[kept.concept], (row, kept.concept)), shape=shape)
-            )
-            for values in (kept.weight.astype(float), np.ones(len(kept.weight)))
-        )
-        return weight, held
+    def held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
+        """(D, J): mean weights over the draws that find j, and the share of them in which a document holds it."""
+        weight = sparse.csc_array((self.corpus.n_documents, self.model.n_concepts_))
+        held = weight.copy()
+        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
+            of_draw = sparse.csc_array(one @ sparse.diags_array(share))
+            of_draw.eliminate_zeros()
+            weight = weight + of_draw
+            held = held + sparse.csc_array((of_draw > 0) @ sparse.diags_array(share))
+        return sparse.csc_array(weight), sparse.csc_array(held)
 
     @cached_property
     def weights(self) -> sparse.csr_array:
@@ -177,20 +157,19 @@ class Catalog:
         return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
 
     def holders(self, concept: int) -> pd.DataFrame:
-        """Documents that hold a concept, those that show it best first: w · log(1 + w N_d), as everywhere."""
+        """Rows that hold a concept in at least half of the draws, by how well they show it: w · log(1 + w N_d)."""
         j = concept_index(self.model.result_, concept)
-        weight, held = (matrix[:, [j]].tocoo() for matrix in self._held)
-        row = weight.coords[0]
-        evidence = weight.data * np.log1p(weight.data * self.n_tokens[row])
-        order = np.lexsort((row, -evidence))
-        row = row[order]
+        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self.held)
+        row = np.flatnonzero(held >= TYPICAL)
+        evidence = weight[row] * np.log1p(weight[row] * self.n_tokens[row])
+        row = row[np.lexsort((row, -evidence))]
         return pd.DataFrame(
             {
                 "row": row,
                 "document": _texts(self.corpus.ids[d] for d in row),
                 **self.labels_of(row),
-                "weight": weight.data[order],
-                "probability": np.minimum(held.data[order], 1.0),
+                "weight": weight[row],
+                "probability": np.minimum(held[row], 1.0),
                 "tokens": self.n_tokens[row],
             }
         )
@@ -253,7 +232,7 @@ class Catalog:
         top = [words[words["group"] == group]["word"].head(10).tolist() for group in rows["group"]]
         columns = [
             Column("group", column),
-            Column("n_documents", self.rows.capitalize(), "number"),
+            Column("n_rows", self.rows.capitalize(), "number"),
             Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
             Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("top_words", "Words", "words", sortable=False),
@@ -298,10 +277,10 @@ class Catalog:
     def words(self) -> Table:
         columns = [
             Column("word", "Word", "word", link="word"),
-            Column("documents", self.rows.capitalize(), "number"),
+            Column("rows", self.rows.capitalize(), "number"),
             Column("tokens", "Tokens", "number"),
             Column("n_concepts", "Concepts", "number"),
-            Column("name", f"Concept that holds it in most of its {self.rows}", "concept", link="strongest"),
+            Column("name", f"Concept that most {self.rows} use it for", "concept", link="strongest"),
         ]
         names = self.names
         rows = self._words.assign(
@@ -311,44 +290,27 @@ class Catalog:
 
     def word(self, word: str) -> dict[str, Any]:
         row = self._words.iloc[word_index(self.model.result_, word)]
-        return {key: plain(row[key]) for key in ("word", "documents", "tokens", "n_concepts")}
+        return {key: plain(row[key]) for key in ("word", "rows", "tokens", "n_concepts")}
 
     def word_concepts(self, word: str) -> Table:
-        """Concepts that hold a word in any draw, with how sure that is; leftovers last."""
-        i = word_index(self.model.result_, word)
-        use = self.model.result_.summary.words
-        rows = np.flatnonzero(use.word == i)
-        leftover = self._concepts["leftover"].to_numpy(dtype=bool)[use.concept[rows]]
-        rows = rows[np.lexsort((use.concept[rows], -use.used[rows], leftover))]
+        """Concepts that a word is a used word of, those that use it most first and leftovers last."""
         names = self.names
-        table = pd.DataFrame(
-            {
-                "concept": use.concept[rows] + 1,
-                "name": _texts(names[j] for j in use.concept[rows]),
-                "probability": use.inside[rows].astype(float),
-                "used": use.used[rows].astype(float),
-                "used_low": use.used_low[rows].astype(float),
-                "used_high": use.used_high[rows].astype(float),
-                "documents": use.documents[rows].astype(float),
-            }
-        )
+        table = concepts_of_word(self.model.result_, word)
         columns = [
             Column("name", "Concept", "concept", link="concept"),
-            Column("probability", "P(word in concept)", "share"),
-            Column("used", f"Of its {self.rows}, use the word for it", "share", "used_low", "used_high"),
-            Column("documents", f"{self.rows.capitalize()} that do", "number"),
+            Column("share_of_uses", "Of its uses", "share"),
+            Column("share_used", f"Of the concept's {self.rows}, use the word for it", "share"),
+            Column("probability", "Draws that use it", "share"),
         ]
-        return Table(columns, widened(table, "used", "used_low", "used_high"))
+        return Table(columns, table.assign(name=_texts(names[j - 1] for j in table["concept"])))
 
     def word_neighbours(self, word: str) -> Table:
         columns = [
             Column("word", "Word", "word", link="word"),
-            Column("probability", "P(shares a concept)", "share"),
+            Column("together", "Used for the same concept", "share"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        if self.model.result_.word_sets.used is not None:
-            columns.insert(1, Column("together", "Uses for one concept", "share"))
-        return Table(columns, self.neighbours(word), "probability")
+        return Table(columns, self.neighbours(word), "together")
 
     def convergence(self) -> Table:
         """R-hat, effective sample size and Monte-Carlo error of what was traced."""
@@ -374,7 +336,7 @@ class Catalog:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
             *(Column(name, f"Found by {name}", "share") for name in by_chain),
-            Column("stability", "In all draws", "share"),
+            Column("stability", "Stability", "share"),
         ]
         return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)
 

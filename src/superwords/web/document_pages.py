@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
+from superwords.concepts.ranking import TYPICAL
 from superwords.errors import InputError
 from superwords.tabular import plain
 from superwords.web.catalog import Catalog
@@ -45,12 +48,13 @@ class DocumentPages:
 
     @cached_property
     def _documents(self) -> pd.DataFrame:
-        weights = self.catalog.weights
-        n_held = np.diff(weights.indptr)
+        weights, held = (sparse.csr_array(matrix) for matrix in self.catalog.held)
+        row = np.repeat(np.arange(self.corpus.n_documents), np.diff(held.indptr))
+        n_held = np.bincount(row[held.data >= TYPICAL], minlength=self.corpus.n_documents)
         rows = np.arange(self.corpus.n_documents)
         strongest = [
             int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
-            for a, b in zip(weights.indptr[:-1], weights.indptr[1:])
+            for a, b in pairwise(weights.indptr)
         ]
         return pd.DataFrame(
             {
@@ -109,7 +113,7 @@ class DocumentPages:
         self._check(row)
         vocabulary, names = self.corpus.vocabulary, self.catalog.names
         share = self.model.concept_word_
-        weight = self.catalog.weights[[row]].toarray().ravel()
+        weight = self.catalog.held[0][[row]].toarray().ravel()
         rows: list[dict[str, Any]] = []
         for j, words, tokens in self._pairs(row):
             usual = np.flatnonzero(share[j] >= USUAL)

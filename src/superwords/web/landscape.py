@@ -56,8 +56,7 @@ class Landscape:
 
     def points(self) -> list[dict[str, Any]]:
         known = self.catalog.concepts().rows
-        # A concept without a word has no partner in any draw, and so no mean.
-        shares = known["prevalence_mean"].fillna(known["prevalence"])
+        shares = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
         return [
             {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}
             for j, name, share, (x, y) in zip(known["concept"], known["name"], shares, self.places)

@@ -24,7 +24,13 @@ from superwords.web.page import whole_page
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
-_LEFTOVER = "Only a handful of {} hold it in the most probable draw: perhaps a leftover."
+_LEFTOVER = "Only a handful of {} hold it: perhaps a leftover."
+COHERENCE_TOLD = (
+    "Coherence is how much its ten first words occur in the same {} (NPMI: 1 always, 0 as by chance)."
+)
+STABILITY_TOLD = (
+    "Stability is how surely another chain finds it: the share of the other chains' draws that do."
+)
 # In the words of `superwords fit --help`.
 PRIORS = {
     "alpha_omega": "How readily new concepts are born (α_ω)",
@@ -198,7 +204,7 @@ def _share(value: Any, low: Any = None, high: Any = None) -> str:
 
 def _concept_table(catalog: Catalog) -> str:
     is_cut = catalog.corpus.parent is not None
-    heads = ["Concept", "Prevalence", "Strength", "Words", "Stability", "Most telling words"]
+    heads = ["Concept", "Prevalence", "Strength", "Words", "Coherence", "Stability", "Most telling words"]
     told = ""
     if is_cut:
         heads.insert(3, "Documents")
@@ -211,8 +217,8 @@ def _concept_table(catalog: Catalog) -> str:
         '<h2 id="concepts">Concepts</h2>'
         f"<p>Prevalence is the share of {catalog.rows} that hold a concept, strength its mean weight where it is "
         "held; both are means over the draws that find it, with 95% intervals in brackets. "
-        f"Words are those on in any of its {catalog.rows} in the most probable draw; "
-        f"stability is the share of draws that find it.{told}</p>{legend}"
+        f"Words counts those that a draw uses for it, in the mean. {COHERENCE_TOLD.format(catalog.rows)} "
+        f"{STABILITY_TOLD}{told}</p>{legend}"
         '<div class="filter" hidden><label for="filter">Filter concepts</label>'
         '<input id="filter" type="search" autocomplete="off"><span id="told" role="status"></span></div>'
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of concepts">'
@@ -224,8 +230,9 @@ def _concept_row(row: dict[Any, Any], is_cut: bool) -> str:
     cells = [
         _interval_cell(row, "prevalence"),
         _interval_cell(row, "strength"),
-        (row["source_documents_mean"], _whole(row["source_documents_mean"])),
-        (row["n_words"], f"{row['n_words']:,}"),
+        (row["documents"], _whole(row["documents"])),
+        (row["n_words"], _whole(row["n_words"])),
+        (row["coherence"], "–" if pd.isna(row["coherence"]) else f"{row['coherence']:.2f}"),
         (row["stability"], _share(row["stability"])),
     ]
     if not is_cut:
@@ -241,8 +248,7 @@ def _concept_row(row: dict[Any, Any], is_cut: bool) -> str:
 
 
 def _interval_cell(row: dict[Any, Any], name: str) -> tuple[float, str]:
-    mean = row[f"{name}_mean"]
-    return mean, _share(mean, row[f"{name}_low"], row[f"{name}_high"])
+    return row[name], _share(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
 def _whole(mean: float | None) -> str:
@@ -264,10 +270,12 @@ def _concept(catalog: Catalog, concept: int, column: str | None) -> str:
 def _held(catalog: Catalog, known: dict[str, Any]) -> str:
     """Where a concept is held, and how far it can be relied on."""
     corpus = catalog.corpus
-    said = f"Held by {_whole(known['documents_mean'])} of {corpus.n_documents:,} {catalog.rows}"
+    said = f"Held by {_whole(known['rows'])} of {corpus.n_documents:,} {catalog.rows}"
     if corpus.parent is not None:
-        said += f", in {_whole(known['source_documents_mean'])} of {n_sources(corpus):,} documents"
-    said += f"; found in {_share(known['stability'])} of the draws."
+        said += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
+    said += f"; found by {known['found_by']} of {len(known['stability_by_chain'])} chains."
+    if known["much_like"] is not None:
+        said += f" Much like {known['much_like']}."
     return f"{said} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else said
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.concepts.coherence import coherence, presence
 from superwords.corpus.corpus import Corpus
 from superwords.lab.compare.completion import (
     OTHER_SMOOTHINGS,
@@ -21,10 +22,8 @@ from superwords.lab.compare.completion import (
 from superwords.lab.compare.contenders import OURS, RANKINGS, Found, ranked
 from superwords.lab.compare.measures import (
     TOP,
-    coherence,
     diversity,
     paired_test,
-    presence,
     stability,
     top_sets,
     top_words,

@@ -1,4 +1,4 @@
-"""What word sets are judged by: coherence on held-out text, diversity, stability, and who wins how surely."""
+"""What word sets are judged by: diversity, stability, and who wins how surely."""
 
 from __future__ import annotations
 
@@ -6,46 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import stats
 
 TOP = 10  # words of a concept that diversity, stability and its own coherence look at
 SAME = 1e-12  # two coherences closer than that are a tie
-
-
-def presence(rows: sparse.csr_array) -> sparse.csc_array:
-    """Units of text (sentences or windows) by words: 1 where the word occurs. Units without words count too."""
-    return sparse.csc_array(sparse.csr_array(rows) > 0, dtype=np.int32)
-
-
-def pair_npmi(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> np.ndarray:
-    """NPMI of every two of the words, log(p_il / (p_i p_l)) / -log p_il; NaN where no unit holds both.
-
-    It is 1, the limit, where every unit holds both.
-    """
-    chosen = units[:, np.sort(np.asarray(words, dtype=int))]
-    together = np.asarray((chosen.T @ chosen).toarray(), dtype=float) / units.shape[0]
-    first, second = np.triu_indices(len(words), 1)
-    both, alone = together[first, second], np.diag(together)
-    values = np.full(len(both), np.nan)
-    seen = both > 0
-    always = both == 1
-    ratio = np.log(both[seen] / (alone[first] * alone[second])[seen])
-    values[seen] = ratio / np.where(always[seen], 1.0, -np.log(both[seen]))
-    values[always] = 1.0
-    return values
-
-
-def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
-    """Mean NPMI over all pairs of the words, with the value `never` for pairs that no unit holds together.
-
-    0 says that absence from so little text tells nothing; −1 is NPMI's limit for such a pair, by which any set
-    of frequent words wins (docs/lab/compare.md). A word that does not occur at all is in no pair that occurs. NaN
-    for fewer than two words.
-    """
-    if len(words) < 2:
-        return float("nan")
-    values = pair_npmi(units, words)
-    return float(np.where(np.isnan(values), never, values).mean())
 
 
 def top_words(weights: np.ndarray, most: int = TOP) -> np.ndarray:

@@ -11,12 +11,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import superwords
+from superwords.concepts.coherence import coherence, presence
+from superwords.concepts.tables import kept_share
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features import cooccurrence
 from superwords.fitting.estimator import ConceptModel
 from superwords.lab.baselines import Topics, hdp
-from superwords.lab.compare.measures import coherence, presence
 from superwords.lab.compare.peers import check_installed
 from superwords.lab.reproduce.corpora import data_path, read_lines
 from superwords.lab.reproduce.folder import make_folder, write_table
@@ -267,13 +268,13 @@ def wordings(model: ConceptModel) -> pd.DataFrame:
 
 def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
     uses, metadata = model.result_.summary.uses, model.corpus_.metadata
-    n_draws = len(model.result_.summary.memberships.draw)
+    found = kept_share(model.result_)[j]
     table = model.words_of(j + 1)
     common = set(table.loc[table["share_used"] >= _USED, "word"])
     own: dict[int, dict[str, float]] = {}
     for d in range(model.corpus_.n_documents):
         part = slice(uses.ptr[d], uses.ptr[d + 1])
-        here = (uses.concept[part] == j) & (uses.draws[part] * 2 >= n_draws)
+        here = (uses.concept[part] == j) & (uses.share[part] * 2 >= found)
         words = {model.corpus_.vocabulary[i] for i in uses.word[part][here]} & common
         if len(words) >= _LEAST_WORDS:
             own[d] = {word: _share(model, d, word) for word in words}

@@ -14,7 +14,7 @@ from arviz_stats.base import array_stats
 from scipy import sparse
 
 import superwords
-from superwords.concepts.alignment import find_partners, reordered, usage_of
+from superwords.concepts.alignment import Usage, described, find_partners, reordered, usage_of
 from superwords.concepts.tables import HANDFUL
 from superwords.corpus.corpus import Corpus
 from superwords.draws import Kept, statistic
@@ -28,9 +28,9 @@ from superwords.progress import Progress, Watcher
 
 STARTS = ("topics", "kmeans:20", "kmeans:60", "kmeans:120", "single", "random")
 LARGE, USED = "in more than a handful of rows", "on-words used"
-PARTNER = 0.5  # weighted Jaccard
 AGREED = 1.1  # R-hat
 NEAR = 0.15  # of the median number of concepts
+PARTNER = 0.5  # weighted Jaccard
 _PAIR_WORDS = 60  # most frequent ones, of which every pair is followed
 
 Tell = Callable[[str], None]
@@ -224,13 +224,34 @@ def agree(followed: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def partners(model: ConceptModel) -> pd.DataFrame:
-    """For each chain's last draw, the share of its concepts with a partner in another chain's last draw."""
+    """For each chain's last draw, the share of its concepts with a partner in another chain's last draw.
+
+    The weighted Jaccard of two partners, Σ min / Σ max of the shares of documents that have a word on and that use it,
+    must be at least `PARTNER`.
+    """
     usage = []
     for chain in model.draws_.chains:
         found = usage_of(chain[-1])
         usage.append(reordered(found, np.flatnonzero(found.holders > HANDFUL)))
     table = pd.DataFrame(np.eye(len(STARTS)), index=list(STARTS), columns=list(STARTS))
     for a, b in permutations(range(len(STARTS)), 2):
-        pairs = find_partners(usage[a], usage[b])
-        table.iloc[a, b] = float((pairs.jaccard >= PARTNER).mean()) if len(pairs.jaccard) else 0.0
+        of = find_partners(*(described(one.used, one.holders) for one in (usage[a], usage[b]))).of
+        paired = np.flatnonzero(of >= 0)
+        alike = weighted_jaccard(reordered(usage[a], paired), reordered(usage[b], of[paired]))
+        table.iloc[a, b] = float((alike >= PARTNER).sum() / len(of)) if len(of) else 0.0
     return table
+
+
+def weighted_jaccard(one: Usage, other: Usage) -> np.ndarray:
+    """Of each concept and the one in its place in the other draw."""
+    shares = [
+        sparse.csr_array(
+            sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ (usage.on + usage.used).astype(float)
+        )
+        for usage in (one, other)
+    ]
+    least, most = (
+        np.asarray(part.sum(axis=1)).ravel()
+        for part in (shares[0].minimum(shares[1]), shares[0].maximum(shares[1]))
+    )
+    return np.asarray(least / np.where(most > 0, most, 1.0))

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from superwords.concepts.alignment import usage_of
 from superwords.concepts.ranking import ranked_words, scores
+from superwords.concepts.tables import found_share
 from superwords.errors import InputError
 from superwords.lab.baselines import Topics, hdp, lda
 from superwords.lab.study.pairs import build_study, create_from_concepts
@@ -88,11 +89,11 @@ def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray,
 
 def concept_uses(model: ConceptModel) -> np.ndarray:
     """(J, V): in how many documents a word stands for a concept, the mean over all draws; 0 for leftovers."""
-    words, known = model.result_.summary.words, model.concepts(0)
+    words, leftover = model.result_.summary.words, model.concepts(0)["leftover"].to_numpy(dtype=bool)
     uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
     uses[words.concept, words.word] = words.documents
     # A draw that does not find the concept does not use the word for it.
-    found = known["stability"].to_numpy() * ~known["leftover"].to_numpy(dtype=bool)
+    found = found_share(model.result_) * ~leftover
     return uses * (found if found.any() else np.ones(len(found)))[:, None]
 
 

@@ -14,8 +14,9 @@ export async function showConcepts({ model }) {
       {},
       `${count(model.concepts, "concept")} in ${count(model.documents, model.passages ? "passage" : "document")}, ` +
         `${count(model.words, "different word")}. Prevalence is the share of ${rowsOf(model)} that hold a concept, strength its ` +
-        "mean weight where it is held: both are means over the draws that find it, with 95% intervals in brackets. Words are " +
-        `those on in any of its ${rowsOf(model)} in the most probable draw; stability is the share of draws that find it.`,
+        "mean weight where it is held: both are means over the draws that find it, with 95% intervals in brackets. Words " +
+        `counts those that a draw uses for it, in the mean. Coherence is how much its ten first words occur in the same ${rowsOf(model)} ` +
+        "(NPMI: 1 always, 0 as by chance). Stability is how surely another chain finds it: the share of the other chains’ draws that do.",
     ),
     table.element,
   ];
@@ -31,14 +32,17 @@ function rounded(mean) {
 
 function facts(known, model) {
   const rows = [
-    [model.passages ? "Passages" : "Documents", rounded(known.documents_mean)],
-    ...(model.passages ? [["Documents", rounded(known.source_documents_mean)]] : []),
-    ["Prevalence", interval(known.prevalence_mean, known.prevalence_low, known.prevalence_high)],
-    ["Strength where held", interval(known.strength_mean, known.strength_low, known.strength_high)],
-    [`Words on in any ${model.passages ? "passage" : "document"} (most probable draw)`, known.n_words.toLocaleString("en")],
-    ["Found in", `${percent(known.stability)} of all draws`],
+    [model.passages ? "Passages" : "Documents", rounded(known.rows)],
+    ...(model.passages ? [["Documents", rounded(known.documents)]] : []),
+    ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
+    ["Strength where held", interval(known.strength, known.strength_low, known.strength_high)],
+    ["Words used", rounded(known.n_words)],
+    ["Coherence", known.coherence === null ? "–" : known.coherence.toFixed(2)],
+    ["Found by", `${known.found_by} of ${count(known.stability_by_chain.length, "chain")}`],
+    ["Stability", percent(known.stability)],
+    ...(known.much_like === null ? [] : [["Much like", `concept ${known.much_like}`]]),
   ];
-  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it in the most probable draw: perhaps a leftover.`]);
+  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it: perhaps a leftover.`]);
   return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
 }
 
@@ -108,10 +112,11 @@ export async function showConcept({ model, given, key }) {
     h(
       "p",
       {},
-      `The most telling first. P(word in concept) is the share of draws in which any of its ${rowsOf(model)} has the word on.`,
+      "The most telling first: those that at least half of the draws that find the concept use for it.",
     ),
     words.element,
     h("h2", {}, model.passages ? "Passages" : "Documents"),
+    h("p", {}, `Those that hold it in at least half of the draws (in the mean over the draws, ${rounded(known.rows)} do).`),
     documents.element,
     ...(model.groups.length > 0 ? groupSection(model, given, key) : []),
   ].filter((part) => part !== null);

@@ -23,14 +23,14 @@ export async function showWord({ model, key }) {
     h(
       "p",
       {},
-      `${count(known.tokens, "token")} in ${count(known.documents, model.passages ? "passage" : "document")}; ` +
-        `on in ${count(known.n_concepts, "concept")} of the most probable draw.`,
+      `${count(known.tokens, "token")} in ${count(known.rows, model.passages ? "passage" : "document")}; ` +
+        `used for ${count(known.n_concepts, "concept")} in at least half of the draws that find it.`,
     ),
     h("h2", {}, "Concepts that hold it"),
     concepts.element,
     h("h2", {}, "Nearest words"),
-    h("p", {}, "Of a use of the one word and a use of the other, the probability that both are for one concept; and the probability that " +
-      "the words share any concept at all, which frequent words nearly always do, with the Monte-Carlo error of that number."),
+    h("p", {}, "Of a use of the one word and a use of the other, the probability that both are for the same concept, with the " +
+      "Monte-Carlo error of that number."),
     neighbours.element,
   ];
 }
