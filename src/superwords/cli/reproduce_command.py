@@ -169,3 +169,37 @@ def arrival(
 
     run(data, out, level, init, sweeps, part, seed, jobs, typer.echo)
     typer.echo(f"Wrote {out / 'arrival.csv'}.")
+
+
+@app.command()
+def search(
+    data: Data,
+    out: Folder = Path("out/search"),
+    seeds: Annotated[int, typer.Option(min=1, help="Fits that ours is the mean over.")] = 2,
+    sweeps: Annotated[
+        int | None, typer.Option(min=4, help="Sweeps per fit; by default those of fit.")
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Search of 1,400 abstracts (Cranfield): concepts and words against BM25, LDA smoothing and LSA."""
+    from superwords.lab.reproduce.search_study import reproduce as run
+
+    run(data, out, seeds, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'search.csv'}.")
+
+
+@app.command()
+def discovery(
+    data: Data,
+    out: Folder = Path("out/discovery"),
+    seeds: Annotated[int, typer.Option(min=1, help="Divisions of the members in two halves.")] = 2,
+    sweeps: Annotated[
+        int | None, typer.Option(min=4, help="Sweeps per fit; by default those of fit.")
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Ten speeches that cover a debate, and readers served after a few judgements, against TF-IDF."""
+    from superwords.lab.reproduce.discovery_study import reproduce as run
+
+    run(data, out, seeds, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'readers.csv'}.")

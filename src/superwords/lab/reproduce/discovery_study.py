@@ -1,0 +1,179 @@
+"""Discovery on the speeches of 2017: coverage of a collection, and readers served after a few judgements.
+
+Members are cut in two halves. Speeches of one half are chosen and recommended by a model fitted to them, and judged by
+the concepts of a model fitted to the *other* members, into which the speeches are folded; then the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from superwords import fit
+from superwords.concepts.discovery import diverse, recommend
+from superwords.lab.reproduce.corpora import data_path, read_lines, t_interval
+from superwords.lab.reproduce.folder import make_folder, write_table
+
+SPEECHES = "congress_health_2017_speeches.jsonl.gz"
+N_CHOSEN, N_RANDOM, N_READERS = 10, 200, 100
+JUDGEMENTS = (5, 10, 20)
+MMR_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+SPEAKS_OF = 0.1  # the weight from which on a speech counts as speaking of a concept
+LIKED_SHARE = 0.15  # of the speeches, by a reader who likes a concept
+LEAST_WORDS = 100
+
+
+class Side(NamedTuple):
+    """Speeches of one half of the members."""
+
+    table: pd.DataFrame
+    model: Any  # fitted to them
+    tf_idf: np.ndarray  # (D, D) cosines
+    centre: np.ndarray  # (D) cosine with the mean speech
+    judge: np.ndarray  # (D, J) weights under the model of the other members
+
+
+def read_sides(
+    data: Path, seed: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
+) -> list[Side]:
+    records = pd.DataFrame(read_lines(data_path(data, SPEECHES)))
+    records = records[records["n_words"] >= LEAST_WORDS].reset_index(drop=True)
+    members = np.random.default_rng(seed).permutation(sorted(records["speaker"].unique()))
+    first = records["speaker"].isin(members[: len(members) // 2])
+    more: dict[str, Any] = {} if sweeps is None else {"n_sweeps": sweeps}
+    tables = [records[half].reset_index(drop=True) for half in (first, ~first)]
+    models = []
+    for k, table in enumerate(tables):
+        report(f"superwords, half {k + 1} ({len(table)} speeches) …")
+        models.append(fit(table, text="text", id="id", random_state=seed, n_jobs=jobs, **more))
+    return [_make_side(tables[k], models[k], models[1 - k]) for k in (0, 1)]
+
+
+def _make_side(table: pd.DataFrame, model: Any, other: Any) -> Side:
+    vectors = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2).fit_transform(table["text"])
+    mean = np.asarray(vectors.mean(axis=0)).ravel()
+    centre = np.asarray(vectors @ (mean / np.linalg.norm(mean))).ravel()
+    judged = other.transform(table["text"].tolist())
+    return Side(table, model, (vectors @ vectors.T).toarray(), centre, np.asarray(judged))
+
+
+def covered(judge: np.ndarray, chosen: np.ndarray) -> float:
+    """How many concepts any of the chosen speeches speaks of."""
+    return float((judge[chosen] >= SPEAKS_OF).any(axis=0).sum())
+
+
+def mmr(side: Side, share: float) -> np.ndarray:
+    """Maximal marginal relevance: near the mean speech, far from those already chosen."""
+    chosen: list[int] = []
+    for _ in range(N_CHOSEN):
+        nearest = side.tf_idf[:, chosen].max(axis=1) if chosen else np.zeros(len(side.table))
+        value = share * side.centre - (1 - share) * nearest
+        value[chosen] = -np.inf
+        chosen.append(int(np.argmax(value)))
+    return np.array(chosen)
+
+
+def coverage(side: Side, rng: np.random.Generator) -> dict[str, float]:
+    """Concepts of the other members' model that ten speeches cover, by who chose them."""
+    number = {one: d for d, one in enumerate(side.table["id"])}
+    ours = np.array([number[one] for one in diverse(side.model.result_, N_CHOSEN)["document"]])
+    n = len(side.table)
+    at_random = [covered(side.judge, rng.choice(n, N_CHOSEN, replace=False)) for _ in range(N_RANDOM)]
+    return {
+        "concepts": float(side.judge.shape[1]),
+        "superwords": covered(side.judge, ours),
+        "MMR (its best share)": max(covered(side.judge, mmr(side, share)) for share in MMR_SHARES),
+        "at random": float(np.mean(at_random)),
+    }
+
+
+def average_precision(order: np.ndarray, likes: np.ndarray) -> float:
+    hits = likes[order]
+    if not hits.any():
+        return float("nan")
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return float(precision[hits].mean())
+
+
+def tf_idf_order(side: Side, seen: np.ndarray, likes: np.ndarray, rest: np.ndarray, kind: str) -> np.ndarray:
+    """The rest by nearness to liked speeches less nearness to disliked ones: by the mean or by the nearest."""
+    gather = np.mean if kind == "mean" else np.max
+    score = np.zeros(len(rest))
+    for sign, group in ((1, seen[likes[seen]]), (-1, seen[~likes[seen]])):
+        if len(group):
+            score = score + sign * gather(side.tf_idf[np.ix_(rest, group)], axis=1)
+    return rest[np.argsort(-score, kind="stable")]
+
+
+def readers(side: Side, rng: np.random.Generator, n_readers: int) -> pd.DataFrame:
+    """Average precision of what simulated readers are served, by their kind and number of judgements."""
+    ids = side.table["id"].to_numpy()
+    number = {one: d for d, one in enumerate(ids)}
+    concepts = np.flatnonzero((side.judge >= SPEAKS_OF).mean(axis=0) >= LIKED_SHARE / 3)
+    rows = []
+    for reader in range(n_readers):
+        if reader % 2:
+            kind, likes = "a party", (side.table["party"] == rng.choice(["D", "R"])).to_numpy()
+        else:
+            weight = side.judge[:, rng.choice(concepts)]
+            kind, likes = "a concept", weight > np.quantile(weight, 1 - LIKED_SHARE)
+        order = rng.permutation(len(ids))
+        # A reader begins with a speech she likes: no one can learn a taste from dislikes alone.
+        first = order[np.argmax(likes[order])]
+        order = np.concatenate([[first], order[order != first]])
+        for n in JUDGEMENTS:
+            seen, rest = order[:n], np.sort(order[n:])
+            ours = recommend(
+                side.model.result_,
+                ids[seen[likes[seen]]].tolist(),
+                ids[seen[~likes[seen]]].tolist(),
+                len(ids),
+            )
+            served = {"superwords": np.array([number[one] for one in ours["document"]])}
+            served |= {
+                f"TF-IDF, {how}": tf_idf_order(side, seen, likes, rest, how) for how in ("mean", "nearest")
+            }
+            rows += [
+                {"likes": kind, "judgements": n, "served by": who, "precision": average_precision(one, likes)}
+                for who, one in served.items()
+            ]
+            chance = float(likes[rest].mean())
+            rows.append({"likes": kind, "judgements": n, "served by": "chance", "precision": chance})
+    return pd.DataFrame(rows)
+
+
+def reproduce(
+    data: Path, out: Path, seeds: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables: concepts covered by ten speeches, and average precision of what readers are served."""
+    make_folder(out)
+    cover, served = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        for side in read_sides(data, seed, sweeps, jobs, report):
+            cover.append({"seed": seed, **coverage(side, rng)})
+            served.append(readers(side, rng, N_READERS // 2))
+    covering = pd.DataFrame(cover)
+    means = _means(pd.concat(served))
+    write_table(covering, out / "coverage.csv")
+    write_table(means, out / "readers.csv")
+    report(covering.to_string(index=False))
+    report(means.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    return covering, means
+
+
+def _means(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean average precision with its interval over readers."""
+    rows = []
+    for key, part in table.groupby(["likes", "judgements", "served by"], sort=False)["precision"]:
+        low, high = t_interval(part.to_numpy())
+        names = dict(zip(("likes", "judgements", "served by"), key))
+        rows.append(
+            {**names, "average precision": part.mean(), "low": low, "high": high, "readers": len(part)}
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,205 @@
+"""Search on the Cranfield collection: concepts and words against BM25, LDA smoothing and LSA.
+
+Settings of every peer are chosen on one half of the queries and judged on the other, both ways, so that every query is
+judged once. Search itself has nothing to choose: its weights come from the collection (`concepts.searching`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse, stats
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from superwords import fit
+from superwords.concepts.searching import search_scores
+from superwords.concepts.terms import Terms, information, query_terms, read_terms
+from superwords.lab.baselines import lda
+from superwords.lab.reproduce.corpora import data_path, read_lines
+from superwords.lab.reproduce.folder import make_folder, write_table
+
+DOCUMENTS, QUERIES = "cranfield.jsonl.gz", "cranfield_queries.jsonl"
+OURS, BM25 = "superwords", "BM25"
+DEPTH = 10  # of nDCG
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 2.5), (0.3, 0.5, 0.75, 0.9)
+MUS = (100.0, 300.0, 1000.0)
+LDA_SIZES, LSA_SIZES = (50, 100, 200), (50, 100, 200, 300)
+LDA_CHAINS, SHUFFLES = 3, 20_000
+
+
+class Queries(NamedTuple):
+    """What is asked, and which documents answer."""
+
+    texts: list[str]
+    relevant: np.ndarray  # (Q, D)
+
+
+class Scores(NamedTuple):
+    """The (Q, D) scores of one way of searching at one of its settings."""
+
+    model: str
+    setting: str
+    values: np.ndarray
+
+
+def read_queries(data: Path, ids: list[str]) -> Queries:
+    """The queries and, for each, which documents were judged to answer it."""
+    records = read_lines(data_path(data, QUERIES))
+    number = {one: d for d, one in enumerate(ids)}
+    relevant = np.zeros((len(records), len(ids)), bool)
+    for q, record in enumerate(records):
+        relevant[q, [number[one] for one in record["relevant"] if one in number]] = True
+    return Queries([record["text"] for record in records], relevant)
+
+
+def judge(scores: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """nDCG@10 and average precision of each query; documents of one score stand in the collection's order."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    hits = np.take_along_axis(relevant, order, axis=1)
+    discount = 1 / np.log2(np.arange(2, DEPTH + 2))
+    n_relevant = relevant.sum(axis=1)
+    ideal = np.array([discount[: min(n, DEPTH)].sum() for n in n_relevant])
+    gain = hits[:, :DEPTH] @ discount / np.maximum(ideal, 1e-12)
+    precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
+    return gain, (precision * hits).sum(axis=1) / np.maximum(n_relevant, 1)
+
+
+def query_matrix(texts: list[str], terms: Terms) -> sparse.csr_array:
+    """(Q, terms) How often each query has each term."""
+    rows, columns = [], []
+    for q, text in enumerate(texts):
+        known = [
+            terms.columns[term] for _, term in query_terms(text, terms.tokenizer) if term in terms.columns
+        ]
+        rows += [q] * len(known)
+        columns += known
+    shape = len(texts), len(terms.columns)
+    return sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+
+
+def bm25_scores(query: sparse.csr_array, counts: sparse.csr_array, k1: float, b: float) -> np.ndarray:
+    """(Q, D) BM25 with its two settings free."""
+    length = np.asarray(counts.sum(axis=1)).ravel()
+    entries = counts.tocoo()
+    saturation = k1 * (1 - b + b * length / length.mean())
+    told = information(counts)[entries.col]
+    value = told * entries.data * (k1 + 1) / (entries.data + saturation[entries.row])
+    weights = sparse.csr_array((value, (entries.row, entries.col)), shape=counts.shape)
+    return (query @ weights.T).toarray()
+
+
+def smoothed_scores(
+    query: sparse.csr_array, counts: sparse.csr_array, topic: np.ndarray, mu: float, share: float
+) -> np.ndarray:
+    """(Q, D) log probability of a query: words with Dirichlet smoothing, mixed with LDA's (Wei and Croft, 2006)."""
+    length = np.asarray(counts.sum(axis=1)).ravel()
+    asked = np.unique(query.indices)
+    collection = np.asarray(counts.sum(axis=0)).ravel()[asked] / counts.sum()
+    own = (counts[:, asked].toarray() + mu * collection) / (length + mu)[:, None]
+    log_p = np.log(share * own + (1 - share) * topic[:, asked] + 1e-12)
+    return np.asarray(query[:, asked] @ log_p.T)
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """Each query's scores over their standard deviation, so that two kinds can be mixed."""
+    return values / np.maximum(values.std(axis=1, keepdims=True), 1e-12)
+
+
+def peers(
+    query: sparse.csr_array, counts: sparse.csr_array, report: Callable[[str], None]
+) -> Iterator[Scores]:
+    """Every peer at every setting."""
+    words = {(k1, b): bm25_scores(query, counts, k1, b) for k1 in K1S for b in BS}
+    for (k1, b), values in words.items():
+        yield Scores(BM25, f"k1={k1}, b={b}", values)
+    plain = scaled(words[1.2, 0.75])
+    names = [str(i) for i in range(counts.shape[1])]
+    for k in LDA_SIZES:
+        report(f"LDA with {k} topics …")
+        chains = [lda(counts.astype(np.int64), names, k, seed=seed) for seed in range(LDA_CHAINS)]
+        topic = np.mean([one.doc_topic @ one.topic_word for one in chains], axis=0)
+        for mu in MUS:
+            for share in SHARES:
+                values = smoothed_scores(query, counts, topic, mu, share)
+                yield Scores("LDA smoothing", f"{k} topics, mu={mu:g}, words {share}", values)
+        alone = scaled(smoothed_scores(query, counts, topic, MUS[-1], 0.7))
+        for share in SHARES:
+            yield Scores("BM25 with LDA", f"{k} topics, BM25 {share}", share * plain + (1 - share) * alone)
+    transformer = TfidfTransformer(sublinear_tf=True)
+    weights = transformer.fit_transform(counts)
+    for k in LSA_SIZES:
+        reduced = TruncatedSVD(k, random_state=0)
+        documents, asked = reduced.fit_transform(weights), reduced.transform(transformer.transform(query))
+        values = _cosine(asked, documents)
+        yield Scores("LSA", f"{k} dimensions", values)
+        for share in SHARES:
+            mixed = share * plain + (1 - share) * scaled(values)
+            yield Scores("BM25 with LSA", f"{k} dimensions, BM25 {share}", mixed)
+
+
+def _cosine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    left = left / np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
+    return left @ (right / np.maximum(np.linalg.norm(right, axis=1, keepdims=True), 1e-12)).T
+
+
+def judged_on_the_other_half(scores: list[Scores], relevant: np.ndarray) -> tuple[np.ndarray, str]:
+    """(2, Q) nDCG@10 and average precision, each query under the setting that is best by nDCG on the other half."""
+    found = np.array([judge(one.values, relevant) for one in scores])
+    half = np.arange(relevant.shape[0]) % 2
+    out, chosen = np.zeros((2, len(half))), []
+    for side in (0, 1):
+        best = int(np.argmax(found[:, 0, half != side].mean(axis=1)))
+        out[:, half == side] = found[best][:, half == side]
+        chosen.append(scores[best].setting)
+    return out, " / ".join(dict.fromkeys(chosen))
+
+
+def paired_p(ours: np.ndarray, theirs: np.ndarray, seed: int = 0) -> float:
+    """P of a mean difference as large if signs were random (a paired randomisation test, two-sided)."""
+    difference = ours - theirs
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (SHUFFLES, len(difference)))
+    return float((1 + (np.abs(signs @ difference) >= abs(difference.sum()) - 1e-12).sum()) / (SHUFFLES + 1))
+
+
+def reproduce(
+    data: Path, out: Path, seeds: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
+) -> pd.DataFrame:
+    """The table of all ways of searching, with paired tests of ours against each."""
+    make_folder(out)
+    path = data_path(data, DOCUMENTS)
+    more: dict[str, Any] = {} if sweeps is None else {"n_sweeps": sweeps}
+    fits = []
+    for seed in range(seeds):
+        report(f"superwords, seed {seed} …")
+        model = fit(path, text="text", id="id", random_state=seed, n_jobs=jobs, **more)
+        queries = read_queries(data, [str(one) for one in model.corpus_.ids])
+        values = np.array([search_scores(model.result_, text) for text in queries.texts])
+        fits.append(np.array(judge(values, queries.relevant)))
+    terms = read_terms(model.corpus_)
+    per_query = {OURS: (np.mean(fits, axis=0), "by rule")}
+    by_model: dict[str, list[Scores]] = {}
+    for one in peers(query_matrix(queries.texts, terms), terms.counts, report):
+        by_model.setdefault(one.model, []).append(one)
+    per_query |= {name: judged_on_the_other_half(one, queries.relevant) for name, one in by_model.items()}
+    table = pd.DataFrame([_row(name, *one, per_query[OURS][0]) for name, one in per_query.items()])
+    write_table(table, out / "search.csv")
+    report(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    return table
+
+
+def _row(name: str, found: np.ndarray, setting: str, ours: np.ndarray) -> dict[str, Any]:
+    row: dict[str, Any] = {"search": name, "nDCG@10": found[0].mean(), "MAP": found[1].mean()}
+    if name != OURS:
+        for k, measure in enumerate(("nDCG@10", "MAP")):
+            row[f"p ({measure})"] = paired_p(ours[k], found[k])
+        better, worse = int((ours[0] > found[0]).sum()), int((ours[0] < found[0]).sum())
+        row["queries won"], row["lost"] = better, worse
+        row["sign test"] = float(stats.binomtest(better, max(better + worse, 1)).pvalue)
+    row["settings"] = setting
+    return row
