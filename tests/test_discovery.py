@@ -59,44 +59,49 @@ def test_of_passages_the_source_documents_are_chosen():
 
 @cache
 def two_kinds():
-    """(60, 4) weights: the first 30 documents are mostly about concepts 0 and 1, the others about 2 and 3."""
+    """60 documents in two views: the first 30 are mostly about columns 0 and 1, the others about 2 and 3."""
     rng = np.random.default_rng(2)
-    weights = rng.dirichlet([4, 4, 0.5, 0.5], 60)
-    weights[30:] = weights[30:, ::-1]
-    return sparse.csr_array(weights)
+    values = rng.dirichlet([4, 4, 0.5, 0.5], 60)
+    values[30:] = values[30:, ::-1]
+    words = rng.random((60, 6)) * (rng.random((60, 6)) < 0.5)
+    shares = discovery._CONCEPTS, 1 - discovery._CONCEPTS
+    return tuple(
+        discovery.make_view(sparse.csr_array(one), share) for one, share in zip((values, words), shares)
+    )
 
 
-def test_a_taste_is_the_mode_of_its_posterior_and_its_covariance_the_curvature():
-    liked, disliked = np.array([0, 1, 2]), np.array([40, 41])
-    taste = discovery.learn_taste(two_kinds(), liked, disliked)
-    root = np.sqrt(two_kinds().toarray())
-    x = np.hstack([root / taste.scale, np.ones((60, 1))])
-    count = np.full(60, 1 / 60)
-    count[[0, 1, 2, 40, 41]] = 1.0
+def naive_posterior(views, judged, says):
+    """Means and standard deviations of f by the linear model written out: weights of every centred, scaled column."""
+    columns = [
+        np.sqrt(one.share / one.scale) * (one.values.toarray() - one.values.toarray().mean(axis=0))
+        for one in views
+    ]
+    x = np.hstack([*columns, np.full((60, 1), np.sqrt(discovery._CONSTANT))])
+    precision = np.eye(x.shape[1]) + x[judged].T @ x[judged] / discovery._NOISE
+    covariance = np.linalg.inv(precision)
+    mean = covariance @ x[judged].T @ says / discovery._NOISE
+    return x @ mean, np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
 
-    def log_posterior(beta):
-        odds = x @ beta
-        y = np.isin(np.arange(60), liked)
-        prior = beta**2 * np.append(np.full(4, 1 / discovery._SPREAD**2), 1e-2)
-        return float((count * (y * odds - np.logaddexp(0, odds))).sum() - prior.sum() / 2)
 
-    top, h = log_posterior(taste.mean), 1e-3
-    for k in range(5):
-        step = np.eye(5)[k] * h
-        up, down = log_posterior(taste.mean + step), log_posterior(taste.mean - step)
-        assert up < top
-        assert down < top
-        assert np.linalg.inv(taste.covariance)[k, k] == pytest.approx((2 * top - up - down) / h**2, rel=1e-3)
+def test_a_taste_is_the_posterior_of_the_linear_model():
+    judged, says = np.array([0, 1, 2, 40, 41]), np.array([1.0, 1, 1, -1, -1])
+    taste = discovery.learn_taste(two_kinds(), judged[:3], judged[3:])
+    products = discovery._products(two_kinds(), judged) + discovery._CONSTANT
+    own = discovery._norms(two_kinds()) + discovery._CONSTANT
+    found = discovery._posterior(products, own, taste)
+    np.testing.assert_allclose(found, naive_posterior(two_kinds(), judged, says), rtol=1e-8)
 
 
 def test_what_is_liked_comes_first_and_more_judgements_make_it_surer():
     kinds = np.arange(60) < 30
-    few = discovery.learn_taste(two_kinds(), np.array([0]), np.array([31]))
-    many = discovery.learn_taste(two_kinds(), np.arange(8), np.arange(31, 39))
-    odds = [discovery._log_odds(two_kinds(), one)[0] for one in (few, many)]
-    assert all(one[kinds].mean() > one[~kinds].mean() for one in odds)
-    assert np.diag(many.covariance)[:-1].sum() < np.diag(few.covariance)[:-1].sum()
-    assert (odds[1][kinds].min() > np.median(odds[1][~kinds])).all()
+    found = []
+    for judged in ((np.array([0]), np.array([31])), (np.arange(8), np.arange(31, 39))):
+        taste = discovery.learn_taste(two_kinds(), *judged)
+        products = discovery._products(two_kinds(), taste.judged) + discovery._CONSTANT
+        own = discovery._norms(two_kinds()) + discovery._CONSTANT
+        found.append(discovery._posterior(products, own, taste))
+    assert all(mean[kinds].mean() > mean[~kinds].mean() for mean, _ in found)
+    assert (found[1][1] <= found[0][1] + 1e-9)[39:].all()
 
 
 def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
@@ -107,7 +112,8 @@ def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
     table = model.recommend(liked, disliked, n=10)
     assert list(table.columns) == discovery.RECOMMENDED_COLUMNS
     assert not set(table["document"]) & {*liked, *disliked}
-    assert ((table["low"] <= table["score"]) & (table["score"] <= table["high"])).all()
+    assert ((table["low"] <= table["taste"]) & (table["taste"] <= table["high"])).all()
+    assert table["score"].between(0, 1).all()
     party = model.corpus_.metadata["party"].set_axis(ids)
     assert (party[table["document"].iloc[:5]] == "A").mean() > holds.mean()
     taste = model.tastes(liked, disliked)

@@ -114,7 +114,7 @@ def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -
         (
             k,
             one["document"],
-            f"{one['score']:.0%} ({one['low']:.0%} to {one['high']:.0%})",
+            f"{one['score']:.0%}",
             _shortened(one["title"]),
             _named(one),
         )

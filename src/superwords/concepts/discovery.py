@@ -14,26 +14,55 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.special import expit
 from scipy.stats import norm
+from sklearn.preprocessing import normalize
 
-from superwords.concepts.means import document_names, mean_weights, titles
+from superwords.concepts.means import concept_profiles, expected_words
 from superwords.concepts.ranking import names
-from superwords.concepts.searching import whole_number
+from superwords.concepts.searching import search_index, whole_number
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
 DIVERSE_COLUMNS = ["document", "adds", "covered", "title", "concepts", "concept_names"]
-RECOMMENDED_COLUMNS = ["document", "score", "low", "high", "title", "concepts", "concept_names"]
+RECOMMENDED_COLUMNS = ["document", "score", "taste", "low", "high", "title", "concepts", "concept_names"]
 TASTE_COLUMNS = ["concept", "name", "taste", "low", "high", "sure"]
 _MOST_NAMED, _LEAST_NAMED = 3, 0.05
 _SPREAD = (
     3.0  # prior standard deviation of a concept's effect, in log odds per standard deviation of its weight
 )
 _DIVERSITY = 0.2  # of a recommendation's worth
+_CONCEPTS = 0.4  # of the prior variance of a reader's taste; the rest are the words themselves
+_CONSTANT, _NOISE = 0.3, 0.5  # prior variance of how much a reader likes anything at all; of a judgement
 _Z = 1.959964
+
+
+class View(NamedTuple):
+    """One way to look at documents: rows of numbers, centred and scaled without being stored so."""
+
+    values: sparse.csr_array  # (D, …)
+    mean: np.ndarray
+    scale: float  # mean squared length of a centred row
+    share: float  # of the prior variance of a reader's taste
+
+    def products(self, rows: sparse.csr_array) -> np.ndarray:
+        """(D, n) Inner products of all documents with other rows, both centred."""
+        plain = np.asarray((self.values @ rows.T).toarray())
+        middle = self.values @ self.mean
+        theirs = rows @ self.mean
+        return (plain - middle[:, None] - theirs[None, :] + self.mean @ self.mean) / self.scale
+
+    def norms(self, rows: sparse.csr_array) -> np.ndarray:
+        """(n) Squared lengths of centred rows."""
+        square = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        return (square - 2 * (rows @ self.mean) + self.mean @ self.mean) / self.scale
+
+
+def make_view(values: sparse.csr_array, share: float) -> View:
+    mean = np.asarray(values.mean(axis=0)).ravel()
+    square = float(values.multiply(values).sum()) / max(values.shape[0], 1)
+    return View(values, mean, max(square - float(mean @ mean), 1e-12), share)
 
 
 class Catalogue(NamedTuple):
@@ -43,15 +72,19 @@ class Catalogue(NamedTuple):
     titles: list[str]
     weights: sparse.csr_array  # (documents, J)
     names: list[str]  # of the concepts
+    views: tuple[View, View]  # words expected under the concepts (their square roots), and words by BM25
 
 
 def catalogue(result: Result) -> Catalogue:
-    """Documents with the mean over the draws of their weights, made on first use and kept with the result."""
+    """What discovery needs to know of the documents, made on first use and kept with the result."""
     if "discovery" not in result.__dict__:
         plain = names(result.summary.words, result.n_concepts, result.corpus.vocabulary)
-        result.remember(
-            discovery=Catalogue(document_names(result)[0], titles(result), mean_weights(result), plain)
+        index = search_index(result)
+        views = (
+            make_view(sparse.csr_array(expected_words(result).sqrt()), _CONCEPTS),
+            make_view(sparse.csr_array(normalize(index.has)), 1 - _CONCEPTS),
         )
+        result.remember(discovery=Catalogue(index.ids, index.titles, index.weights, plain, views))
     made: Catalogue = result.__dict__["discovery"]
     given = [result.names.get(j + 1, name) for j, name in enumerate(made.names)]
     return made._replace(names=given)
@@ -111,11 +144,16 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
 
 
 class Taste(NamedTuple):
-    """A Gaussian posterior of what a reader's judgements say of the concepts, by Laplace's approximation."""
+    """What judgements say: a linear model of what a reader likes, judged documents being +1 or −1, others 0 on average.
 
-    mean: np.ndarray  # (J + 1) effects per standard deviation of a weight; the intercept last
-    covariance: np.ndarray
-    scale: np.ndarray  # (J) standard deviations of the weights' square roots
+    f(d) = f_c(d) + f_w(d) + a constant, f_c linear in the square roots of the words expected of d under its concepts,
+    f_w in the words' BM25 weights, both centred over the documents, with Gaussian priors. Only the judged documents
+    enter, so all that is needed are their inner products with the others.
+    """
+
+    judged: np.ndarray
+    inverse: np.ndarray  # (n, n) of the judgements' covariance
+    alpha: np.ndarray  # (n) inverse · judgements
 
 
 def recommend(
@@ -123,10 +161,9 @@ def recommend(
 ) -> pd.DataFrame:
     """Documents for a reader who liked some and disliked others, not all of one kind.
 
-    How much each concept adds to the odds of liking a document is learnt by a Bayesian logistic regression on the
-    square roots of the weights. All other documents together count as one that was disliked, so that likes alone
-    teach something. A recommendation is worth its probability and, by a fifth, what it adds to the liked concepts
-    that the documents above it do not cover yet.
+    What a reader likes is learnt by a Bayesian linear regression on the words that documents' concepts lead one to
+    expect of them and on the words they have. A recommendation is worth its probability and, by a fifth, what it adds
+    to the liked concepts that the documents above it do not cover yet.
 
     Parameters
     ----------
@@ -140,8 +177,9 @@ def recommend(
     Returns
     -------
     pandas.DataFrame
-        The best first: `document`, `score` (the probability that it is liked), `low` and `high` (its 95% interval),
-        `title`, `concepts` (numbers of those that speak most for it) and `concept_names`. Judged ones are left out.
+        The best first: `document`, `score` (the probability that it is liked rather than disliked), `taste` with `low`
+        and `high` (how much it is liked, 1 being as much as what was marked, and its 95% interval), `title`,
+        `concepts` (numbers of those that speak most for it) and `concept_names`. Judged documents are left out.
 
     Examples
     --------
@@ -153,18 +191,22 @@ def recommend(
     """
     documents = catalogue(result)
     yes, no = _judged(documents, liked, disliked)
-    taste = learn_taste(documents.weights, yes, no)
-    score, spread = _log_odds(documents.weights, taste)
-    chosen = _ranked(documents.weights, expit(score), taste, np.concatenate([yes, no]), whole_number(n))
-    effect = _effect(taste)
+    views = documents.views
+    taste = learn_taste(views, yes, no)
+    with_judged = _products(views, taste.judged) + _CONSTANT
+    mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
+    probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
+    of_concepts = _concept_tastes(result, documents, taste)[0]
+    chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n))
     table = [
         {
             "document": documents.ids[d],
-            "score": float(expit(score[d])),
-            "low": float(expit(score[d] - _Z * spread[d])),
-            "high": float(expit(score[d] + _Z * spread[d])),
+            "score": float(probability[d]),
+            "taste": float(mean[d]),
+            "low": float(mean[d] - _Z * spread[d]),
+            "high": float(mean[d] + _Z * spread[d]),
             "title": documents.titles[d],
-            **_because(documents, np.sqrt(_row(documents.weights, d)) * np.maximum(effect, 0.0)),
+            **_because(documents, _row(documents.weights, d) * np.maximum(of_concepts, 0.0)),
         }
         for d in chosen
     ]
@@ -184,14 +226,12 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
     Returns
     -------
     pandas.DataFrame
-        `concept`, `name`, `taste` (log odds of liking a document that is all about it, against one that never
-        speaks of it), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
+        `concept`, `name`, `taste` (how much a document that is all about it would be liked, 1 being as much as what
+        was marked), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
     """
     documents = catalogue(result)
-    yes, no = _judged(documents, liked, disliked)
-    taste = learn_taste(documents.weights, yes, no)
-    mean = _effect(taste)
-    spread = np.sqrt(np.diag(taste.covariance)[:-1]) / taste.scale
+    taste = learn_taste(documents.views, *_judged(documents, liked, disliked))
+    mean, spread = _concept_tastes(result, documents, taste)
     order = np.argsort(-mean, kind="stable")
     table = {
         "concept": order + 1,
@@ -204,48 +244,44 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
     return pd.DataFrame(table, columns=pd.Index(TASTE_COLUMNS))
 
 
-def learn_taste(weights: sparse.csr_array, liked: np.ndarray, disliked: np.ndarray) -> Taste:
-    """The posterior of a reader's taste by Newton's method; see `recommend`."""
-    root = sparse.csr_array(weights.sqrt())
-    n_documents, n_concepts = root.shape
-    mean = np.asarray(root.mean(axis=0)).ravel()
-    square = np.asarray(root.multiply(root).mean(axis=0)).ravel()
-    scale = np.sqrt(np.maximum(square - mean**2, 1e-6))
-    x = np.hstack([root.toarray() / scale, np.ones((n_documents, 1))])
-    y, count = np.zeros(n_documents), np.full(n_documents, 1.0 / n_documents)
-    y[liked] = 1.0
-    count[np.concatenate([liked, disliked])] = 1.0
-    precision = np.full(n_concepts + 1, 1.0 / _SPREAD**2)
-    precision[-1] = 1e-2
-    beta = np.zeros(n_concepts + 1)
-    for _ in range(50):
-        p = expit(x @ beta)
-        gradient = x.T @ (count * (y - p)) - precision * beta
-        hessian = (x * (count * p * (1 - p))[:, None]).T @ x + np.diag(precision)
-        step = np.linalg.solve(hessian, gradient)
-        beta += step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-8:
-            break
-    return Taste(beta, np.linalg.inv(hessian), scale)
+def learn_taste(views: Sequence[View], liked: np.ndarray, disliked: np.ndarray) -> Taste:
+    """The posterior given the judgements."""
+    judged = np.concatenate([liked, disliked])
+    says = np.concatenate([np.ones(len(liked)), -np.ones(len(disliked))])
+    covariance = (_products(views, judged) + _CONSTANT)[judged] + _NOISE * np.eye(len(judged))
+    inverse = np.linalg.inv(covariance)
+    return Taste(judged, inverse, inverse @ says)
 
 
-def _effect(taste: Taste) -> np.ndarray:
-    """(J) In log odds of a document that is all about a concept."""
-    return taste.mean[:-1] / taste.scale
+def _posterior(with_judged: np.ndarray, own: np.ndarray, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of f, from prior covariances with the judged documents and prior variances."""
+    explained = np.einsum("ij,jk,ik->i", with_judged, taste.inverse, with_judged)
+    return with_judged @ taste.alpha, np.sqrt(np.maximum(own - explained, 0.0))
 
 
-def _log_odds(weights: sparse.csr_array, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
-    """The log odds that each document is liked, and their standard deviations."""
-    root = sparse.csr_array(weights.sqrt()).toarray() / taste.scale
-    x = np.hstack([root, np.ones((len(root), 1))])
-    return x @ taste.mean, np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", x, taste.covariance, x), 0.0))
+def _products(views: Sequence[View], which: np.ndarray) -> np.ndarray:
+    """(D, n) Prior covariances of f between all documents and some, without the constant."""
+    return np.asarray(sum(one.share * one.products(one.values[which]) for one in views))
+
+
+def _norms(views: Sequence[View]) -> np.ndarray:
+    """(D) Prior variances of f, without the constant."""
+    return np.asarray(sum(one.share * one.norms(one.values) for one in views))
+
+
+def _concept_tastes(result: Result, documents: Catalogue, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
+    """(J) Mean and standard deviation of f_c of a document that is all about a concept."""
+    view = documents.views[0]
+    profiles = sparse.csr_array(concept_profiles(result).sqrt())
+    with_judged = view.share * view.products(profiles)[taste.judged].T
+    return _posterior(with_judged, view.share * view.norms(profiles), taste)
 
 
 def _ranked(
-    weights: sparse.csr_array, probability: np.ndarray, taste: Taste, judged: np.ndarray, n: int
+    weights: sparse.csr_array, probability: np.ndarray, of_concepts: np.ndarray, judged: np.ndarray, n: int
 ) -> list[int]:
     """Documents by probability and by what they add to the liked concepts, without the judged ones."""
-    worth = np.maximum(_effect(taste), 0.0)
+    worth = np.maximum(of_concepts, 0.0)
     worth = worth / max(float(worth.max(initial=0.0)), 1e-12)
     open_ = np.ones(len(probability), bool)
     open_[judged] = False

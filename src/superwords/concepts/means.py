@@ -67,6 +67,15 @@ def expected_words(result: Result) -> sparse.csr_array:
     return expected
 
 
+def concept_profiles(result: Result) -> sparse.csr_array:
+    """(J, V): P(word i | a token of concept j) in a document with no variant of its own, in the mean over the draws."""
+    words = result.summary.words
+    shape = result.n_concepts, result.corpus.n_words
+    on = sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
+    total = np.asarray(on.sum(axis=1)).ravel()
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
+
+
 def titles(result: Result) -> list[str]:
     """What to call each document: its title, else its first words, else its most frequent words."""
     corpus = result.corpus

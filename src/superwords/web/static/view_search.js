@@ -20,7 +20,7 @@ function why(hit) {
   const parts = [];
   if (hit.words?.length > 0) parts.push(h("span", {}, `It has “${hit.words.join("”, “")}”. `));
   if (hit.adds !== undefined) parts.push(h("span", {}, `With it ${percent(hit.covered)} is covered. `));
-  if (hit.low !== undefined) parts.push(h("span", {}, `Liked with a probability of ${percent(hit.score)} (${percent(hit.low)} to ${percent(hit.high)}). `));
+  if (hit.taste !== undefined) parts.push(h("span", {}, `Liked with a probability of ${percent(hit.score)}. `));
   if (hit.concepts.length > 0) parts.push(h("span", {}, hit.adds === undefined ? "Concepts: " : "It adds: ", ...linkedConcepts(hit)));
   if (hit.words?.length === 0 && hit.near?.length > 0) parts.push(h("span", {}, ` Like ${hit.near.join(" and ")}.`));
   return h("p", { class: "why" }, parts);
