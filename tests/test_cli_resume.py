@@ -8,6 +8,8 @@ import pytest
 
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
 from superwords.cli.fit_run import CheckpointedRun
+from superwords.concepts.choices import add_choices
+from superwords.container import Choice
 from superwords.progress import Progress
 
 
@@ -152,3 +154,61 @@ def test_a_process_of_its_own_stops_and_goes_on(capsys, source, tmp_path):
     assert run(capsys, *fit_arguments(source, whole, *long, "--quiet")).code == 0
     assert run(capsys, *fit_arguments(source, output, *long, "--quiet", "--resume")).code == 0
     assert_same_bits(loaded(output), loaded(whole))
+
+
+@pytest.mark.parametrize("more", [[8], [3, 5]])
+def test_more_sweeps_are_as_if_asked_for_at_once(capsys, source, tmp_path, more):
+    whole, parted = tmp_path / "whole.sw", tmp_path / "parted.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--sweeps", 24, "--quiet", "--save-draws")).code == 0
+    assert run(capsys, *fit_arguments(source, parted, "--quiet", "--save-draws")).code == 0
+    for sweeps in more:
+        found = run(capsys, "fit", "--more", sweeps, parted, "--json")
+        assert found.code == 0, found.err
+    assert found.json["sweeps"] == [24, 24]
+    assert_same_bits(loaded(parted), loaded(whole))
+    assert len(loaded(parted).draws_) == len(loaded(whole).draws_) == 20
+    assert not parted.with_name("parted.sw.checkpoint").exists()
+
+
+def test_more_of_a_model_without_draws(capsys, source, tmp_path):
+    whole, parted = tmp_path / "whole.sw", tmp_path / "parted.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--sweeps", 24, "--burn-in", 16, "--quiet")).code == 0
+    assert run(capsys, *fit_arguments(source, parted, "--quiet")).code == 0
+    before = parted.read_bytes()
+    found = run(capsys, "fit", "--more", 8, parted, "-o", tmp_path / "longer.sw")
+    assert found.code == 0
+    assert "holds no draws" in found.err
+    assert_same_bits(loaded(tmp_path / "longer.sw"), loaded(whole))
+    assert parted.read_bytes() == before
+
+
+def test_more_interrupted_leaves_the_model_and_goes_on(
+    capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
+):
+    whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--sweeps", 30, "--quiet", "--save-draws")).code == 0
+    assert run(capsys, *fit_arguments(source, output, "--quiet", "--save-draws")).code == 0
+    add_choices(output, [Choice("name", 1, "mine")])
+    before = output.read_bytes()
+    pressing_ctrl_c(at_sweep=22)
+    stopped = run(capsys, "fit", "--more", 14, output)
+    monkeypatch.undo()
+    assert stopped.code == 1
+    assert "is as it was" in stopped.err
+    assert output.read_bytes() == before
+    assert run(capsys, "fit", "--more", 15, output, "--resume").code == 1
+    resumed = run(capsys, "fit", "--more", 14, output, "--resume")
+    assert resumed.code == 0, resumed.err
+    assert_same_bits(loaded(output), loaded(whole))
+    assert "mine" in loaded(output).names_.values() or "is lost" in resumed.err
+
+
+def test_more_takes_the_models_own_settings(capsys, source, interrupted):
+    for option in (["--chains", 3], ["--thin", 1], ["--no-texts"]):
+        found = run(capsys, "fit", "--more", 4, interrupted, *option)
+        assert found.code == 2
+        assert "leave --" in found.err
+    assert run(capsys, "fit", "--more", 0, interrupted).code == 2
+    refused = run(capsys, "fit", "--more", 4, source)
+    assert refused.code == 1
+    assert "is not a superwords model" in refused.err

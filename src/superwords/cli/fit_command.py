@@ -10,6 +10,7 @@ import typer
 
 import superwords
 from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option, print_json
+from superwords.cli.fit_more import sample_more
 from superwords.cli.fit_run import (
     CheckpointedRun,
     asked_for,
@@ -227,6 +228,16 @@ def fit(
         bool,
         typer.Option("--resume", help="Go on with an interrupted run, same options.", rich_help_panel=OUTPUT),
     ] = False,
+    more: Annotated[
+        int | None,
+        typer.Option(
+            callback=at_least(1),
+            help="Sample so many sweeps on; FILE is then a finished model. Burn-in and thinning stay as they were, as "
+            "if all sweeps had been asked for at once; of a model saved without its draws (--save-draws), all sweeps "
+            "so far become burn-in.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -238,9 +249,13 @@ def fit(
     superwords fit speeches.csv --text speech --groups party -o model.sw
     superwords fit notes/ --language de -o notes.sw
     superwords fit notes/ --language de -o notes.sw --resume
+    superwords fit --more 1000 notes.sw
 
     Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there.
     """
+    if more is not None:
+        sample_more(ctx)
+        return
     start = perf_counter()
     given = ctx.params
     asked = asked_for(given)

@@ -36,7 +36,7 @@ PARAMETERS = {
     "k": "K",
 }
 # Options that are the command's own.
-_OWN = ("file", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
+_OWN = ("file", "more", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
 FREE = {*_OWN, "jobs", "groups", "keep_texts", "cache"}
 
@@ -153,6 +153,13 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     return key
 
 
+def model_key(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for sampling on from a model: its file, and how far to go."""
+    from superwords import __version__
+
+    return {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": digest(given["file"])}
+
+
 def _plain(value: Any) -> Any:
     """As it comes back from JSON."""
     if isinstance(value, list | tuple):
@@ -179,7 +186,7 @@ class CheckpointedRun(Watcher):
         from superwords.fitting import store
 
         if not self._is_resumed:
-            store.write(self._path, model.to_parts(findings=False), run=self._key)
+            store.write(self._path, model.to_parts(), model.kept_, model.choices_, self._key)
         self._checkpoint = store.Checkpoint(self._path, self.every, say)
         try:
             with self._checkpoint.watching(model), self._display.watching(model), _stopped_softly(say):
