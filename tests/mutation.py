@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -30,16 +31,30 @@ def mutant(module: str, old: str, new: str, folder: Path, uses: dict[str, str] |
 
 
 def mutant_move(module: str, where: str, old: str, new: str, folder: Path):
-    """`module`, a move's, with a bug in itself or in the module `where` that it imports from."""
-    if where == module:
-        return mutant(module, old, new, folder)
-    part = mutant(where, old, new, folder)
-    return mutant(module, "", "", folder, {where: part.__name__})
+    """`module`, a move's, with a bug in itself or in the module `where` that it needs, directly or through others."""
+    made = {where: mutant(where, old, new, folder)}
+
+    def rebuilt(name: str):
+        if name not in made:
+            imports = re.findall(
+                r"^from (superwords\.sampler\.\S+) import", Path(_file(name)).read_text(), re.M
+            )
+            uses = {part: rebuilt(part).__name__ for part in imports}
+            changed = {part: instead for part, instead in uses.items() if part != instead}
+            made[name] = mutant(name, "", "", folder, changed) if changed else importlib.import_module(name)
+        return made[name]
+
+    return rebuilt(module)
+
+
+def _file(module: str) -> str:
+    return importlib.import_module(module).__file__
 
 
 def mutant_concepts(old: str, new: str, folder: Path, where: str = "births"):
-    """The c step with a bug in moves/`where`.py."""
-    return mutant_move(f"{MOVES}.concepts", f"{MOVES}.{where}", old, new, folder).move_concepts
+    """The c step with a bug in moves/`where`.py, or in instance.py."""
+    package = "superwords.sampler" if where == "instance" else MOVES
+    return mutant_move(f"{MOVES}.concepts", f"{package}.{where}", old, new, folder).move_concepts
 
 
 def mutant_words(old: str, new: str, folder: Path, where: str = "words"):

@@ -18,10 +18,10 @@ from superwords.lab.compare.completion import (
     word_frequencies,
 )
 from superwords.lab.generators import plant_corpus
-from superwords.sampler.foldin_workspace import Concepts, make_concepts
 from superwords.sampler.model import Prior
 from superwords.sampler.prediction import Halves, make_halves, predict
 from superwords.sampler.state import Sizes
+from superwords.sampler.workspace import Concepts, make_concepts
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7
 M = np.array([[3, 2, 1, 0], [0, 1, 2, 2]])

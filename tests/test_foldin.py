@@ -19,9 +19,9 @@ from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
 from superwords.fitting.folding import LEAST_INCLUSION, UnknownWordsWarning, fold
 from superwords.lab.generators import plant_corpus
-from superwords.sampler.foldin_workspace import Concepts, make_concepts
 from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
+from superwords.sampler.workspace import Concepts, make_concepts
 
 PLANTED = plant_corpus(160, 40, 5, 2, 30, 3, seed=4)
 N_TRAINING = 120
@@ -131,10 +131,9 @@ def test_enumeration(name):
 def test_a_wrong_ratio_is_seen(bug):
     case = CASES["b ≠ 1"]
     right = concepts_of(case)
-    holders = np.array(case.holders)
     wrong = {
-        "a document too few": right._replace(odds=holders / (N_DOCUMENTS - 1 - holders + case.b1)),
-        "b2 left out": right._replace(whole=holders + 1.0),
+        "a document too few": right._replace(n_others=N_DOCUMENTS - 1.0),
+        "b2 left out": right._replace(b2=1.0),
         "pi of another shape": right._replace(alpha_pi=1.0),
     }[bug]
     assert distance(wrong, case, N_SWEEPS // 4) > FAR

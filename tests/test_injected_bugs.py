@@ -13,7 +13,9 @@ from superwords.sampler.model import Steps
 
 CAUGHT = 6.0
 SWEEP = Steps(split_merges=1)
-ALONE = Steps(flips=False, births=0, weights=False, word_moves=0.0, split_merges=0, words=False)
+ALONE = Steps(
+    flips=False, swaps=0, divisions=0, births=0, weights=False, word_moves=0.0, split_merges=0, words=False
+)
 
 
 def largest(setting, steps, n_replicates=600, n_steps=12):
@@ -70,26 +72,46 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
     assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
 
 
+EXCHANGES = {
+    "swap without its choice": (
+        "log_ratio + math.log(chance_back / chance)",
+        "log_ratio",
+        ALONE._replace(swaps=3),
+    ),
+    "division's Jacobian": (
+        "- math.lgamma(alpha_pi) + log_whole",
+        "- math.lgamma(alpha_pi)",
+        ALONE._replace(divisions=4),
+    ),
+    "who is united with whom": (
+        "(doc.cover[at] * n_left * chance)",
+        "(doc.cover[at] * chance)",
+        ALONE._replace(divisions=4),
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("where", "old", "new", "setting", "steps"),
     [
-        ("concepts", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
+        ("word_sets", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
         (
             "births",
-            "    log_ratio -= _log_proposal_over_prior(",
-            "    log_ratio -= 0.0 * _log_proposal_over_prior(",
+            "    if log_u >= log_ratio - _log_proposal_over_prior(",
+            "    if log_u >= log_ratio - 0.0 * _log_proposal_over_prior(",
             Setting(length=6),
             ALONE._replace(births=2),
         ),
         (
-            "births",
+            "instance",
             "            B += b * b",
             "            B += b",
             Setting(n_features=4, length=2),
             ALONE._replace(births=2),
         ),
+        *(("exchange", old, new, Setting(length=6), steps) for old, new, steps in EXCHANGES.values()),
     ],
-    ids=["join without its proposal", "birth without its proposal", "newborn's precision"],
+    ids=["join without its proposal", "birth without its proposal", "newborn's precision", *EXCHANGES],
 )
 @pytest.mark.statistics
 def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):

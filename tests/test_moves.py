@@ -6,32 +6,37 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import beta
 
 import naive
 from joint import any_affinity
+from parts import from_python
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import initial_state
+from superwords.sampler.instance import draw_instance
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves import births as birth
-from superwords.sampler.moves import concepts as membership
-from superwords.sampler.moves import text_ratios as text
+from superwords.sampler.moves import births, concepts, exchange, flips, word_sets
 from superwords.sampler.moves.concepts import sweep_membership
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
+from superwords.sampler.new_state import grow_state, new_state
 from superwords.sampler.random import new_stream, open_stream
-from superwords.sampler.semantics import draw_instance, start_regression
+from superwords.sampler.semantics import start_regression
 from superwords.sampler.simulate import simulate
 from superwords.sampler.state import Sizes, relabel, sizes_of
 from superwords.sampler.workspace import (
-    LAST,
+    FREE,
+    PAIRS,
     USED,
-    grow_state,
-    new_concepts,
+    WEIGHT,
+    WORDS,
+    close_gaps,
+    drop_pair,
+    make_concepts,
     new_document,
-    new_state,
-    open_document,
+    set_on,
 )
 
 V = 5
@@ -40,16 +45,16 @@ PRIOR = Prior(2.5, 1.5, 2.0, np.linspace(0.25, 0.6, V), 0.9, 0.7, 2.0, 1.5, 1.0)
 
 
 def laid_out(seed, d=0, length=6, steps=None):
-    """A simulated problem with document d at hand."""
+    """A simulated problem with document d at hand, taken out of the counts."""
     sim = simulate(PRIOR, np.full(4, length), 0, THETA, seed)
     data = make_data(sim.counts, None, sim.null)
     model = Model(PRIOR, data, any_affinity(V), steps or Steps())
-    concepts = new_concepts(sizes_of(sim.state), THETA, PRIOR.lam, 4)
-    doc = new_document(V, V, len(concepts.holders), 200)
-    open_document(doc, sim.state, data, d)
+    counts = make_concepts(sizes_of(sim.state), 3, THETA, PRIOR, 4)
+    doc = new_document(V, V, len(counts.holders))
+    from_python(concepts._take_out)(doc, sim.state, counts, model, d)
     stream = new_stream(seed, 1)
     open_stream(stream, 1, 1, 1)
-    return sim, model, concepts, doc, stream
+    return sim, model, counts, doc, stream
 
 
 def seeds_with_pairs(n, least=2):
@@ -65,17 +70,23 @@ def seeds_with_pairs(n, least=2):
 
 @pytest.mark.parametrize("seed", seeds_with_pairs(8))
 def test_text_gain_and_loss_are_ratios_of_the_text_likelihood(seed):
-    sim, model, _, doc, _ = laid_out(seed)
+    sim, _, _, doc, _ = laid_out(seed)
     held, counts, null = naive.unpack(sim.state)[0], sim.counts.toarray()[0], sim.null[0]
     now = naive.log_document(held, counts, null, THETA)
+    k, length = int(doc.number[PAIRS]), counts.sum() + null
+    doc.rest[:] = doc.explained
     for words in ([], [1], [0, 2, 4], list(range(V))):
         mass = sum(THETA[w] for w in words)
-        fast = text.log_text_gain(doc, model.data, 0, np.array(words, np.int32), 0.7, mass)
+        from_python(set_on)(doc, k, np.array(words, np.int32))
+        fast = -length * math.log1p(0.7 / doc.total[WEIGHT])
+        fast += from_python(flips.log_null)(0.7, len(words), doc.total[1], doc)
+        if words:
+            fast += from_python(word_sets.log_gain)(k, 0.7 / mass, doc)
         slow = naive.log_document({**held, -1: (0.7, set(words))}, counts, null, THETA) - now
         assert fast == pytest.approx(slow, abs=1e-11)
     for k, j in enumerate(held):
         slow = naive.log_document({i: h for i, h in held.items() if i != j}, counts, null, THETA) - now
-        assert text.log_text_loss(doc, model.data, 0, k) == pytest.approx(slow, abs=1e-11)
+        assert from_python(flips.log_leave)(k, doc) == pytest.approx(slow, abs=1e-11)
 
 
 def all_sets():
@@ -86,59 +97,116 @@ def all_sets():
 @pytest.mark.parametrize("seed", seeds_with_pairs(3))
 def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     """Σ_f q(f) = 1 where log P(f)/q(f) is what the kernel says, and draws have the frequencies q."""
-    _, model, concepts, doc, stream = laid_out(seed, length=length)
-    data = model.data
-    j = (
-        int(np.flatnonzero((concepts.holders > 0) & (doc.place == 0))[0])
-        if (doc.place[: concepts.number[0]] == 0).any()
-        else None
-    )
-    if j is None:
+    _, _, counts, doc, stream = laid_out(seed, length=length)
+    open_to = np.flatnonzero((counts.holders > 0) & (doc.place == 0))
+    if len(open_to) == 0:
         pytest.skip("the document holds every concept")
-    others = int(concepts.holders[j])
-    for a in range(doc.number[LAST] - data.doc_ptr[0]):
-        doc.rest[a] = doc.explained[a]
-    tilt = membership._tilt(0.8, doc.total[0], others, concepts.mass[j], 0, concepts, model)
-    p = (concepts.m[j] + PRIOR.b2 * PRIOR.lam) / (others + PRIOR.b2)
+    j, k = int(open_to[0]), int(doc.number[PAIRS])
+    present, absent = from_python(word_sets.present_words), from_python(word_sets.log_absent)
+    draw_absent = from_python(word_sets.draw_absent)
+    doc.rest[:] = doc.explained
+    tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total[WEIGHT], True, doc, counts)
+    assert (tilt.back > 0) == (length > 60)
+    p = (counts.m[:, j] + PRIOR.b2 * PRIOR.lam) / (counts.holders[j] + PRIOR.b2)
     q = {}
     for words in all_sets():
-        f = np.isin(np.arange(V), words)
-        doc.mark[:] = f
-        concepts.m[j] += f  # a leave scores the document's own set, which the concepts counts
-        _, present = membership._present_words(j, others, tilt, False, doc, concepts, model, stream)
-        _, absent = membership._absent_words(j, others, tilt, 0, False, doc, concepts, model, stream)
-        concepts.m[j] -= f
-        q[tuple(words)] = naive.bernoulli(f, p) / math.exp(present + absent)
-    doc.mark[:] = 0
+        from_python(set_on)(doc, k, words)
+        log_ratio = present(k, j, tilt, False, doc, stream)[0] + absent(j, tilt.back, words, doc, counts)
+        q[tuple(words)] = naive.bernoulli(np.isin(np.arange(V), words), p) / math.exp(log_ratio)
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
-        end, _ = membership._present_words(j, others, tilt, True, doc, concepts, model, stream)
-        end, _ = membership._absent_words(j, others, tilt, end, True, doc, concepts, model, stream)
+        _, _, end = present(k, j, tilt, True, doc, stream)
+        end, _ = draw_absent(j, tilt.back, 0.0, end, doc, counts, stream)
         seen[tuple(sorted(doc.arena[doc.number[USED] : end].tolist()))] += 1
+    assert_frequencies(seen, q, n)
+
+
+def assert_frequencies(seen, q, n):
     z = [(seen[k] - n * q[k]) / math.sqrt(n * q[k] * (1 - q[k]) + 1e-9) for k in q if n * q[k] > 5]
     assert max(map(abs, z)) < 4.5
 
 
 @pytest.mark.parametrize("seed", seeds_with_pairs(3))
 def test_birth_proposal_is_a_probability_and_scores_what_it_draws(seed):
-    _, model, concepts, doc, stream = laid_out(seed)
-    for a in range(doc.number[LAST] - model.data.doc_ptr[0]):
-        doc.rest[a] = doc.explained[a]
-    birth._weigh_seeds(doc, model.data, 0, doc.total[0], THETA)
+    _, model, counts, doc, stream = laid_out(seed)
+    doc.rest[:] = doc.explained
+    from_python(births._weigh_seeds)(doc, doc.total[WEIGHT])
+    score, draw = from_python(births._log_proposal_over_prior), from_python(births._draw_words)
     q = {
         tuple(words): naive.bernoulli(np.isin(np.arange(V), words), PRIOR.lam)
-        * math.exp(birth._log_proposal_over_prior(words, doc, concepts, model))
+        * math.exp(score(words, doc, counts, model))
         for words in all_sets()
     }
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
-        size = birth._draw_words(doc, concepts, model, stream)
-        used = doc.number[USED]
-        seen[tuple(sorted(doc.arena[used : used + size].tolist()))] += 1
-    z = [(seen[k] - n * q[k]) / math.sqrt(n * q[k] * (1 - q[k])) for k in q if n * q[k] > 5]
-    assert max(map(abs, z)) < 4.5
+        end = draw(doc, counts, model, stream)
+        seen[tuple(sorted(doc.arena[doc.number[USED] : end].tolist()))] += 1
+    assert_frequencies(seen, q, n)
+
+
+@pytest.mark.parametrize("seed", seeds_with_pairs(6))
+def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
+    """Against c, f, π and the text of the document from scratch, for random divisions of its first concept."""
+    sim, _, counts, doc, _ = laid_out(seed, length=9)
+    rng = np.random.default_rng(seed)
+    held, tokens = naive.unpack(sim.state)[0], sim.counts.toarray()[0]
+    j, t = int(doc.concept[0]), int(doc.concept[1])
+    if counts.holders[t] == 0 or sim.null[0]:
+        pytest.skip("the second concept is the document's own, or there are null tokens")
+    without = {i: h for i, h in held.items() if i != t}
+    p = {i: (counts.m[:, i] + PRIOR.b2 * PRIOR.lam) / (counts.holders[i] + PRIOR.b2) for i in (j, t)}
+    own = [int(w) for w in doc.word[: doc.number[WORDS]]]
+
+    def log_density(concepts_held):
+        if not all(any(w in words for _, words in concepts_held.values()) for w in own):
+            return -math.inf
+        log_p = naive.log_weights([concepts_held], PRIOR)
+        log_p += naive.log_document(concepts_held, tokens, 0, THETA)
+        for i in set(concepts_held) & {j, t}:
+            f = np.isin(np.arange(V), sorted(concepts_held[i][1]))
+            log_p += math.log(naive.bernoulli(f, p[i]))
+        return log_p + (
+            math.log(counts.holders[t] / (3 - counts.holders[t] + PRIOR.b1)) if t in concepts_held else 0
+        )
+
+    checked = 0
+    for _ in range(30):
+        part = rng.uniform(0.1, 0.9)
+        whole, absent_j = rng.uniform(0.5, 2.0), {w for w in held[j][1] if w not in own}
+        absent_t = {w for w in range(V) if w not in own and rng.random() < 0.5}
+        fate = {w: int(rng.integers(0, 4)) for w in own}
+        one = {**without, j: (whole, absent_j | {w for w in own if fate[w]})}
+        two = {
+            **without,
+            j: (part * whole, absent_j | {w for w in own if fate[w] & 1}),
+            t: ((1 - part) * whole, absent_t | {w for w in own if fate[w] >> 1}),
+        }
+        if log_density(one) == -math.inf or not any(f >> 1 for f in fate.values()):
+            continue
+        rest = [
+            sum(pi / THETA[list(ws)].sum() for i, (pi, ws) in without.items() if i != j and w in ws)
+            for w in own
+        ]
+        doc.rest[: len(own)] = rest
+        doc.fate[: len(own)] = [fate[w] for w in own]
+        mass = [float(THETA[sorted(words)].sum()) for words in (absent_j, absent_t)]
+        fast = from_python(exchange._log_division)(
+            0, 1, t, part * whole, (1 - part) * whole, *mass, len(two[j][1]), doc, counts
+        )
+        n = [sum(tokens[w] * share[fate[w]] for w in own) for share in ((0, 1, 0, 0.5), (0, 0, 1, 0.5))]
+        log_q = beta.logpdf(part, PRIOR.alpha_pi + n[0], PRIOR.alpha_pi + n[1]) - math.log(whole)
+        for w in own:
+            if fate[w]:
+                a, b = p[j][w], p[t][w]
+                ways = {1: a * (1 - b), 2: b * (1 - a), 3: a * b}
+                log_q += math.log(ways[fate[w]] / (a + b - a * b))
+        for w in set(range(V)) - set(own):
+            log_q += math.log(p[t][w] if w in absent_t else 1 - p[t][w])
+        assert fast == pytest.approx(log_density(two) - log_density(one) - log_q, abs=1e-9)
+        checked += 1
+    assert checked
 
 
 def test_tokens_are_imputed_in_proportion_to_weight_over_mass():
@@ -184,14 +252,15 @@ def test_the_counts_of_the_concept_step_equals_a_rebuild(planted):
     for sweep in range(25):
         sizes = sizes_of(state)
         instance = draw_instance(sizes, model.data, model.prior, stream, sweep)
-        new, concepts, instance, _ = sweep_membership(state, sizes, model, instance, stream, sweep)
+        new, counts, instance, _ = sweep_membership(state, sizes, model, instance, stream, sweep)
         used = np.unique(new.concept)
         rebuilt = sizes_of(new)
-        assert sorted(concepts.active[: concepts.number[0]].tolist()) == used.tolist()
-        np.testing.assert_array_equal(concepts.m[used], rebuilt.m[used])
-        np.testing.assert_array_equal(concepts.holders[used], rebuilt.holders[used])
-        np.testing.assert_array_equal(concepts.total, rebuilt.total)
-        np.testing.assert_allclose(concepts.mass[used], rebuilt.m[used] @ new.theta, rtol=1e-9)
+        free = counts.free[: counts.number[FREE]]
+        assert sorted([*free.tolist(), *used.tolist()]) == list(range(len(counts.holders)))
+        np.testing.assert_array_equal(counts.m[:, used], rebuilt.m[used].T)
+        np.testing.assert_array_equal(counts.holders[used], rebuilt.holders[used])
+        np.testing.assert_array_equal(instance.total, rebuilt.total)
+        np.testing.assert_allclose(counts.mass[used], rebuilt.m[used] @ new.theta, rtol=1e-9)
         pull = rebuilt.m[used].T @ instance.x[used]
         assert np.abs(instance.pull - pull).max() <= 1e-9 * np.abs(pull).max()
         changed += abs(len(new.concept) - len(state.concept)) + len(np.setxor1d(new.word, state.word))
@@ -240,6 +309,37 @@ def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
         assert (rebuilt.holders > 0).all()
     assert len(rebuilt.holders) > 40
     assert isinstance(rebuilt, Sizes)
+
+
+@pytest.mark.parametrize("seed", seeds_with_pairs(3, 3))
+def test_gaps_of_word_sets_given_up_are_closed(seed):
+    sim, _, _, doc, _ = laid_out(seed)
+    held = naive.unpack(sim.state)[0]
+    held.pop(int(doc.concept[0]))
+    from_python(drop_pair)(doc, 0)
+    from_python(close_gaps)(doc)
+    n = int(doc.number[PAIRS])
+    found = {int(doc.concept[k]): set(doc.arena[doc.start[k] :][: doc.size[k]].tolist()) for k in range(n)}
+    assert found == {j: words for j, (_, words) in held.items()}
+    assert doc.number[USED] == sum(map(len, found.values()))
+
+
+def test_a_small_arena_changes_no_bit(planted, monkeypatch):
+    """Word sets given up are cleared away when there is no room for three more."""
+    model, state = planted
+    chains = [Chain(model, state, seed=5) for _ in range(2)]
+    next(chains[0].advance(1))
+    made = concepts.new_document
+
+    def small(n_words, longest, n_slots):
+        doc = made(n_words, longest, n_slots)
+        most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
+        return doc._replace(arena=doc.arena[: most + 4 * n_words].copy())
+
+    monkeypatch.setattr(concepts, "new_document", small)
+    next(chains[1].advance(1))
+    for one, other in zip(chains[0].state, chains[1].state):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_the_new_state_grows_where_it_is_short_and_nowhere_else():

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse, stats
 
 import naive
+from parts import from_python
 from superwords.sampler import semantics
+from superwords.sampler.instance import change_counts, draw_instance, log_fit_change, log_fit_newborn
 from superwords.sampler.model import Prior, make_data
-from superwords.sampler.moves.births import _log_fit_newborn
-from superwords.sampler.moves.concepts import log_fit_change, move_pull
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import Sizes
 
@@ -79,7 +79,7 @@ def test_student_t_differences_equal_those_from_scratch(seed):
                 if m.min() < 0:
                     continue
                 fast = semantics.log_student(regression, data.Y[i], j, float(up), k, float(down))
-                fast -= regression.number[2]
+                fast -= regression.number[semantics.LOG_CASE]
                 assert fast == pytest.approx(log_features_naive(m, data) - base, abs=1e-9)
         semantics.put_back(regression, data.Y[i])
 
@@ -103,7 +103,7 @@ def test_thousands_of_updates_stay_close_to_a_rebuild():
 
 
 def instance_of(sizes, data, seed=3):
-    return semantics.draw_instance(sizes, data, PRIOR, new_stream(seed, 0), 0)
+    return draw_instance(sizes, data, PRIOR, new_stream(seed, 0), 0)
 
 
 def log_gaussian(m, x, precision, data):
@@ -114,23 +114,27 @@ def log_gaussian(m, x, precision, data):
 
 
 def test_instantiated_fit_change_is_the_gaussian_ratio_and_pull_keeps_up():
+    """For joins, leaves and words that pass from one concept to another."""
     sizes, data, rng = problem(6, n_unknown=2, n_idle=3)
     instance = instance_of(sizes, data)
-    m, total = sizes.m.astype(int).copy(), sizes.total.copy()
+    m, mark = sizes.m.astype(int).copy(), np.zeros(V, np.uint8)
     for _ in range(3000):
-        j = int(rng.integers(J))
-        step = int(rng.choice([-1, 1]))
-        words = np.flatnonzero((rng.random(V) < 0.3) & (m[j] + step >= 0)).astype(np.int32)
+        j, t = (int(x) for x in rng.choice(J, 2, replace=False))
+        gone = np.flatnonzero((rng.random(V) < rng.choice([0.0, 0.3])) & (m[j] > 0)).astype(np.int32)
+        come = np.flatnonzero(rng.random(V) < rng.choice([0.0, 0.3])).astype(np.int32)
         new = m.copy()
-        new[j, words] += step
-        change = log_fit_change(instance, data, total, words, j, step)
+        new[j, gone] -= 1
+        new[t, come] += 1
+        change = from_python(log_fit_change)(instance, gone, j, come, t, mark)
+        assert not mark.any()
         slow = log_gaussian(new, instance.x, instance.precision, data) - log_gaussian(
             m, instance.x, instance.precision, data
         )
         assert change == pytest.approx(slow, abs=1e-7)
-        move_pull(instance, total, words, j, step)
-        m, total = new, new.sum(axis=0)
+        from_python(change_counts)(instance, gone, j, come, t)
+        m = new
     rebuilt = m.T @ instance.x
+    np.testing.assert_array_equal(instance.total, m.sum(axis=0))
     assert np.abs(instance.pull - rebuilt).max() <= 1e-9 * np.abs(rebuilt).max()
 
 
@@ -140,7 +144,7 @@ def test_newborn_fit_integrates_its_own_features(size):
     sizes, data, rng = problem(7, n_unknown=2, n_idle=4)
     instance = instance_of(sizes, data)
     words = rng.choice(V, size=size, replace=False).astype(np.int32)
-    fast, B = _log_fit_newborn(instance, data, PRIOR, sizes.total, words, 0, 0)
+    fast, B = from_python(log_fit_newborn)(instance, PRIOR.K, words, 0, 0)
     after = sizes.m.astype(float).copy()
     row = np.zeros(V)
     row[words] = 1
@@ -162,7 +166,7 @@ def test_instance_is_drawn_from_its_posterior():
     sizes, data, _ = problem(8)
     A, X, b, _ = semantics.posterior(sizes, data, PRIOR)
     n = 4000
-    draws = [semantics.draw_instance(sizes, data, PRIOR, new_stream(4, 0), sweep) for sweep in range(n)]
+    draws = [draw_instance(sizes, data, PRIOR, new_stream(4, 0), sweep) for sweep in range(n)]
     x = np.array([d.x for d in draws])
     precision = np.array([d.precision for d in draws])
     shape = PRIOR.alpha_sigma + V / 2

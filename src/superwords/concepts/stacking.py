@@ -16,10 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from superwords.draws import Draws, Kept
-from superwords.sampler.foldin_workspace import make_concepts
 from superwords.sampler.model import Prior
 from superwords.sampler.prediction import Halves, make_halves, predict
 from superwords.sampler.state import Sizes, State, n_concepts, sizes_of
+from superwords.sampler.workspace import make_concepts
 
 N_ROWS = 200
 N_DRAWS = 4  # of each chain, evenly spaced

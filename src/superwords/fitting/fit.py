@@ -13,6 +13,7 @@ from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_settings
 from superwords.progress import make_watcher
+from superwords.sampler.compiling import compile_ahead
 
 READING = ("language", "unit", "keep_texts", "vocabulary", "cache", *WORD_OPTIONS)
 _OWN = ("features", "cluster")
@@ -95,7 +96,7 @@ def fit(
 def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
     """The model that is asked for, not fitted yet, and how documents are to be read for it.
 
-    Whatever can be known to be wrong before any text is read is refused here.
+    Whatever can be known to be wrong before any text is read is refused here. Kernels are compiled meanwhile.
     """
     reading = {name: value for name, value in asked.items() if name in READING}
     settings = {name: value for name, value in asked.items() if name not in (*READING, *_OWN)}
@@ -114,4 +115,5 @@ def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
     if is_spec(features):
         check_spec(features)
     check_options(**reading)
+    compile_ahead()
     return model, reading

@@ -16,9 +16,8 @@ from superwords.errors import InputError
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
 from superwords.sampler.foldin import fold_in
-from superwords.sampler.foldin_workspace import Concepts, Documents, make_concepts, new_sheet
-from superwords.sampler.random import new_stream
 from superwords.sampler.state import Sizes, sizes_of
+from superwords.sampler.workspace import Concepts, make_concepts
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -131,16 +130,13 @@ def fold(
     concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int = SWEEPS, n_jobs: int | None = None
 ) -> Folded:
     """Weights and inclusion probabilities; both sparse above 50 million cells. Same bits at any n_jobs."""
-    n_documents, n_concepts = counts.shape[0], len(concepts.odds)
+    n_documents, n_concepts = counts.shape[0], len(concepts.holders)
     if n_concepts == 0:
         return Folded(np.zeros((n_documents, 0)), np.zeros((n_documents, 0)))
-    documents = Documents(
-        counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data.astype(np.int32)
-    )
     is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
 
     def of_block(first: int) -> Folded:
-        folded = _fold_block(concepts, documents, first, seed, n_sweeps)
+        folded = _fold_block(concepts, sparse.csr_array(counts[first : first + _BLOCK]), seed, n_sweeps)
         return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
 
     with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
@@ -149,16 +145,9 @@ def fold(
     return Folded(*(stack(parts) for parts in zip(*blocks)))
 
 
-def _fold_block(concepts: Concepts, documents: Documents, first: int, seed: int, n_sweeps: int) -> Folded:
-    last = min(first + _BLOCK, len(documents.ptr) - 1)
-    longest = int(np.diff(documents.ptr[first : last + 1]).max())
-    shape = last - first, len(concepts.odds)
-    weight, inclusion = np.zeros(shape), np.zeros(shape)
-    sheet = new_sheet(len(concepts.theta), shape[1], max(1, longest))
+def _fold_block(concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int) -> Folded:
     burn_in = n_sweeps // _BURN_IN
-    fold_in(
-        documents, first, last, concepts, sheet, new_stream(seed, 0), n_sweeps, burn_in, weight, inclusion
-    )
+    weight, inclusion = fold_in(concepts, counts, seed, n_sweeps, burn_in)
     inclusion /= n_sweeps - burn_in
     # A row whose concepts are all improbable keeps the most probable of them.
     least = np.minimum(LEAST_INCLUSION, inclusion.max(axis=1, keepdims=True))

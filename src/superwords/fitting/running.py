@@ -20,6 +20,7 @@ from superwords.draws import ChainDraws, Kept, keep
 from superwords.jobs import n_workers
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain, Position
+from superwords.sampler.compiling import await_kernels
 from superwords.sampler.model import Model
 from superwords.sampler.state import n_concepts
 
@@ -114,6 +115,7 @@ class _LogJoint:
 
 def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
     """The runner of this process; `receive` is called in the threads."""
+    await_kernels()
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
         try:

@@ -1,8 +1,7 @@
 """New documents folded in with the concepts kept: c, f and π of one document at a time (docs/foldin.md).
 
-Given the training counts, a new document holds concept j with odds m_j/(D − m_j + b₁), and word i is on in it with
-probability (m_ji + b₂λ_i)/(m_j + b₂), independently: the ratios of docs/algebra.md section 1 with all D documents as
-the others.
+A new document is one beside the D of the fit, and is changed by the moves of the chain; since it is never entered into
+the counts and the words' features have no say, what can be integrated out given z is.
 """
 
 from __future__ import annotations
@@ -10,264 +9,234 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import sparse
 
-from superwords.sampler.foldin_workspace import (
-    FIRST,
+from superwords.sampler.instance import no_features
+from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.model import make_data
+from superwords.sampler.moves.exchange import exchange_concepts
+from superwords.sampler.moves.flips import flip_concepts
+from superwords.sampler.moves.word_sets import draw_absent, held_back
+from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
+from superwords.sampler.workspace import (
     LENGTH,
     PAIRS,
+    USED,
     WORDS,
-    draw_absent,
-    drop,
-    held_back,
+    Concepts,
+    add_pair,
+    clear,
+    drop_pair,
+    lay_out,
+    new_document,
     set_explained,
-    set_present,
+    set_weight,
 )
-from superwords.sampler.jit import inlined, lean
-from superwords.sampler.moves.documents import flip_concepts, try_merge, try_split, try_swap
-from superwords.sampler.random import FOLD_IN, gamma, open_stream, uniform
 
-# Tries per sweep to join or leave a concept, per share of the document's tokens that it holds on average
-_OVERLAP = 2.0
+_OVERLAP = 2.0  # as in Steps
 _SWAPS = 3
-_SPLITS = 8  # and merges
+_DIVISIONS = 8  # and unions
+
+
+def fold_in(
+    concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int, n_burn_in: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """E[π_j/S | z] and P(c_j) of every document and concept, added up over the sweeps after burn-in."""
+    shape = counts.shape[0], len(concepts.holders)
+    weight, inclusion = np.zeros(shape), np.zeros(shape)
+    data = make_data(counts, None)
+    doc = new_document(counts.shape[1], int(np.diff(data.doc_ptr).max()), shape[1])
+    instance = no_features(*concepts.m.shape[::-1])
+    stream = new_stream(seed, 0)
+    _fold_documents(data, concepts, doc, instance, stream, n_sweeps, n_burn_in, weight, inclusion)
+    return weight, inclusion
 
 
 @lean
-def fold_in(documents, first, last, concepts, sheet, stream, n_sweeps, n_burn_in, weight, inclusion):
-    """Documents first..last−1: add up E[π_j/S | z] and P(c_j) over the sweeps after burn-in, from row 0 on."""
-    for d in range(first, last):
-        if documents.ptr[d] == documents.ptr[d + 1]:
+def _fold_documents(data, concepts, doc, instance, stream, n_sweeps, n_burn_in, weight, inclusion):
+    for d in range(len(data.length)):
+        if data.length[d] == 0:
             continue
-        key = begin_document(d, documents, concepts, sheet, stream)
+        key = begin_document(d, data, concepts, doc, stream)
         for sweep in range(1, n_sweeps + 1):
-            sweep_concepts(sweep, key, documents, concepts, sheet, stream)
-            flip_unused(d - first, sweep > n_burn_in, concepts, sheet, stream, weight, inclusion)
-            redraw_weights(documents, concepts, sheet, stream)
-        clear_sheet(documents, sheet)
+            sweep_concepts(sweep, key, doc, concepts, instance, stream)
+            flip_unused(d, sweep > n_burn_in, doc, concepts, stream, weight, inclusion)
+            redraw_words(doc, concepts, stream)
+        clear(doc)
 
 
-@inlined
-def begin_document(d, documents, concepts, sheet, stream):
+@part
+def begin_document(d, data, concepts, doc, stream):
     """Lay document d out at its start; returns the key of its stream."""
-    _lay_out(d, documents, concepts, sheet)
-    key = _content_key(d, documents)
+    lay_out(doc, concepts, data, d, 0.0, _OVERLAP, 1)
+    key = _content_key(doc)
     open_stream(stream, FOLD_IN, 0, key)
-    _start(documents, concepts, sheet, stream)
+    _start(doc, concepts)
+    redraw_words(doc, concepts, stream)
     return key
 
 
-@inlined
-def sweep_concepts(sweep, key, documents, concepts, sheet, stream):
+@part
+def sweep_concepts(sweep, key, doc, concepts, instance, stream):
     """The first part of a sweep: which concepts the document holds, and z given them."""
     open_stream(stream, FOLD_IN, sweep, key)
-    flip_concepts(documents, concepts, sheet, stream)
-    _exchange(documents, concepts, sheet, stream)
-    _impute(documents, sheet, stream)
+    flip_concepts(True, doc, concepts, instance, stream)
+    exchange_concepts(_SWAPS, _DIVISIONS, True, doc, concepts, instance, stream)
+    _impute(doc, stream)
 
 
-@lean
-def _exchange(documents, concepts, sheet, stream):
-    for _ in range(_SWAPS):
-        try_swap(documents, concepts, sheet, stream)
-    for _ in range(_SPLITS):
-        if uniform(stream) < 0.5:
-            try_split(documents, concepts, sheet, stream)
-        else:
-            try_merge(documents, concepts, sheet, stream)
-
-
-@lean
-def _content_key(d, documents):
+@inlined
+def _content_key(doc):
     """A number made of the document's words and counts, to name its stream, whatever stands beside it."""
     key = np.uint64(0x9E3779B97F4A7C15)
-    for b in range(documents.ptr[d], documents.ptr[d + 1]):
-        key ^= (np.uint64(documents.word[b]) << np.uint64(32)) | np.uint64(documents.times[b])
+    for a in range(doc.number[WORDS]):
+        key ^= (np.uint64(doc.word[a]) << np.uint64(32)) | np.uint64(doc.times[a])
         key *= np.uint64(0xBF58476D1CE4E5B9)
         key ^= key >> np.uint64(29)
     return key
 
 
-@lean
-def _lay_out(d, documents, concepts, sheet):
-    """What holds for the document throughout: P(f = 1) of its words, and how often each concept is tried.
-
-    How often depends on nothing that is sampled, so that a choice by it needs no correction.
-    """
-    first, n_words = documents.ptr[d], documents.ptr[d + 1] - documents.ptr[d]
-    length, n_concepts = 0, len(concepts.odds)
-    for j in range(n_concepts):
-        sheet.rate[j] = 0.0
-        sheet.another[j] = -1.0
-    for a in range(n_words):
-        w, times = documents.word[first + a], documents.times[first + a]
-        sheet.spot[w] = 1
-        length += times
-        for j in range(n_concepts):
-            p = (concepts.m[w, j] + concepts.extra[w]) / concepts.whole[j]
-            sheet.p[j, a] = p
-            sheet.rate[j] += times * p
-    for a in range(n_words):
-        total = 0.0
-        for j in range(n_concepts):
-            fit = sheet.rate[j] / concepts.mass[j]
-            total += sheet.p[j, a] * concepts.odds[j] * fit * fit
-            sheet.pick[a, j] = total
-    for j in range(n_concepts):
-        sheet.rate[j] *= _OVERLAP / length
-    sheet.number[WORDS], sheet.number[PAIRS] = n_words, 0
-    sheet.number[LENGTH], sheet.number[FIRST] = length, first
-
-
-@lean
-def clear_sheet(documents, sheet):
-    first = sheet.number[FIRST]
-    for a in range(sheet.number[WORDS]):
-        sheet.spot[documents.word[first + a]] = 0
-    for k in range(sheet.number[PAIRS]):
-        sheet.place[sheet.concept[k]] = 0
-
-
-@lean
-def _start(documents, concepts, sheet, stream):
+@inlined
+def _start(doc, concepts):
     """Few concepts that explain every word: again and again the one most of what is left belongs to.
 
-    A word belongs to the concepts with at least half its largest P(f = 1), a bound that stands in sheet.rest.
+    A word belongs to the concepts with at least half its largest P(f = 1), a bound that stands in doc.rest; such words
+    count as if z had put their tokens there.
     """
-    n_words, n_concepts, first = sheet.number[WORDS], len(concepts.odds), sheet.number[FIRST]
-    score = sheet.share  # free until the concepts are chosen
+    n_words, n_concepts = doc.number[WORDS], len(concepts.holders)
+    score = doc.pick[0]  # free until a word is picked
     for j in range(n_concepts):
         score[j] = 0.0
     for a in range(n_words):
         most = 0.0
         for j in range(n_concepts):
-            most = max(most, sheet.p[j, a])
-        sheet.rest[a] = 0.5 * most
-        sheet.cover[a] = 0
-        _add_scores(a, documents.times[first + a], score, sheet)
+            most = max(most, doc.p[a, j])
+        doc.rest[a], doc.cover[a] = 0.5 * most, 0
+        _add_scores(a, doc.times[a], score, doc)
     left = n_words
     while left > 0:
-        best, k = 0, sheet.number[PAIRS]
+        best, k = 0, doc.number[PAIRS]
         for j in range(1, n_concepts):
             if score[j] > score[best]:
                 best = j
         score[best] = -np.inf
+        _hold_unused(best, doc)
         for a in range(n_words):
-            belongs = sheet.p[best, a] >= sheet.rest[a]
-            sheet.on[k, a] = belongs
-            if belongs and sheet.cover[a] == 0:
-                left -= 1
-                sheet.cover[a] = 1
-                _add_scores(a, -documents.times[first + a], score, sheet)
-        sheet.concept[k], sheet.place[best], sheet.weight[k] = best, k + 1, concepts.alpha_pi
-        sheet.number[PAIRS] += 1
-    for k in range(sheet.number[PAIRS]):
-        set_present(k, documents, concepts, sheet)
-        sheet.absent[k], sheet.new[k] = draw_absent(sheet.concept[k], 1.0, 1.0, concepts, sheet, stream)
-    set_explained(sheet)
+            if doc.p[a, best] >= doc.rest[a]:
+                doc.on[k, a] = 2
+                doc.tokens[k] += doc.times[a]
+                if doc.cover[a] == 0:
+                    left -= 1
+                    doc.cover[a] = 1
+                    _add_scores(a, -doc.times[a], score, doc)
 
 
-@lean
-def _add_scores(a, times, score, sheet):
+@inlined
+def _add_scores(a, times, score, doc):
     for j in range(len(score)):
-        if sheet.p[j, a] >= sheet.rest[a]:
-            score[j] += times * sheet.p[j, a]
+        if doc.p[a, j] >= doc.rest[a]:
+            score[j] += times * doc.p[a, j]
 
 
-@lean
-def _impute(documents, sheet, stream):
+@inlined
+def _impute(doc, stream):
     """z: a token goes to a concept with its word on, in proportion to π/T. Marks such words with a 2."""
-    n_pairs, first = sheet.number[PAIRS], sheet.number[FIRST]
+    n_pairs = doc.number[PAIRS]
     for k in range(n_pairs):
-        sheet.tokens[k] = 0
-    for a in range(sheet.number[WORDS]):
-        for _ in range(documents.times[first + a]):
-            u, chosen = uniform(stream) * sheet.explained[a], -1
+        doc.tokens[k] = 0
+    for a in range(doc.number[WORDS]):
+        for _ in range(doc.times[a]):
+            u, chosen = uniform(stream) * doc.explained[a], -1
             for k in range(n_pairs):
-                if sheet.on[k, a] > 0:
+                if doc.on[k, a] > 0:
                     chosen = k
-                    u -= sheet.share[k]
+                    u -= doc.share[k]
                     if u <= 0.0:
                         break
-            sheet.tokens[chosen] += 1
-            sheet.on[chosen, a] = 2
+            doc.tokens[chosen] += 1
+            doc.on[chosen, a] = 2
 
 
-@lean
-def flip_unused(row, is_kept, concepts, sheet, stream, weight, inclusion):
+@part
+def flip_unused(row, is_kept, doc, concepts, stream, weight, inclusion):
     """c_j of the concepts without tokens, given z, with π and their f integrated out; and what the sweep adds.
 
     Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held. Added are conditional expectations:
     E[π_j/S | z] = (α_π + n_j)/(rα_π + N), times the probability of c_j = 1 where there are no tokens.
     """
-    alpha_pi, length = concepts.alpha_pi, sheet.number[LENGTH]
-    for j in range(len(concepts.odds)):
-        k = sheet.place[j] - 1
-        if k >= 0 and sheet.tokens[k] > 0:
+    alpha_pi, length = concepts.alpha_pi, doc.number[LENGTH]
+    known, cost = -1, 0.0  # of one concept more than so many
+    for j in range(len(concepts.holders)):
+        k = doc.place[j] - 1
+        if k >= 0 and doc.tokens[k] > 0:
             continue
-        others = sheet.number[PAIRS] - (1 if k >= 0 else 0)
-        odds = concepts.odds[j] * _cost_of_another(others, concepts, sheet)
+        others = doc.number[PAIRS] - (1 if k >= 0 else 0)
+        if others != known:
+            known, cost = others, _cost_of_another(others, alpha_pi, length)
+        holders = concepts.holders[j]
+        odds = holders / (concepts.n_others - holders + concepts.b1) * cost
         p = odds / (1.0 + odds)
         if is_kept:
             weight[row, j] += p * alpha_pi / ((others + 1) * alpha_pi + length)
             inclusion[row, j] += p
         joins = uniform(stream) < p
         if joins and k < 0:
-            _take(others, j, sheet)
+            _hold_unused(j, doc)
         elif k >= 0 and not joins:
-            drop(k, sheet)
+            drop_pair(doc, k)
     if is_kept:
-        total = sheet.number[PAIRS] * alpha_pi + length
-        for k in range(sheet.number[PAIRS]):
-            if sheet.tokens[k] > 0:
-                weight[row, sheet.concept[k]] += (alpha_pi + sheet.tokens[k]) / total
-                inclusion[row, sheet.concept[k]] += 1.0
+        total = doc.number[PAIRS] * alpha_pi + length
+        for k in range(doc.number[PAIRS]):
+            if doc.tokens[k] > 0:
+                weight[row, doc.concept[k]] += (alpha_pi + doc.tokens[k]) / total
+                inclusion[row, doc.concept[k]] += 1.0
 
 
-@lean
-def _cost_of_another(r, concepts, sheet):
+@inlined
+def _cost_of_another(r, alpha_pi, length):
     """Γ((r+1)α_π) Γ(rα_π + N) / (Γ((r+1)α_π + N) Γ(rα_π)): what one more concept does to the text."""
-    if sheet.another[r] < 0.0:
-        few, many, length = r * concepts.alpha_pi, (r + 1) * concepts.alpha_pi, sheet.number[LENGTH]
-        log_cost = (
-            math.lgamma(many) - math.lgamma(few) + math.lgamma(few + length) - math.lgamma(many + length)
-        )
-        sheet.another[r] = math.exp(log_cost)
-    return sheet.another[r]
+    few, many = r * alpha_pi, (r + 1) * alpha_pi
+    log_cost = math.lgamma(many) - math.lgamma(few) + math.lgamma(few + length) - math.lgamma(many + length)
+    return math.exp(log_cost)
 
 
-@lean
-def _take(k, j, sheet):
-    """Concept j takes the k-th place, without tokens; its words and π are drawn with those of the others."""
-    sheet.concept[k], sheet.place[j], sheet.tokens[k] = j, k + 1, 0
-    for a in range(sheet.number[WORDS]):
-        sheet.on[k, a] = 0
-    sheet.number[PAIRS] += 1
+@inlined
+def _hold_unused(j, doc):
+    """The document takes concept j without tokens; its words and π are drawn with those of the others."""
+    k = doc.number[PAIRS]
+    add_pair(doc, j, 0.0, 0.0, 0)
+    doc.tokens[k] = 0
+    for a in range(doc.number[WORDS]):
+        doc.on[k, a] = 0
 
 
-@lean
-def redraw_weights(documents, concepts, sheet, stream):
+@part
+def redraw_words(doc, concepts, stream):
     """f and π given z.
 
     With u ~ Gamma(n_j, rate T_j) the factor T_j^{−n_j} of the text becomes Π_i e^{−u θ_i f_ji}: words are independent,
     and those with tokens stay on. π as in docs/algebra.md section 7: its direction given z, its sum from the prior.
     """
-    n_words, n_pairs, first = sheet.number[WORDS], sheet.number[PAIRS], sheet.number[FIRST]
-    alpha_pi, total = concepts.alpha_pi, 0.0
+    n_pairs, alpha_pi, total = doc.number[PAIRS], concepts.alpha_pi, 0.0
+    doc.number[USED] = 0
     for k in range(n_pairs):
-        j, u = sheet.concept[k], 0.0
-        if sheet.tokens[k] > 0:
-            u = gamma(stream, float(sheet.tokens[k])) / (sheet.present[k] + sheet.absent[k] + sheet.new[k])
-        for a in range(n_words):
-            stays = sheet.on[k, a] == 2
-            if not stays:
-                cost = u * concepts.theta[documents.word[first + a]]
-                stays = uniform(stream) < held_back(sheet.p[j, a], cost)
-            sheet.on[k, a] = stays
-        set_present(k, documents, concepts, sheet)
-        sheet.absent[k], sheet.new[k] = draw_absent(j, u, u, concepts, sheet, stream)
-        sheet.weight[k] = gamma(stream, alpha_pi + sheet.tokens[k])
-        total += sheet.weight[k]
+        j, u, mass = doc.concept[k], 0.0, 0.0
+        start = doc.number[USED]
+        end = start
+        if doc.tokens[k] > 0 and doc.mass[k] > 0.0:
+            u = gamma(stream, float(doc.tokens[k])) / doc.mass[k]
+        for a in range(doc.number[WORDS]):
+            stays = doc.on[k, a] == 2 or uniform(stream) < held_back(doc.p[a, j], u * doc.theta[a])
+            doc.on[k, a] = stays
+            if stays:
+                doc.arena[end] = doc.word[a]
+                end += 1
+                mass += doc.theta[a]
+        end, absent = draw_absent(j, u, u, end, doc, concepts, stream)
+        doc.start[k], doc.size[k], doc.number[USED] = start, end - start, end
+        doc.weight[k], doc.mass[k] = gamma(stream, alpha_pi + doc.tokens[k]), mass + absent
+        total += doc.weight[k]
     scale = gamma(stream, n_pairs * alpha_pi) / total
     for k in range(n_pairs):
-        sheet.weight[k] = max(sheet.weight[k] * scale, 1e-300)
-    set_explained(sheet)
+        set_weight(doc, k, max(doc.weight[k] * scale, 1e-300), doc.mass[k])
+    set_explained(doc)

@@ -54,12 +54,17 @@ class Steps(NamedTuple):
     """
 
     flips: bool = True
-    attempts: float = 30.0  # concepts tried per document at the least, where there are more
+    attempts: float = 5.0  # shared concepts that a document tries to join or leave, whatever their words
+    overlap: float = (
+        4.0  # and more, per share of its tokens that a concept holds on average in other documents
+    )
+    swaps: int = 2  # tries per document of one concept in place of another
+    divisions: int = 4  # and of dividing one of its concepts in two, or uniting two
     births: int = 1
     data_driven: bool = True
     weights: bool = True
-    word_moves: float = 0.25
-    split_merges: int = 7  # splits and merges of whole concepts tried in a sweep
+    word_moves: float = 1.0  # share of the documents that use a word in which its tokens may change concept
+    split_merges: int = 2  # splits and merges of whole concepts tried in a sweep
     words: bool = True
     sample_theta: bool = False
     sample_alpha_omega: bool = False
@@ -73,6 +78,8 @@ class Steps(NamedTuple):
 
 
 PUBLISHED = Steps(
+    swaps=0,
+    divisions=0,
     data_driven=False,
     word_moves=0.0,
     split_merges=0,
@@ -82,7 +89,7 @@ PUBLISHED = Steps(
     published_join=True,
     published_order=True,
 )
-PRIOR_PROPOSALS = Steps(data_driven=False, word_moves=0.0, split_merges=0)
+PRIOR_PROPOSALS = Steps(swaps=0, divisions=0, data_driven=False, word_moves=0.0, split_merges=0)
 
 
 class Model(NamedTuple):

@@ -12,19 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.sampler.foldin import begin_document, clear_sheet, flip_unused, redraw_weights, sweep_concepts
-from superwords.sampler.foldin_workspace import (
-    LENGTH,
-    PAIRS,
-    WORDS,
-    Concepts,
-    Documents,
-    draw_absent,
-    held_back,
-    new_sheet,
-)
-from superwords.sampler.jit import lean
+from superwords.sampler.foldin import begin_document, flip_unused, redraw_words, sweep_concepts
+from superwords.sampler.instance import no_features
+from superwords.sampler.jit import inlined, lean
+from superwords.sampler.model import Data, make_data
+from superwords.sampler.moves.word_sets import draw_absent, held_back
 from superwords.sampler.random import gamma, new_stream, uniform
+from superwords.sampler.workspace import LENGTH, PAIRS, USED, WORDS, Concepts, clear, new_document
 
 SWEEPS, BURN_IN = 30, 10
 _SPLIT_SEED = 20120322  # one split for all models and all seeds
@@ -82,96 +76,95 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 
 def predict(concepts: Concepts, halves: Halves, seed: int, n_sweeps: int = SWEEPS) -> np.ndarray:
     """(N) the probability of each token to predict."""
-    if not len(halves.row) or not len(concepts.odds):
+    if not len(halves.row) or not len(concepts.holders):
         return np.zeros(len(halves.row))
     first, n_words = halves.first, halves.first.shape[1]
-    documents = Documents(
-        first.indptr.astype(np.int64), first.indices.astype(np.int32), first.data.astype(np.int32)
-    )
+    data = make_data(first, None)
     cells, place = np.unique(halves.row * n_words + halves.word, return_inverse=True)
     row, word = np.divmod(cells, n_words)
-    longest = int(np.diff(documents.ptr).max())
+    longest = int(np.diff(data.doc_ptr).max())
     asked = Asked(
         ptr=np.searchsorted(row, np.arange(first.shape[0] + 1)).astype(np.int64),
         word=word.astype(np.int64),
-        own=np.array(_places(documents, row, word), np.int64),
+        own=np.array(_places(data, row, word), np.int64),
         on=np.zeros(int(np.bincount(row).max()), np.uint8),
         shown=np.zeros(longest, np.uint8),
     )
-    sheet = new_sheet(n_words, len(concepts.odds), longest)
+    doc = new_document(n_words, longest, len(concepts.holders))
+    instance = no_features(len(concepts.holders), n_words)
     burn_in = min(BURN_IN, n_sweeps // 3)
-    unread = np.zeros((1, len(concepts.odds)))
+    unread = np.zeros((1, len(concepts.holders)))
     total = np.zeros(len(cells))
-    complete(documents, concepts, asked, sheet, new_stream(seed, 0), n_sweeps, burn_in, unread, total)
+    stream = new_stream(seed, 0)
+    complete(data, concepts, asked, doc, instance, stream, n_sweeps, burn_in, unread, total)
     return total[place] / (n_sweeps - burn_in)
 
 
-def _places(documents: Documents, row: np.ndarray, word: np.ndarray) -> Sequence[int]:
+def _places(data: Data, row: np.ndarray, word: np.ndarray) -> Sequence[int]:
     found = []
     for d, i in zip(row, word):
-        at = np.flatnonzero(documents.word[documents.ptr[d] : documents.ptr[d + 1]] == i)
+        at = np.flatnonzero(data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]] == i)
         found.append(int(at[0]) if len(at) else -1)
     return found
 
 
 @lean
-def complete(documents, concepts, asked, sheet, stream, n_sweeps, n_burn_in, unread, total):
-    """The sweeps of `fold_in`; after z, what is predicted given it is added to `total`."""
-    for d in range(len(documents.ptr) - 1):
-        key = begin_document(d, documents, concepts, sheet, stream)
+def complete(data, concepts, asked, doc, instance, stream, n_sweeps, n_burn_in, unread, total):
+    """The sweeps of a fold-in; after z, what is predicted given it is added to `total`."""
+    for d in range(len(data.length)):
+        key = begin_document(d, data, concepts, doc, stream)
         for sweep in range(1, n_sweeps + 1):
-            sweep_concepts(sweep, key, documents, concepts, sheet, stream)
-            flip_unused(0, False, concepts, sheet, stream, unread, unread)
+            sweep_concepts(sweep, key, doc, concepts, instance, stream)
+            flip_unused(0, False, doc, concepts, stream, unread, unread)
             if sweep > n_burn_in:
-                for k in range(sheet.number[PAIRS]):
-                    _add_prediction(d, k, documents, concepts, asked, sheet, stream, total)
-            redraw_weights(documents, concepts, sheet, stream)
-        clear_sheet(documents, sheet)
+                for k in range(doc.number[PAIRS]):
+                    _add_prediction(d, k, concepts, asked, doc, stream, total)
+            redraw_words(doc, concepts, stream)
+        clear(doc)
 
 
-@lean
-def _add_prediction(d, k, documents, concepts, asked, sheet, stream, total):
-    """Of the k-th concept. f is drawn anew given z, as in `redraw_weights`, with each word asked about drawn by itself.
+@inlined
+def _add_prediction(d, k, concepts, asked, doc, stream, total):
+    """Of the k-th concept. f is drawn anew given z, as in `redraw_words`, with each word asked about drawn by itself.
 
     Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
     """
-    j, first, last = sheet.concept[k], asked.ptr[d], asked.ptr[d + 1]
-    alpha_pi, tokens = concepts.alpha_pi, sheet.tokens[k]
-    u = 0.0
-    if tokens > 0:
-        u = gamma(stream, float(tokens)) / (sheet.present[k] + sheet.absent[k] + sheet.new[k])
+    j, first, last = doc.concept[k], asked.ptr[d], asked.ptr[d + 1]
+    alpha_pi, tokens = concepts.alpha_pi, doc.tokens[k]
+    u = gamma(stream, float(tokens)) / doc.mass[k] if tokens > 0 else 0.0
     for t in range(first, last):
-        sheet.spot[asked.word[t]] = 1
-    absent, new = draw_absent(j, u, u, concepts, sheet, stream)
-    mass = absent + new
-    for a in range(sheet.number[WORDS]):
-        theta = concepts.theta[documents.word[documents.ptr[d] + a]]
-        asked.shown[a] = uniform(stream) < _on_given(k, a, theta, u, sheet)
-        mass += theta * asked.shown[a]
+        if asked.own[t] < 0:
+            doc.spot[asked.word[t]] = 1  # kept out of the words drawn here
+    _, mass = draw_absent(j, u, u, doc.number[USED], doc, concepts, stream)
+    for a in range(doc.number[WORDS]):
+        asked.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
+        mass += doc.theta[a] * asked.shown[a]
     for t in range(first, last):
         w = asked.word[t]
         if asked.own[t] >= 0:
             asked.on[t - first] = asked.shown[asked.own[t]]
         else:
-            sheet.spot[w] = 0
-            p = (concepts.m[w, j] + concepts.extra[w]) / concepts.whole[j]
-            asked.on[t - first] = uniform(stream) < held_back(p, u * concepts.theta[w])
+            doc.spot[w] = 0
+            asked.on[t - first] = uniform(stream) < _on_unseen(w, j, u, doc, concepts)
             mass += concepts.theta[w] * asked.on[t - first]
-    weight = (alpha_pi + tokens) / (sheet.number[PAIRS] * alpha_pi + sheet.number[LENGTH])
+    weight = (alpha_pi + tokens) / (doc.number[PAIRS] * alpha_pi + doc.number[LENGTH])
     for t in range(first, last):
         w, a = asked.word[t], asked.own[t]
         theta = concepts.theta[w]
-        if a >= 0:
-            on = _on_given(k, a, theta, u, sheet)
-        else:
-            on = held_back((concepts.m[w, j] + concepts.extra[w]) / concepts.whole[j], u * theta)
+        on = _on_given(k, a, u, doc) if a >= 0 else _on_unseen(w, j, u, doc, concepts)
         others = max(0.0, mass - theta * asked.on[t - first])
         total[t] += weight * on * theta / (theta + others)
 
 
-@lean
-def _on_given(k, a, theta, u, sheet):
+@inlined
+def _on_given(k, a, u, doc):
     """P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
-    if sheet.on[k, a] == 2:
+    if doc.on[k, a] == 2:
         return 1.0
-    return held_back(sheet.p[sheet.concept[k], a], u * theta)
+    return held_back(doc.p[a, doc.concept[k]], u * doc.theta[a])
+
+
+@inlined
+def _on_unseen(w, j, u, doc, concepts):
+    """The same of a word that the document was not shown with."""
+    return held_back((concepts.m[w, j] + concepts.extra[w]) * doc.inverse[j], u * concepts.theta[w])

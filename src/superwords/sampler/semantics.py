@@ -13,12 +13,13 @@ import numpy as np
 from scipy import linalg
 from scipy.special import gammaln
 
-from superwords.sampler.jit import kernel, lean
+from superwords.sampler.jit import lean
 from superwords.sampler.model import Data, Prior
-from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream
 from superwords.sampler.state import Sizes
 
-_BLOCK = 16  # factors multiplied before a logarithm is taken
+_BLOCK = 32  # factors multiplied before a logarithm is taken
+# Places in Regression.number
+QUADRATIC, TOTAL, LOG_CASE = range(3)
 
 
 class Regression(NamedTuple):
@@ -32,15 +33,7 @@ class Regression(NamedTuple):
     Am: np.ndarray  # (J)
     r: np.ndarray  # (F) Σ_j m_ji X_j
     half_inverse_b: np.ndarray  # (F) 1 / (2 b_k)
-    number: np.ndarray  # [mᵀAm, n_i, log Student-t]
-
-
-class Instance(NamedTuple):
-    """X and σ² drawn for the c step, and every word's Σ_j m_ji x_j."""
-
-    x: np.ndarray  # (J, F)
-    precision: np.ndarray  # (F) 1/σ_k²
-    pull: np.ndarray  # (V, F) Σ_j m_ji x_j
+    number: np.ndarray  # [QUADRATIC mᵀAm, TOTAL n_i, LOG_CASE log Student-t]
 
 
 def mixing_matrix(sizes: Sizes, known: np.ndarray) -> np.ndarray:
@@ -147,17 +140,17 @@ def take_out(regression, y, m_word):
             b[k] -= 0.5 * y[k] * y[k]
     for k in range(n_features):
         regression.half_inverse_b[k] = 0.5 / b[k]
-    regression.number[0] = h / (1.0 - h) * total * total
-    regression.number[1] = total
-    regression.number[2] = log_student(regression, y, 0, 0.0, 0, 0.0)
+    regression.number[QUADRATIC] = h / (1.0 - h) * total * total
+    regression.number[TOTAL] = total
+    regression.number[LOG_CASE] = log_student(regression, y, 0, 0.0, 0, 0.0)
 
 
 @lean
 def put_back(regression, y):
     """Return the case at hand, with its counts as they are now, to the regression."""
-    total = regression.number[1]
+    total = regression.number[TOTAL]
     if total > 0.0:
-        _rank_one(regression, y, total, 1.0, 1.0 + regression.number[0] / (total * total))
+        _rank_one(regression, y, total, 1.0, 1.0 + regression.number[QUADRATIC] / (total * total))
     else:
         for k in range(len(y)):
             regression.b[k] += 0.5 * y[k] * y[k]
@@ -187,7 +180,7 @@ def _rank_one(regression, y, total, sign, scale):
 def log_student(regression, y, j, up, i, down):
     """log Π_k t_k of the case at hand, up to a constant, were m_j larger by `up` and m_i smaller by `down`."""
     A, X, r = regression.A, regression.X, regression.r
-    q, total = regression.number[0], regression.number[1]
+    q, total = regression.number[QUADRATIC], regression.number[TOTAL]
     n_features = len(y)
     q += 2.0 * (up * regression.Am[j] - down * regression.Am[i])
     q += up * up * A[j, j] + down * down * A[i, i] - 2.0 * up * down * A[j, i]
@@ -209,44 +202,15 @@ def log_student(regression, y, j, up, i, down):
 def change_case(regression, y, j, step):
     """m_ji += step for the case at hand."""
     A, X = regression.A, regression.X
-    regression.number[0] += 2.0 * step * regression.Am[j] + step * step * A[j, j]
-    regression.number[1] += step
+    regression.number[QUADRATIC] += 2.0 * step * regression.Am[j] + step * step * A[j, j]
+    regression.number[TOTAL] += step
     regression.m[j] += step
     for k in range(len(regression.m)):
         regression.Am[k] += step * A[j, k]
     for k in range(X.shape[1]):
         regression.r[k] += step * X[j, k]
-    if regression.number[1] < 0.5:
+    if regression.number[TOTAL] < 0.5:
         regression.number[:] = 0.0
         regression.Am[:] = 0.0
         regression.r[:] = 0.0
-    regression.number[2] = log_student(regression, y, j, 0.0, j, 0.0)
-
-
-@kernel
-def _draw_noise(n_rows, scale, shape, stream, sweep):
-    open_stream(stream, SEMANTICS, sweep, 0)
-    precision = np.empty(len(scale))
-    for k in range(len(scale)):
-        precision[k] = gamma(stream, shape) / scale[k]
-    noise = np.empty((n_rows, len(scale)))
-    for j in range(n_rows):
-        for k in range(len(scale)):
-            noise[j, k] = normal(stream) / math.sqrt(precision[k])
-    return precision, noise
-
-
-def draw_instance(sizes: Sizes, data: Data, prior: Prior, stream: np.ndarray, sweep: int) -> Instance:
-    """σ_k² ~ InvGamma(α_σ + V/2, β̂_k) and x_k ~ N(x̂_k, σ_k² A), given Φ (docs/algebra.md section 4)."""
-    n_rows, n_features = len(sizes.holders), data.Y.shape[1]
-    if n_features == 0:
-        return Instance(np.zeros((n_rows, 0)), np.zeros(0), np.zeros((len(data.known), 0)))
-    shape = prior.alpha_sigma + int(data.known.sum()) / 2
-    if n_rows:
-        A, X, b, _ = posterior(sizes, data, prior)
-    else:
-        b = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma
-        A, X = np.zeros((0, 0)), np.zeros((0, n_features))
-    precision, noise = _draw_noise(n_rows, b, shape, stream, sweep)
-    x = X + np.linalg.cholesky(A) @ noise if n_rows else X
-    return Instance(np.ascontiguousarray(x), precision, np.ascontiguousarray(sizes.m.T.astype(float) @ x))
+    regression.number[LOG_CASE] = log_student(regression, y, j, 0.0, j, 0.0)

@@ -1,97 +1,127 @@
-"""The document at hand: its concepts and word sets unpacked, while the c step changes them.
+"""One document at hand, beside the concepts of all the others, while its concepts and word sets change.
 
-Document holds what belongs to it, Concepts what the whole corpus shares. Both are rebuilt from the state at
-the start of every c step, and packed into a new state at its end.
+A document is taken out of the counts when it is laid out and entered again when it is done. In between the others stand
+still, so what they say of its words is computed once. A document of the chain (`moves/concepts.py`) and a new one that
+is folded in (`foldin.py`) are changed by the same moves; the latter is never entered.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean
-from superwords.sampler.state import Sizes, State
+from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.model import Prior
+from superwords.sampler.state import Sizes
 
-# Places in Document.number
-PAIRS, USED, FIRST, LAST = 0, 1, 2, 3
-# Places in Document.total
-WEIGHT, EMPTY = 0, 1
-# Places in Concepts.number
-ACTIVE, FREE = 0, 1
-# Places in Concepts.mean
-THETA_MEAN, PRIOR_MASS, LAM_MAX, LOG_NARROW = 0, 1, 2, 3
+# Places in Document.number: concepts held, arena used; the document's first place in the data, different words,
+# tokens (null ones included), null tokens
+PAIRS, USED, FIRST, WORDS, LENGTH, NULL = range(6)
+# Places in Document.total: Σ π, and Σ π over empty concepts
+WEIGHT, EMPTY = range(2)
+FREE = 0  # place in Concepts.number
 # Kinds of proposals
-KINDS = ("join", "leave", "birth", "death")
-JOIN, LEAVE, BIRTH, DEATH = range(len(KINDS))
+KINDS = ("join", "leave", "birth", "death", "swap", "divide", "unite")
+JOIN, LEAVE, BIRTH, DEATH, SWAP, DIVIDE, UNITE = range(len(KINDS))
+
+_FEW_DIGITS = 1e-6
 ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
 
 
+class Concepts(NamedTuple):
+    """m_ji and m_j over the other documents, and what follows from them and the prior; grows when concepts are born."""
+
+    m: np.ndarray  # (V, slots)
+    holders: np.ndarray  # (slots) m_j
+    mass: np.ndarray  # (slots) Σ_i θ_i m_ji
+    support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
+    support_size: np.ndarray  # (slots)
+    listed: np.ndarray  # (slots, V)
+    free: np.ndarray  # (slots) a stack of those not in use
+    number: np.ndarray  # [FREE]: how many
+    theta: np.ndarray  # (V)
+    extra: np.ndarray  # (V) b₂λ_i
+    n_others: float  # how many other documents there are
+    b1: float
+    b2: float
+    alpha_pi: float
+    extra_max: float
+    extra_mass: float  # Σ_i θ_i b₂λ_i
+    log_narrow: float  # Σ_i log (1 − ELSEWHERE λ_i)/(1 − λ_i)
+
+
 class Document(NamedTuple):
-    """The pairs of one document (index k), and how its words are explained (index a, into the document's words)."""
+    """The document at hand: index a counts its different words, k the concepts it holds."""
 
     spot: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
-    mark: np.ndarray  # (V) scratch: 1 for the words of the word set under consideration
-    explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
-    rest: np.ndarray  # (a) the same without the concept under consideration
-    cover: np.ndarray  # (a) how many concepts explain the word
-    seed: np.ndarray  # (a) scratch of births
-    place: np.ndarray  # (J slots) k + 1 of a concept that is on, else 0
-    concept: np.ndarray  # (k)
+    mark: np.ndarray  # (V) scratch
+    word: np.ndarray  # (a)
+    times: np.ndarray  # (a) #_di
+    theta: np.ndarray  # (a)
+    p: np.ndarray  # (a, slots) P(f_ji = 1 | the other documents)
+    inverse: np.ndarray  # (slots) 1 / (m_j + b₂)
+    rate: np.ndarray  # (slots) how often joining or leaving the concept is tried
+    appeal: np.ndarray  # (slots) how often it is tried where another concept explains a word
+    pick: np.ndarray  # (a, slots) cumulative p · appeal, of the words that are marked in `picked`
+    picked: np.ndarray  # (a)
+    order: np.ndarray  # (slots) concepts to try
+    place: np.ndarray  # (slots) k + 1 of a concept that is held, else 0
+    concept: np.ndarray  # (k) its slot
     weight: np.ndarray  # (k) π
     mass: np.ndarray  # (k) T = Σ θ over the words on
+    share: np.ndarray  # (k) π / T, 0 where no word is on
+    tokens: np.ndarray  # (k) n_j, where z is imputed
     start: np.ndarray  # (k) into arena
     size: np.ndarray  # (k)
-    arena: np.ndarray  # word sets, one after the other; those of concepts left behind stay until the end
-    number: np.ndarray  # [pairs, arena used, first and last of the document's words]
-    total: np.ndarray  # [Σ π, Σ π over empty concepts]
+    on: np.ndarray  # (k, a) f of the document's own words; 2 where tokens are imputed
+    arena: np.ndarray  # word sets, one after the other; those no longer held stay until room is made
+    explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
+    rest: np.ndarray  # (a) the same without the concepts under consideration
+    cover: np.ndarray  # (a) how many concepts have the word on
+    fate: np.ndarray  # (a) where a division puts a word: 1 the old concept, 2 the new one, 3 both
+    seed: np.ndarray  # (a) scratch of births
+    number: np.ndarray  # [PAIRS, USED, FIRST, WORDS, LENGTH, NULL]
+    total: np.ndarray  # [WEIGHT, EMPTY]
     tried: np.ndarray  # (KINDS) proposals, over all documents
     accepted: np.ndarray  # (KINDS)
 
 
-class Concepts(NamedTuple):
-    """m_ji, m_j, n_i and lists of what is in use; grows when concepts are born."""
-
-    m: np.ndarray  # (slots, V)
-    holders: np.ndarray  # (slots) m_j
-    total: np.ndarray  # (V) n_i
-    mass: np.ndarray  # (slots) Σ_i θ_i m_ji
-    support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
-    support_size: np.ndarray
-    listed: np.ndarray  # (slots, V)
-    active: np.ndarray  # (slots) the slots in use, in no order
-    free: np.ndarray  # (slots) a stack of free ones
-    number: np.ndarray  # [active, free]
-    mean: np.ndarray  # [mean θ, Σ θ λ, max λ, Σ log (1 − ELSEWHERE λ)/(1 − λ)]
-
-
-def new_concepts(sizes: Sizes, theta: np.ndarray, lam: np.ndarray, n_spare: int) -> Concepts:
-    """Those of a state's sizes, with room for `n_spare` further concepts."""
+def make_concepts(sizes: Sizes, n_others: int, theta: np.ndarray, prior: Prior, n_spare: int = 0) -> Concepts:
+    """What m_j, m_ji and the prior say to one document more than `n_others`; room for `n_spare` further concepts."""
     n_rows, n_words = sizes.m.shape
     n_slots = n_rows + n_spare
-    m = np.zeros((n_slots, n_words), np.int32)
-    m[:n_rows] = sizes.m
+    m = np.zeros((n_words, n_slots), np.int32)
+    m[:, :n_rows] = sizes.m.T
     holders = np.zeros(n_slots, np.int64)
     holders[:n_rows] = sizes.holders
-    free = np.zeros(n_slots, np.int32)
+    mass = np.zeros(n_slots)
+    mass[:n_rows] = sizes.m @ theta
+    free = np.zeros(n_slots, np.int64)
     free[:n_spare] = np.arange(n_rows, n_slots)
     support = np.zeros((n_slots, n_words), np.int32)
-    support_size = np.zeros(n_slots, np.int64)
     listed = np.zeros((n_slots, n_words), np.uint8)
-    list_support(m, support, support_size, listed)
-    narrow = (np.log1p(-ELSEWHERE * lam) - np.log1p(-lam)).sum()
+    support_size = np.zeros(n_slots, np.int64)
+    list_support(sizes.m, support, support_size, listed)
+    extra = prior.b2 * prior.lam
     return Concepts(
         m,
         holders,
-        sizes.total.copy(),
-        m @ theta,
+        mass,
         support,
         support_size,
         listed,
-        np.arange(n_slots, dtype=np.int32),
         free,
-        np.array([n_rows, n_spare]),
-        np.array([theta.mean(), theta @ lam, lam.max(), narrow]),
+        np.array([n_spare]),
+        np.asarray(theta, float),
+        extra,
+        float(n_others),
+        float(prior.b1),
+        float(prior.b2),
+        float(prior.alpha_pi),
+        float(extra.max()),
+        float(theta @ extra),
+        float((np.log1p(-ELSEWHERE * prior.lam) - np.log1p(-prior.lam)).sum()),
     )
 
 
@@ -118,126 +148,227 @@ def grow_concepts(concepts: Concepts, n: int) -> Concepts:
     free = longer(concepts.free, n)
     free[n_free : n_free + n - before] = np.arange(before, n)
     concepts.number[FREE] += n - before
-    return concepts._replace(
-        m=longer(concepts.m, n),
-        holders=longer(concepts.holders, n),
-        mass=longer(concepts.mass, n),
-        support=longer(concepts.support, n),
-        support_size=longer(concepts.support_size, n),
-        listed=longer(concepts.listed, n),
-        active=longer(concepts.active, n),
-        free=free,
-    )
+    by_slot = ("holders", "mass", "support", "support_size", "listed")
+    wider: dict[str, Any] = {name: longer(getattr(concepts, name), n) for name in by_slot}
+    return concepts._replace(m=np.ascontiguousarray(longer(concepts.m.T, n).T), free=free, **wider)
 
 
-def new_document(n_words: int, longest: int, n_slots: int, n_arena: int) -> Document:
-    """Room for documents of up to `longest` different words, `n_slots` concepts and `n_arena` entries."""
+def new_document(n_words: int, longest: int, n_slots: int) -> Document:
+    """Room for documents of up to `longest` different words and `n_slots` concepts."""
+    longest = max(1, longest)
     return Document(
-        np.zeros(n_words, np.int32),
-        np.zeros(n_words, np.uint8),
-        np.zeros(longest),
-        np.zeros(longest),
-        np.zeros(longest, np.int64),
-        np.zeros(longest),
-        np.zeros(n_slots, np.int32),
-        np.zeros(n_slots, np.int32),
-        np.zeros(n_slots),
-        np.zeros(n_slots),
-        np.zeros(n_slots, np.int64),
-        np.zeros(n_slots, np.int64),
-        np.zeros(n_arena, np.int32),
-        np.zeros(4, np.int64),
-        np.zeros(2),
-        np.zeros(len(KINDS), np.int64),
-        np.zeros(len(KINDS), np.int64),
+        spot=np.zeros(n_words, np.int32),
+        mark=np.zeros(n_words, np.uint8),
+        word=np.zeros(longest, np.int32),
+        times=np.zeros(longest, np.int64),
+        theta=np.zeros(longest),
+        p=np.zeros((longest, n_slots)),
+        inverse=np.zeros(n_slots),
+        rate=np.zeros(n_slots),
+        appeal=np.zeros(n_slots),
+        pick=np.zeros((longest, n_slots)),
+        picked=np.zeros(longest, np.uint8),
+        order=np.zeros(n_slots, np.int64),
+        place=np.zeros(n_slots, np.int64),
+        concept=np.zeros(n_slots, np.int64),
+        weight=np.zeros(n_slots),
+        mass=np.zeros(n_slots),
+        share=np.zeros(n_slots),
+        tokens=np.zeros(n_slots, np.int64),
+        start=np.zeros(n_slots, np.int64),
+        size=np.zeros(n_slots, np.int64),
+        on=np.zeros((n_slots + 1, longest), np.uint8),
+        arena=np.empty((n_slots + 3) * n_words, np.int32),
+        explained=np.zeros(longest),
+        rest=np.zeros(longest),
+        cover=np.zeros(longest, np.int64),
+        fate=np.zeros(longest, np.int64),
+        seed=np.zeros(longest),
+        number=np.zeros(6, np.int64),
+        total=np.zeros(2),
+        tried=np.zeros(len(KINDS), np.int64),
+        accepted=np.zeros(len(KINDS), np.int64),
     )
 
 
-def grow_document(doc: Document, n_slots: int, n_arena: int) -> Document:
-    slots = ("place", "concept", "weight", "mass", "start", "size")
-    wider = {name: longer(getattr(doc, name), n_slots) for name in slots}
-    return doc._replace(arena=longer(doc.arena, n_arena), **wider)
+@inlined
+def lay_out(doc, concepts, data, d, attempts, overlap, counts_itself):
+    """Lay document d out, with no concept as yet; the concepts count the others only.
+
+    How often a concept is tried depends on the other documents alone, so that a choice by it needs no correction.
+    `counts_itself` is 1; the published join left d itself out of the prior of its words, which is 0.
+    """
+    first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], len(concepts.holders)
+    doc.number[PAIRS], doc.number[USED], doc.number[FIRST], doc.number[WORDS] = 0, 0, first, n_words
+    doc.number[LENGTH], doc.number[NULL] = data.length[d], data.null[d]
+    shared = 0
+    for j in range(n_slots):
+        doc.rate[j] = 0.0
+        doc.inverse[j] = 1.0 / (concepts.holders[j] + concepts.b2 - 1 + counts_itself)
+        shared += concepts.holders[j] > 0
+    n_tokens = 0
+    for a in range(n_words):
+        w, times = data.word[first + a], data.count[first + a]
+        doc.spot[w], doc.word[a], doc.times[a] = a + 1, w, times
+        doc.theta[a], doc.picked[a] = concepts.theta[w], 0
+        n_tokens += times
+        extra = concepts.extra[w]
+        for j in range(n_slots):
+            p = min((concepts.m[w, j] + extra) * doc.inverse[j], 1.0)
+            doc.p[a, j] = p
+            doc.rate[j] += times * p
+    base, per_token = attempts / max(1, shared), overlap / max(1, n_tokens)
+    for j in range(n_slots):
+        holders = concepts.holders[j]
+        fit = doc.rate[j] * (concepts.b2 + holders) / (concepts.mass[j] + concepts.extra_mass)
+        doc.appeal[j] = fit * fit * holders / (concepts.n_others - holders + concepts.b1)
+        doc.rate[j] = base + per_token * doc.rate[j] if holders > 0 else 0.0
 
 
 @inlined
-def open_document(doc, state, data, d):
-    """Unpack document d (the workspace has room for it)."""
-    number, total = doc.number, doc.total
-    number[FIRST], number[LAST] = data.doc_ptr[d], data.doc_ptr[d + 1]
-    for a in range(number[LAST] - number[FIRST]):
-        doc.spot[data.word[number[FIRST] + a]] = a + 1
-        doc.explained[a] = 0.0
-        doc.cover[a] = 0
-    number[PAIRS], number[USED] = 0, 0
-    total[WEIGHT], total[EMPTY] = 0.0, 0.0
-    for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-        first, last = state.pair_ptr[p], state.pair_ptr[p + 1]
-        used = number[USED]
-        mass = 0.0
-        for e in range(first, last):
-            doc.arena[used + e - first] = state.word[e]
-            mass += state.theta[state.word[e]]
-        place_pair(doc, state.concept[p], state.weight[p], mass, last - first)
-
-
-@lean
-def place_pair(doc, j, weight, mass, size):
-    """The document takes concept j; its word set stands at the arena's end."""
-    k, start = doc.number[PAIRS], doc.number[USED]
-    doc.concept[k], doc.weight[k], doc.mass[k] = j, weight, mass
-    doc.start[k], doc.size[k] = start, size
-    doc.place[j] = k + 1
-    doc.number[PAIRS] += 1
-    doc.number[USED] += size
-    doc.total[WEIGHT] += weight
-    if size == 0:
-        doc.total[EMPTY] += weight
-    for e in range(start, start + size):
-        a = doc.spot[doc.arena[e]] - 1
-        if a >= 0:
-            doc.explained[a] += weight / mass
-            doc.cover[a] += 1
-
-
-@lean
-def drop_pair(doc, k):
-    """The document gives up its k-th concept; doc.rest holds what the others explain."""
-    start, size = doc.start[k], doc.size[k]
-    for e in range(start, start + size):
-        a = doc.spot[doc.arena[e]] - 1
-        if a >= 0:
-            doc.explained[a] = doc.rest[a]
-            doc.cover[a] -= 1
-    doc.place[doc.concept[k]] = 0
-    last = doc.number[PAIRS] - 1
-    if k != last:
-        doc.concept[k], doc.weight[k], doc.mass[k] = doc.concept[last], doc.weight[last], doc.mass[last]
-        doc.start[k], doc.size[k] = doc.start[last], doc.size[last]
-        doc.place[doc.concept[k]] = k + 1
-    doc.number[PAIRS] = last
-    doc.total[WEIGHT], doc.total[EMPTY] = 0.0, 0.0
-    for other in range(last):
-        doc.total[WEIGHT] += doc.weight[other]
-        if doc.size[other] == 0:
-            doc.total[EMPTY] += doc.weight[other]
+def expected_mass(concepts, j):
+    """T_j of a document as the others have it."""
+    return (concepts.mass[j] + concepts.extra_mass) / (concepts.holders[j] + concepts.b2)
 
 
 @inlined
-def close_document(doc, data):
-    for b in range(doc.number[FIRST], doc.number[LAST]):
-        doc.spot[data.word[b]] = 0
+def clear(doc):
+    for a in range(doc.number[WORDS]):
+        doc.spot[doc.word[a]] = 0
     for k in range(doc.number[PAIRS]):
         doc.place[doc.concept[k]] = 0
 
 
-@lean
-def count_pair(concepts, theta, j, words, step):
+@part
+def set_on(doc, k, words):
+    """Fill the k-th row of `on` from a word set that was not drawn word by word."""
+    for a in range(doc.number[WORDS]):
+        doc.on[k, a] = 0
+    for w in words:
+        if doc.spot[w] > 0:
+            doc.on[k, doc.spot[w] - 1] = 1
+
+
+@inlined
+def add_pair(doc, j, weight, mass, size):
+    """The document takes concept j, whose word set stands at the arena's end and in the row of `on` after the last.
+
+    What is explained is not brought up to date.
+    """
+    k = doc.number[PAIRS]
+    doc.concept[k], doc.place[j] = j, k + 1
+    doc.start[k], doc.size[k] = doc.number[USED], size
+    doc.number[PAIRS] += 1
+    doc.number[USED] += size
+    set_weight(doc, k, weight, mass)
+
+
+@inlined
+def set_weight(doc, k, weight, mass):
+    doc.weight[k], doc.mass[k] = weight, mass
+    doc.share[k] = weight / mass if doc.size[k] > 0 else 0.0
+
+
+@part
+def drop_pair(doc, k):
+    """The document gives up its k-th concept; the last one takes its place. What is explained is as it was."""
+    last = doc.number[PAIRS] - 1
+    doc.place[doc.concept[k]] = 0
+    if k != last:
+        doc.concept[k], doc.start[k], doc.size[k] = doc.concept[last], doc.start[last], doc.size[last]
+        doc.weight[k], doc.mass[k], doc.share[k] = doc.weight[last], doc.mass[last], doc.share[last]
+        doc.tokens[k] = doc.tokens[last]
+        doc.place[doc.concept[k]] = k + 1
+        for a in range(doc.number[WORDS]):
+            doc.on[k, a] = doc.on[last, a]
+    doc.number[PAIRS] = last
+
+
+@part
+def set_explained(doc):
+    """Add up anew what all concepts explain."""
+    n_words = doc.number[WORDS]
+    doc.total[WEIGHT], doc.total[EMPTY] = 0.0, 0.0
+    for a in range(n_words):
+        doc.explained[a] = 0.0
+        doc.cover[a] = 0
+    for k in range(doc.number[PAIRS]):
+        doc.total[WEIGHT] += doc.weight[k]
+        if doc.size[k] == 0:
+            doc.total[EMPTY] += doc.weight[k]
+        share = doc.share[k]
+        for a in range(n_words):
+            if doc.on[k, a] > 0:
+                doc.explained[a] += share
+                doc.cover[a] += 1
+
+
+@part
+def set_rest(doc, k, also):
+    """Fill doc.rest with what is explained without concepts k and `also` (k again: without k only).
+
+    0 where nothing is left; added up anew where the difference would lose digits.
+    """
+    for a in range(doc.number[WORDS]):
+        own, n = 0.0, doc.cover[a]
+        if doc.on[k, a] > 0:
+            own, n = doc.share[k], n - 1
+        if also != k and doc.on[also, a] > 0:
+            own, n = own + doc.share[also], n - 1
+        rest = doc.explained[a] - own
+        if n == 0:
+            rest = 0.0
+        elif rest <= _FEW_DIGITS * own:
+            rest = 0.0
+            for other in range(doc.number[PAIRS]):
+                if other != k and other != also and doc.on[other, a] > 0:
+                    rest += doc.share[other]
+        doc.rest[a] = rest
+
+
+@part
+def weights_without(doc, k, also):
+    """Σ π of the concepts other than k and `also`, and that of the empty ones among them."""
+    weight, empty = 0.0, 0.0
+    for other in range(doc.number[PAIRS]):
+        if other != k and other != also:
+            weight += doc.weight[other]
+            if doc.size[other] == 0:
+                empty += doc.weight[other]
+    return weight, empty
+
+
+@inlined
+def make_room(doc):
+    """See to it that the arena holds three more word sets: it has room for those of all concepts and three."""
+    if doc.number[USED] + 3 * len(doc.spot) > len(doc.arena):
+        close_gaps(doc)
+
+
+@part
+def close_gaps(doc):
+    end, floor = 0, 0
+    while True:
+        first = -1  # the set that stands first among those not yet moved
+        for k in range(doc.number[PAIRS]):
+            if doc.size[k] > 0 and doc.start[k] >= floor and (first < 0 or doc.start[k] < doc.start[first]):
+                first = k
+        if first < 0:
+            break
+        start, size = doc.start[first], doc.size[first]
+        for s in range(size):
+            doc.arena[end + s] = doc.arena[start + s]
+        doc.start[first], end, floor = end, end + size, start + size
+    doc.number[USED] = end
+
+
+@part
+def count_pair(concepts, j, words, step):
     """Enter (step = 1) or strike (step = −1) a document's word set for concept j."""
     concepts.holders[j] += step
     for w in words:
-        concepts.m[j, w] += step
-        concepts.total[w] += step
-        concepts.mass[j] += step * theta[w]
+        concepts.m[w, j] += step
+        concepts.mass[j] += step * concepts.theta[w]
         if step > 0 and concepts.listed[j, w] == 0:
             concepts.listed[j, w] = 1
             concepts.support[j, concepts.support_size[j]] = w
@@ -248,8 +379,6 @@ def count_pair(concepts, theta, j, words, step):
 def take_slot(concepts):
     concepts.number[FREE] -= 1
     j = concepts.free[concepts.number[FREE]]
-    concepts.active[concepts.number[ACTIVE]] = j
-    concepts.number[ACTIVE] += 1
     concepts.mass[j] = 0.0
     for s in range(concepts.support_size[j]):
         concepts.listed[j, concepts.support[j, s]] = 0
@@ -259,84 +388,5 @@ def take_slot(concepts):
 
 @inlined
 def release_slot(concepts, j):
-    for at in range(concepts.number[ACTIVE]):
-        if concepts.active[at] == j:
-            concepts.number[ACTIVE] -= 1
-            concepts.active[at] = concepts.active[concepts.number[ACTIVE]]
-            break
     concepts.free[concepts.number[FREE]] = j
     concepts.number[FREE] += 1
-
-
-class NewState(NamedTuple):
-    """The new state under construction."""
-
-    doc_ptr: np.ndarray
-    concept: np.ndarray
-    weight: np.ndarray
-    pair_ptr: np.ndarray
-    word: np.ndarray
-
-
-def new_state(state: State) -> NewState:
-    n_pairs, n_entries = len(state.concept) + 64, len(state.word) + 1024
-    return NewState(
-        np.zeros_like(state.doc_ptr),
-        np.zeros(n_pairs, np.int32),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-    )
-
-
-def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
-    """Room for document d, which has at most so many pairs and entries; doubled where it was short."""
-    pairs = new.doc_ptr[d]
-    if pairs + n_pairs > len(new.concept):
-        n = 2 * len(new.concept) + n_pairs
-        new = new._replace(
-            concept=longer(new.concept, n),
-            weight=longer(new.weight, n),
-            pair_ptr=longer(new.pair_ptr, n + 1),
-        )
-    if new.pair_ptr[pairs] + n_entries > len(new.word):
-        new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))
-    return new
-
-
-@inlined
-def append_document(new, doc, d):
-    """Append the document at hand, its word sets in ascending order; False where there is no room."""
-    pairs = new.doc_ptr[d]
-    at = new.pair_ptr[pairs]
-    need = at
-    for k in range(doc.number[PAIRS]):
-        need += doc.size[k]
-    if pairs + doc.number[PAIRS] > len(new.concept) or need > len(new.word):
-        return False
-    for k in range(doc.number[PAIRS]):
-        new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
-        start = at
-        for e in range(doc.start[k], doc.start[k] + doc.size[k]):
-            w, hole = doc.arena[e], at
-            while hole > start and new.word[hole - 1] > w:
-                new.word[hole] = new.word[hole - 1]
-                hole -= 1
-            new.word[hole] = w
-            at += 1
-        pairs += 1
-        new.pair_ptr[pairs] = at
-    new.doc_ptr[d + 1] = pairs
-    return True
-
-
-def finish_state(new: NewState, theta: np.ndarray) -> State:
-    pairs = new.doc_ptr[-1]
-    return State(
-        new.doc_ptr,
-        new.concept[:pairs].copy(),
-        new.weight[:pairs].copy(),
-        new.pair_ptr[: pairs + 1].copy(),
-        new.word[: new.pair_ptr[pairs]].copy(),
-        theta,
-    )

@@ -7,10 +7,10 @@ import numpy as np
 from superwords.draws import Kept
 from superwords.fitting.estimator import ConceptModel
 from superwords.lab.compare.completion import DRAWS
-from superwords.sampler.foldin_workspace import make_concepts
 from superwords.sampler.model import Prior
 from superwords.sampler.prediction import Halves, predict
 from superwords.sampler.state import State, sizes_of
+from superwords.sampler.workspace import make_concepts
 
 
 def from_draws(model: ConceptModel, halves: Halves) -> np.ndarray:

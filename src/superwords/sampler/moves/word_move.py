@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.jit import inlined, part
 from superwords.sampler.random import skip, uniform
-from superwords.sampler.semantics import change_case, log_student
+from superwords.sampler.semantics import LOG_CASE, change_case, log_student
+
+OLD, NEW = range(2)  # places in Entries.number: how many entries there are, and will be
 
 
-@lean
+@part
 def hand_over(i, informed, work):
     """The word move: for documents that use word i, hand all its tokens in one concept over to another.
 
@@ -21,7 +23,7 @@ def hand_over(i, informed, work):
     if not _hand_over_all(i, informed, work):
         return
     entries = work.entries
-    for at in range(1, entries.number[0]):
+    for at in range(1, entries.number[OLD]):
         q, n, hole = entries.q[at], entries.tokens[at], at
         while hole > 0 and entries.q[hole - 1] > q:
             entries.q[hole], entries.tokens[hole] = entries.q[hole - 1], entries.tokens[hole - 1]
@@ -34,7 +36,7 @@ def _hand_over_all(i, informed, work):
     """Try the documents that use the word, each with probability `word_moves`; says whether any entry moved."""
     data, entries, page, stream = work.model.data, work.entries, work.page, work.stream
     head, after, word_moves = work.links.head, work.links.after, work.model.steps.word_moves
-    n = entries.number[0]
+    n = entries.number[OLD]
     for at in range(n - 1, -1, -1):
         d = page.doc[entries.q[at]]
         after[at] = head[d]
@@ -122,7 +124,7 @@ def _accept(i, informed, q_new, q_old, work):
         return True
     j_new, j_old = work.page.concept[q_new], work.page.concept[q_old]
     log_ratio = log_student(work.regression, work.model.data.Y[i], j_new, 1.0, j_old, 1.0)
-    return math.log(uniform(work.stream)) < log_ratio - work.regression.number[2]
+    return math.log(uniform(work.stream)) < log_ratio - work.regression.number[LOG_CASE]
 
 
 @inlined

@@ -1,7 +1,7 @@
 """The f step, word by word, given z: Eq. (fUpdate) of the paper with the algebra of docs/algebra.md, 3 and 5.
 
-For each word: take it out of the regression, hand its tokens over between concepts (handover.py), then a Gibbs step for
-every document and concept, with the semantic term memoised over m_ji and documents that would stay off skipped exactly.
+For each word: take it out of the regression, let its tokens change concept (word_move.py), then a Gibbs step for every
+document and concept, with the semantic term memoised over m_ji and documents that would stay off skipped exactly.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.jit import inlined, lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
-from superwords.sampler.moves.word_move import hand_over
+from superwords.sampler.moves.word_move import NEW, OLD, hand_over
 from superwords.sampler.random import WORDS, open_stream, skip_by_log, uniform
 from superwords.sampler.semantics import (
+    LOG_CASE,
     Regression,
     change_case,
     log_student,
@@ -51,7 +52,7 @@ class Entries(NamedTuple):
     tokens: np.ndarray
     new_q: np.ndarray
     new_tokens: np.ndarray
-    number: np.ndarray  # [entries, new entries]
+    number: np.ndarray  # [OLD, NEW]: how many
 
 
 class Listing(NamedTuple):
@@ -78,7 +79,7 @@ class Memo(NamedTuple):
     odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
     log_miss: np.ndarray  # log(1 − p) of those odds
     odds_stamp: np.ndarray
-    number: np.ndarray  # [current stamp]
+    stamp: np.ndarray  # (1) the current one
 
 
 class Work(NamedTuple):
@@ -234,7 +235,7 @@ def _sweep_vocabulary(i, before, after, work, sweep):
         for at in range(n):
             entries.q[at] = before.q[before.ptr[i] + at]
             entries.tokens[at] = before.tokens[before.ptr[i] + at]
-        entries.number[0], entries.number[1] = n, 0
+        entries.number[OLD], entries.number[NEW] = n, 0
         informed = data.known[i] and data.Y.shape[1] > 0
         if informed:
             take_out(work.regression, data.Y[i], work.sizes.m[:, i])
@@ -248,11 +249,11 @@ def _sweep_vocabulary(i, before, after, work, sweep):
         if informed:
             put_back(work.regression, data.Y[i])
         start = after.ptr[i]
-        for at in range(entries.number[1]):
+        for at in range(entries.number[NEW]):
             after.q[start + at] = entries.new_q[at]
             after.tokens[start + at] = entries.new_tokens[at]
         i += 1
-        after.ptr[i] = start + entries.number[1]
+        after.ptr[i] = start + entries.number[NEW]
     return i
 
 
@@ -260,12 +261,12 @@ def _sweep_vocabulary(i, before, after, work, sweep):
 def _log_case_change(m_others, m_now, i, j, work):
     """log Student-t of word i at m_ji = m_others + 1, less at m_others; both remembered."""
     memo, regression = work.memo, work.regression
-    stamp = memo.number[0]
+    stamp = memo.stamp[0]
     for m in range(m_others, m_others + 2):
         if memo.case_stamp[m] != stamp:
             memo.case_stamp[m] = stamp
             if m == m_now:
-                memo.log_case[m] = regression.number[2]
+                memo.log_case[m] = regression.number[LOG_CASE]
             else:
                 memo.log_case[m] = log_student(regression, work.model.data.Y[i], j, float(m - m_now), j, 0.0)
     return memo.log_case[m_others + 1] - memo.log_case[m_others]
@@ -275,7 +276,7 @@ def _log_case_change(m_others, m_now, i, j, work):
 def _odds(m_others, m_now, i, j, informed, work):
     """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
     memo = work.memo
-    stamp = memo.number[0]
+    stamp = memo.stamp[0]
     if memo.odds_stamp[m_others] != stamp:
         memo.odds_stamp[m_others] = stamp
         lam, b2 = work.model.prior.lam[i], work.model.prior.b2
@@ -287,15 +288,15 @@ def _odds(m_others, m_now, i, j, informed, work):
     return memo.odds[m_others]
 
 
-@lean
+@part
 def _gibbs_word(i, informed, work):
     entries, page, sizes = work.entries, work.page, work.sizes
     at = 0
     for j in range(len(sizes.holders)):
         start = at
-        while at < entries.number[0] and entries.q[at] < page.first[j + 1]:
+        while at < entries.number[OLD] and entries.q[at] < page.first[j + 1]:
             at += 1
-        work.memo.number[0] += 1
+        work.memo.stamp[0] += 1
         before = sizes.m[j, i]
         _gibbs_concept(i, j, start, at, informed, work)
         if informed and sizes.m[j, i] != before:
@@ -378,7 +379,7 @@ def _probability_on(odds, theta, mass_without, q, page):
 
 @inlined
 def _append(entries, q, n):
-    at = entries.number[1]
+    at = entries.number[NEW]
     entries.new_q[at] = q
     entries.new_tokens[at] = n
-    entries.number[1] += 1
+    entries.number[NEW] += 1

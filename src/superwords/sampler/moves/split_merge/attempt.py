@@ -41,7 +41,6 @@ _ANY_SEED = 0.01
 _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
 _REDRAWN = 0.8  # share of the moves that draw all unused words anew
-_MOST_REDRAWN = 10_000_000  # documents × words for which it is worth the time
 _HOPEFUL = (-40.0, 5.0)  # no first look at log ratios of split to merged between these
 _SCREEN = 0.3  # of what lies beyond, by which a first look decides
 _SEED_LEAN = 6.0
@@ -176,7 +175,7 @@ def _outcome(
     if math.log(uniform(stream)) >= first:
         return None, 0.0
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
-    frame = make_frame(snapshot, rows, _draw_changing(sides, len(theta), stream), present)
+    frame = make_frame(snapshot, rows, _draw_changing(sides, stream), present)
     merged = with_unused(merged, frame, None if is_merge else present, stream)
     split = with_unused(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
@@ -189,12 +188,9 @@ def _first_look(log_ratio: float) -> float:
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
 
-def _draw_changing(sides: Sides, n_words: int, stream: np.ndarray) -> np.ndarray:
-    """The documents that get new unused words: all, or only those that hold both concepts when divided.
-
-    Not all where that would take long: a split and the merge that takes it back agree on that.
-    """
-    is_all = uniform(stream) < _REDRAWN and len(sides.doc) * n_words <= _MOST_REDRAWN
+def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
+    """The documents that get new unused words: all, or only those that hold both concepts when divided."""
+    is_all = uniform(stream) < _REDRAWN
     return (sides.doc == BOTH) | is_all
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.jit import inlined, lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
 from superwords.sampler.random import below, uniform
@@ -131,7 +131,7 @@ def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
     return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))
 
 
-@lean
+@part
 def _log_all_off(s, sides, group, rules):
     """log probability that a document with the concept has every word off (words elsewhere by their mean λ)."""
     holders, b2 = sides.holders[s], rules.b2
@@ -146,7 +146,7 @@ def _log_all_off(s, sides, group, rules):
     return log_p + elsewhere * math.log((holders + b2 * (1.0 - rules.lam_elsewhere)) / (holders + b2))
 
 
-@lean
+@part
 def _odds_on(s, i, sides, group, leaning, rules):
     """Odds of a word of the support in one of the two concepts, with its lean."""
     m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
@@ -155,7 +155,7 @@ def _odds_on(s, i, sides, group, leaning, rules):
     return odds * math.exp(0.5 * lean_to)
 
 
-@lean
+@part
 def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
@@ -230,7 +230,7 @@ def _heads(n, stream):
     return heads
 
 
-@lean
+@part
 def log_weights_change(k, length, tokens_a, tokens_b, alpha):
     """log P(z^(d)), π integrated out, when one of the document's k concepts becomes two with so many tokens each."""
     log_change = math.lgamma((k + 1) * alpha) - math.lgamma((k + 1) * alpha + length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import Group
 from superwords.sampler.moves.split_merge.unused_words import Made
@@ -73,7 +73,7 @@ def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, 
         state.doc_ptr[d + 1] = at
 
 
-@lean
+@part
 def _copy_side(n, at, to, state, tokens, side, unused):
     """A document's words used and unused, in ascending order."""
     tokens.pair[at], tokens.null[at] = side.per_doc[n], side.null[n]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import kernel, lean
+from superwords.sampler.jit import kernel, lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
 from superwords.sampler.random import uniform
@@ -160,8 +160,8 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
             step = np.where(data.known[:, None], x[s] - now, 0.0)
             beta[s], gamma[s] = ((data.Y - now) * step) @ precision, step**2 @ precision
     urns = []
-    for s, part in enumerate(parts):
-        used, n = _count(part.word, theta), int(part.held.sum())
+    for s, side in enumerate(parts):
+        used, n = _count(side.word, theta), int(side.held.sum())
         on = prior.b2 * prior.lam + sizes.m[s] - used
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
@@ -217,7 +217,7 @@ def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
     return ptr, word[:at].copy(), log_q
 
 
-@lean
+@part
 def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, stream):
     """One document's unused words, each with its probability given those before; log probability and how many."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
@@ -260,7 +260,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
     return log_q + math.log(product), found
 
 
-@lean
+@part
 def _mark(n, is_used, progress, side, urn):
     """Mark the words a document uses, or clear the marks; Σ θ of them."""
     mass = 0.0
@@ -270,7 +270,7 @@ def _mark(n, is_used, progress, side, urn):
     return mass
 
 
-@lean
+@part
 def _foresee(n, step, mass, progress, side, urn):
     """Count (or uncount) a document that is still to come; about how much unused words will add to its T.
 
@@ -294,13 +294,13 @@ def _foresee(n, step, mass, progress, side, urn):
     return total
 
 
-@lean
+@part
 def _look(to_come, progress, urn):
     for i in range(len(urn.theta)):
         progress.factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
 
 
-@lean
+@part
 def _lean(i, e, urn):
     """Factor of the odds that one document more than e has the word unused, by its features."""
     if urn.gamma[i] == 0.0:
