@@ -11,7 +11,7 @@ import pandas as pd
 
 from superwords import ConceptModel, Corpus
 from superwords.concepts.summary import summarize
-from superwords.draws import Kept
+from superwords.draws import ChainDraws, Kept
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.state import State, Tokens
 
@@ -95,6 +95,14 @@ def kept(documents: list[dict[int, dict[int, int]]], n_words: int, sweep: int = 
         np.zeros(len(pairs), np.int64),
     )
     return Kept(sweep, state, tokens, 0.0)
+
+
+def chain_of(draw: Kept, n_draws: int) -> ChainDraws:
+    """A chain that keeps one draw again and again."""
+    chain = ChainDraws()
+    for sweep in range(1, n_draws + 1):
+        chain.append(draw._replace(sweep=sweep))
+    return chain
 
 
 def with_parts(model, **parts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from models_for_tests import PLANTED, fit, kept, planted_corpus, planted_model
+from models_for_tests import PLANTED, chain_of, fit, kept, planted_corpus, planted_model
 from superwords.concepts.stacking import best_mixture, chain_weights, stacked, without
 from superwords.draws import ChainDraws, Draws
 from superwords.sampler.state import count_memberships, n_concepts, sizes_of
@@ -28,13 +28,6 @@ def one_concept(model):
         for a, b in zip(counts.indptr[:-1], counts.indptr[1:])
     ]
     return kept(rows, counts.shape[1])
-
-
-def chain_of(draw, n_draws):
-    chain = ChainDraws()
-    for sweep in range(1, n_draws + 1):
-        chain.append(draw._replace(sweep=sweep))
-    return chain
 
 
 def test_weights_maximise_the_mean_log_score():

@@ -203,3 +203,19 @@ def discovery(
 
     run(data, out, seeds, sweeps, jobs, typer.echo)
     typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'readers.csv'}.")
+
+
+@app.command()
+def calibration(
+    data: Data,
+    out: Folder = Path("out/calibration"),
+    seeds: Annotated[int, typer.Option(min=2, help="Fits of each corpus.")] = 2,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of each fit.")] = 4,
+    sweeps: Annotated[int, typer.Option(min=10, help="Sweeps of each chain.")] = 200,
+    jobs: Jobs = None,
+) -> None:
+    """Does stability say what another run finds? News items and convention speeches, each with several seeds."""
+    from superwords.lab.reproduce.calibration import reproduce as run
+
+    run(data, out, seeds, chains, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'calibration.csv'} and {out / 'cases.csv'}.")

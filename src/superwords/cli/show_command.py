@@ -35,6 +35,7 @@ app = typer.Typer(add_completion=False)
 
 _WORDS_OF_CONCEPT = 25
 _GROUP_WORDS = 6
+_OTHER_WORDS = 6
 _DIFFERENCES = 8
 _LEAST_HELD = 0.1  # share of the draws: a document's concepts below it are only counted
 _LEAST_USE = 0.01  # share of a word's uses
@@ -144,6 +145,7 @@ class ConceptsView(View):
             "n_concepts": len(self.table),
             "verdict": verdict_of(self.model),
             "concepts": records(self.table),
+            "other_concepts": records(self.model.other_concepts()),
         }
 
     def print(self) -> None:
@@ -153,7 +155,17 @@ class ConceptsView(View):
         )
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
         print_concepts(self.model, known, None, self.asked)
+        self._print_others()
         print_line(verdict_of(self.model))
+
+    def _print_others(self) -> None:
+        """Concepts that other chains find."""
+        others = self.model.other_concepts(_OTHER_WORDS)
+        if len(others):
+            print_line("Found by other chains, and not among these concepts:")
+        for one in others.to_dict("records"):
+            n_chains = len(one["stability_by_chain"])
+            print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {n_chains} chains)")
 
 
 class ConceptView(View):
@@ -392,7 +404,11 @@ class ConvergenceView(View):
         self.table = self.model.convergence()
 
     def as_json(self) -> Any:
-        return {"verdict": verdict_of(self.model), "quantities": records(self.table)}
+        return {
+            "verdict": verdict_of(self.model),
+            "chain_weights": self.model.result_.chain_weights.tolist(),
+            "quantities": records(self.table),
+        }
 
     def print(self) -> None:
         print_table(
@@ -402,6 +418,10 @@ class ConvergenceView(View):
                 for one in self.table.to_dict("records")
             ],
         )
+        weights = self.model.result_.chain_weights
+        if len(weights) > 1:
+            told = ", ".join(percent(weight) for weight in weights)
+            print_line(f"Weight of each chain, by how well it predicts held-out tokens: {told}.")
         print_line(verdict_of(self.model))
 
     def _told(self, value: float, form: str) -> str:

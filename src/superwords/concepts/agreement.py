@@ -88,4 +88,9 @@ def _of_the_concepts(result: Result) -> str:
     n_found = int((found_by_chain(aligned)[:, shown] >= TYPICAL).all(axis=0).sum())
     n_chains = len(np.unique(aligned.chain))
     every = "both chains" if n_chains == 2 else f"all {n_chains} chains"
-    return f"{n_found} of {len(shown)} concepts are found by {every} and can be relied on."
+    told = f"{n_found} of {len(shown)} concepts are found by {every} and can be relied on"
+    n_others = len(result.summary.others.holders)
+    if n_others:
+        told += f"; {n_others} more that {'is' if n_others == 1 else 'are'} not among them "
+        told += f"{'is' if n_others == 1 else 'are'} found by at least two other chains"
+    return f"{told}."

@@ -18,6 +18,7 @@ from superwords.concepts.sets import on_in_concepts, used_in_concepts
 from superwords.draws import Kept
 
 LEAST_OVERLAP = 0.5
+HANDFUL = 8  # rows: a concept of no more is a leftover
 
 
 class Usage(NamedTuple):
@@ -33,6 +34,11 @@ class Partners(NamedTuple):
 
     of: np.ndarray  # (J) the draw's own concept
     overlap: np.ndarray  # (J) the share of the descriptions that is the same
+
+
+def handful(n_rows: int) -> float:
+    """The most rows of a leftover, in a corpus of so many."""
+    return min(HANDFUL, n_rows / 10)
 
 
 def usage_of(draw: Kept) -> Usage:

@@ -38,6 +38,7 @@ def merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
         memberships,
         _merged_uses(summary, members, into, n_documents, n_words),
         summary.word_draws,
+        summary.others,
     )
     return {
         "summary": merged,

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.concepts.alignment import Partners, Usage, described, find_partners, reordered, usage_of
+from superwords.concepts.elsewhere import OtherConcepts, find_others
 from superwords.concepts.intervals import TAILS, sparse_quantile
 from superwords.concepts.word_draws import GatheredWords, WordDraws, WordEntries, entries_of
 from superwords.draws import Draws, Kept
@@ -88,6 +89,7 @@ class Summary(NamedTuple):
     memberships: Memberships
     uses: Uses
     word_draws: WordDraws
+    others: OtherConcepts
 
 
 def summarize(
@@ -109,7 +111,8 @@ def summarize(
     gathered = _Gathered(reference, order, weights_of, counted)
     for s, draw in enumerate(draws):
         gathered.add(s, draw)
-    return gathered.summary(draws.chain)
+    others = find_others(draws, gathered.reference, int(draws.chain[own]))
+    return gathered.summary(draws.chain, others)
 
 
 def shared_weights(chain_weights: np.ndarray, chain: np.ndarray) -> np.ndarray:
@@ -194,7 +197,7 @@ class _Gathered:
         key = (document * self.n_concepts + entries.concept) * self.n_words + entries.word
         return key[entries.used]
 
-    def summary(self, chain: np.ndarray) -> Summary:
+    def summary(self, chain: np.ndarray, others: OtherConcepts) -> Summary:
         n_documents = len(self.order)
         shape = (len(chain), self.n_concepts)
         alignment = Alignment(
@@ -214,7 +217,7 @@ class _Gathered:
             stacked.data.astype(np.float32),
         )
         words, uses = self._word_use(alignment), self._uses(n_documents)
-        return Summary(alignment, words, memberships, uses, self.word_draws.word_draws())
+        return Summary(alignment, words, memberships, uses, self.word_draws.word_draws(), others)
 
     def _word_use(self, alignment: Alignment) -> WordUse:
         self.on.eliminate_zeros()  # words on in draws of weight 0 alone

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.alignment import LEAST_OVERLAP, normalised, overlaps
+from superwords.concepts.alignment import LEAST_OVERLAP, handful, normalised, overlaps
 from superwords.concepts.coherence import coherence, presence
 from superwords.concepts.intervals import TAILS, interval, sparse_quantile, weighted_mean
 from superwords.concepts.ranking import TYPICAL, names, ranked_words, scores
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
 TOP_WORDS = 10
-HANDFUL = 8  # rows: a concept of no more is a leftover
 RESERVED = (
     "document",
     "concept",
@@ -92,7 +91,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
             "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
             "stability_by_chain": objects(by_chain.T.tolist()),
             "overlap": weighted_mean(aligned.overlap[at].astype(float), weights),
-            "leftover": ~(rows > min(HANDFUL, corpus.n_documents / 10)),
+            "leftover": ~(rows > handful(corpus.n_documents)),
         }
     )
 
@@ -186,6 +185,23 @@ def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
 
 def objects(values: Any) -> pd.Series:
     return pd.Series(list(values), dtype=object)
+
+
+def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
+    """Concepts that other chains find and the tables lack, those of most chains first.
+
+    `rows` is of one draw, the most probable one of a chain that finds the concept.
+    """
+    others, vocabulary = result.summary.others, result.corpus.vocabulary
+    words = [others.word[a:b][:n_words] for a, b in pairwise(others.ptr)]
+    return pd.DataFrame(
+        {
+            "top_words": objects([vocabulary[i] for i in one] for one in words),
+            "rows": others.holders.astype(int),
+            "found_by": (others.found >= TYPICAL).sum(axis=1).astype(int),
+            "stability_by_chain": objects(others.found.astype(float).tolist()),
+        }
+    )
 
 
 def word_table(result: Result, concept: int) -> pd.DataFrame:

@@ -118,6 +118,10 @@ class FoundConcepts:
         """
         return tables.of_shown(self.result_, tables.concept_table(self.result_, n_words))
 
+    def other_concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
+        """Concepts that at least two other chains find and `concepts()` lacks, with the chains that find them."""
+        return tables.other_table(self.result_, n_words)
+
     def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
         """The words that tell a concept apart and are used for it, the most telling first.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from superwords.concepts.elsewhere import OtherConcepts
 from superwords.concepts.sets import WordSets
 from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, WordUse
 from superwords.concepts.word_draws import WordDraws
@@ -195,6 +196,7 @@ def _read_findings(plain: dict[str, Any], shape: tuple[int, int], n_chains: int)
         _read_memberships(summary["memberships"], n_concepts_found, shape[0], len(alignment.chain)),
         _read_uses(summary["uses"], n_concepts_found, shape),
         _read_word_draws(summary["word_draws"], n_concepts_found, shape, n_spaced),
+        _read_others(summary["others"], n_chains, shape[1]),
     )
     trace = {name: plain["found/trace"][name] for name in TRACED}
     for name, values in trace.items():
@@ -261,6 +263,14 @@ def _read_word_draws(
     _pointers(words.ptr, n_spaced, n)
     _pointers(words.shared_ptr, n_spaced, n_shared)
     return words
+
+
+def _read_others(fields: dict[str, Any], n_chains: int, n_words: int) -> OtherConcepts:
+    others = OtherConcepts(**fields)
+    n = len(_array(others.holders, "i4", None))
+    _array(others.found, "f4", n, n_chains)
+    _pointers(others.ptr, n, len(_indices(others.word, None, n_words, np.int32)))
+    return others
 
 
 def _read_word_sets(fields: dict[str, Any], n_words: int, chain: np.ndarray) -> WordSets:

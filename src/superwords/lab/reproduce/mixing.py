@@ -14,8 +14,7 @@ from arviz_stats.base import array_stats
 from scipy import sparse
 
 import superwords
-from superwords.concepts.alignment import Usage, described, find_partners, reordered, usage_of
-from superwords.concepts.tables import HANDFUL
+from superwords.concepts.alignment import HANDFUL, Usage, described, find_partners, reordered, usage_of
 from superwords.corpus.corpus import Corpus
 from superwords.draws import Kept, statistic
 from superwords.features import cooccurrence

@@ -16,8 +16,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import superwords
+from superwords.concepts.alignment import HANDFUL
 from superwords.concepts.ranking import scores
-from superwords.concepts.tables import HANDFUL
 from superwords.corpus.corpus import Corpus
 from superwords.features import combine, cooccurrence
 from superwords.fitting.estimator import ConceptModel
