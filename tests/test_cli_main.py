@@ -82,6 +82,8 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--max-df", "-3"], "--max-df -3 is not possible"),
         (["fit", "x.csv", "--drop", "nowhere.txt"], "nowhere.txt"),
         (["fit", "x.csv", "--features", "table:nowhere.csv"], "nowhere.csv"),
+        (["compare", "x.csv", "-o", "x", "--words", "letters"], "--words 'letters' is not known"),
+        (["transform", "m.sw", "x.csv", "--unit", "pages:2"], "--unit 'pages:2' is not known"),
         (["show"], "MODEL"),
         (["show", "m.sw", "--concept", "1", "--word", "a"], "--concept and --word"),
         (["show", "m.sw", "--json", "--csv"], "--json and --csv"),

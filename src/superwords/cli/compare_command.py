@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from superwords.cli.common import AsJson, Quiet, jobs_option, print_json, print_line, print_table, say
+from superwords.cli.inputs import wrong_use
 from superwords.cli.options import (
     Drop,
     DropProcedural,
@@ -20,7 +21,7 @@ from superwords.cli.options import (
     TextColumn,
     Words,
 )
-from superwords.corpus.reading import are_long, document_languages
+from superwords.corpus.reading import WORD_OPTIONS, are_long, check_options, document_languages
 from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
 from superwords.fitting import defaults
@@ -110,6 +111,8 @@ def compare(
     from superwords.lab.compare.writing import as_json as tables_of
     from superwords.lab.compare.writing import write_all
 
+    with wrong_use():
+        check_options(language, **{name: ctx.params[name] for name in WORD_OPTIONS})
     lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
@@ -147,8 +150,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
     from superwords.lab.compare.splitting import make_split
 
     texts = list(documents.texts)
-    names = ("words", "min_df", "max_df", "drop", "drop_procedural", "lemmas", "tagger")
-    options = {name: given[name] for name in names} | {"n_jobs": given["jobs"]}
+    options = {name: given[name] for name in WORD_OPTIONS} | {"n_jobs": given["jobs"]}
     split = make_split(texts, documents.ids, document_languages(given["language"], documents), options)
     is_long = are_long(texts)
     say(

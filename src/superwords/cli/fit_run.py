@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,9 +10,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from superwords.cli.common import say
+from superwords.cli.inputs import PARAMETERS, wrong_use
 from superwords.container import is_ours
 from superwords.corpus.reading import check_groups
 from superwords.corpus.sources import digest
@@ -26,15 +24,6 @@ if TYPE_CHECKING:
     from superwords.fitting.store import Checkpoint
 
 _CONTENT = " (content)"
-# Options whose names differ from those of `superwords.fit`.
-PARAMETERS = {
-    "chains": "n_chains",
-    "sweeps": "n_sweeps",
-    "burn_in": "n_burn_in",
-    "jobs": "n_jobs",
-    "seed": "random_state",
-    "k": "K",
-}
 # Options that are the command's own.
 _OWN = ("file", "more", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
@@ -58,21 +47,8 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     """Options that are wrong are wrong use, said before any text is read."""
     from superwords.fitting.fit import checked
 
-    try:
+    with wrong_use():
         checked({name: value for name, value in asked.items() if name not in ("text", "id", "groups")})
-    except InputError as error:
-        raise typer.BadParameter(_with_options(str(error))) from None
-
-
-def _with_options(sentence: str) -> str:
-    """A sentence about parameters in the words of the command line: n_sweeps=3 is --sweeps 3."""
-    options = {name: f"--{option.replace('_', '-')}" for option, name in PARAMETERS.items()}
-
-    def option(found: re.Match[str]) -> str:
-        return options.get(found[1], f"--{found[1].replace('_', '-')}")
-
-    sentence = re.sub(r"\b([A-Za-z]\w*)=", lambda found: f"{option(found)} ", sentence)
-    return re.sub(r"\b(n_\w+)\b", option, sentence)
 
 
 def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:

@@ -23,9 +23,11 @@ from superwords.cli.common import (
     say,
     write_text,
 )
+from superwords.cli.inputs import wrong_use
 from superwords.cli.show_command import load_model
 from superwords.corpus.corpus import Corpus
 from superwords.corpus.reading import document_languages
+from superwords.corpus.recipe import passage_length
 from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
 from superwords.tabular import csv_text
@@ -78,6 +80,8 @@ def transform(
     """
     from superwords.concepts.tables import sources
 
+    with wrong_use():
+        passage_length(unit or "document")
     if output is not None:
         check_output(output)
     model = load_model(model_file)
