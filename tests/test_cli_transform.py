@@ -84,7 +84,7 @@ def test_the_unit_may_be_another(capsys, model, source):
     np.testing.assert_allclose(weights_in(whole.out)[1][:1], expected)
     assert "Weighed 20 passages" in run(capsys, "transform", model, source, "--unit", "passages:1").err
     wrong = run(capsys, "transform", model, source, "--unit", "pages:2")
-    assert wrong.code == 1
+    assert wrong.code == 2
     assert "pages:2" in wrong.err
 
 
