@@ -121,6 +121,15 @@ def settings(
 
 
 @app.command()
+def vocabularies(data: Data, out: Folder = Path("out/vocabularies"), jobs: Jobs = None) -> None:
+    """Which min_df is chosen on ten collections, whole and in samples, and what it leaves."""
+    from superwords.lab.reproduce.vocabularies import reproduce as run
+
+    run(data, out, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'vocabularies.csv'}.")
+
+
+@app.command()
 def mixing(
     data: Data,
     out: Folder = Path("out/mixing"),

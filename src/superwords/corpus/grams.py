@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, ORDINAL_START, STOP, WEAK_START
 from superwords.corpus.stream import TokenStream
@@ -58,8 +59,10 @@ def run_lengths_left(flags: np.ndarray) -> np.ndarray:
 
 
 def document_frequency(gram: np.ndarray, document: np.ndarray, n_grams: int, n_documents: int) -> np.ndarray:
-    pairs = np.unique(gram.astype(np.int64) * n_documents + document)
-    return np.bincount(pairs // n_documents, minlength=n_grams)
+    """In how many documents each gram is, by one pass that puts the grams of each document together."""
+    ones = np.ones(len(gram), bool)
+    is_there = sparse.csr_array(sparse.coo_array((ones, (document, gram)), shape=(n_documents, n_grams)))
+    return np.bincount(is_there.indices, minlength=n_grams)
 
 
 def frequent_grams(

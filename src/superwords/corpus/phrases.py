@@ -46,8 +46,12 @@ def is_folded(language: str, lemmas: bool | None) -> bool:
     return language in FOLDED if lemmas is None else lemmas
 
 
-def plain_candidates(sentence: list[str], bases: list[str], stop: frozenset[str]) -> Iterator[Candidate]:
-    """Every word; a run ends at punctuation and numbers. A base form in capitals is that of a noun or name."""
+def plain_candidates(
+    sentence: list[str], bases: list[str], stop: frozenset[str], keep_stops: bool
+) -> Iterator[Candidate]:
+    """Every word, stop words only where they may be part of one; a run ends at punctuation and numbers. A base
+    form in capitals is that of a noun or name.
+    """
     is_new = True
     for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
         if not _is_word(token):
@@ -56,6 +60,8 @@ def plain_candidates(sentence: list[str], bases: list[str], stop: frozenset[str]
         form, key = token.lower(), base.lower()
         surface = token if base[0].isupper() else form
         flags = STOP if form in stop or key in stop else CAN_START | CAN_END
+        if flags == STOP and not keep_stops:
+            continue
         label = surface if key == form else in_case_of(surface, base)
         yield Candidate(surface, spelling_key(key), label, flags | is_new * NEW_RUN, n)
         is_new = False

@@ -68,7 +68,7 @@ def word_method(
     if words == "phrases" or lemmas:
         for code in codes:
             make_tagger(code, tagger)
-    return Method("phrases" if words == "phrases" else "plain", tagger, lemmas), max_length
+    return Method(kind if max_length > 1 else "plain", tagger, lemmas), max_length
 
 
 def passage_length(unit: str) -> int | None:

@@ -34,8 +34,8 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Method:
-    """How candidates are found: by noun phrases ("phrases") or plain words, with which tagger, as lemmas or
-    not.
+    """How candidates are found: by noun phrases ("phrases"), plain words ("plain") or several in a row ("ngrams"),
+    with which tagger, as lemmas or not.
     """
 
     words: str = "phrases"
@@ -183,13 +183,14 @@ def _candidates(
     if method.words == "phrases":
         tagged = make_tagger(language, method.tagger).tag(sentence)
         return noun_candidates(sentence, tagged, stop, language, method.lemmas)
+    has_stops = method.words == "ngrams"
     if not is_folded(language, method.lemmas):
-        return plain_candidates(sentence, [token.lower() for token in sentence], stop)
+        return plain_candidates(sentence, [token.lower() for token in sentence], stop, has_stops)
     tagger = make_tagger(language, method.tagger)
     if isinstance(tagger, HanTaTagger):
         lemmas = [tagger.lemma(token, n > 0) for n, token in enumerate(sentence)]
-        return plain_candidates(sentence, lemmas, stop)
-    return plain_candidates(sentence, [base for _, base in tagger.tag(sentence)], stop)
+        return plain_candidates(sentence, lemmas, stop, has_stops)
+    return plain_candidates(sentence, [base for _, base in tagger.tag(sentence)], stop, has_stops)
 
 
 def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
