@@ -19,6 +19,11 @@ def report(
     groups: Annotated[
         str | None, typer.Option(help="A column of the metadata; the first with a few groups if not given.")
     ] = None,
+    over_time: Annotated[
+        str | None,
+        typer.Option(help="A column of dates, years or numbers; the first of dates or years if not given."),
+    ] = None,
+    effects: Annotated[str | None, typer.Option(help='Effects of columns, such as "party + date".')] = None,
     title: Annotated[str, typer.Option(help="The heading of the page.")] = "Concepts",
     quiet: Quiet = False,
 ) -> None:
@@ -26,5 +31,5 @@ def report(
     from superwords.fitting.estimator import load
     from superwords.web.report import write_report
 
-    written = write_report(load(model_file), out, groups, title)
+    written = write_report(load(model_file), out, groups, title, over_time, effects)
     say(f"The report is {written} ({written.stat().st_size / 1e6:.1f} MB).", quiet)

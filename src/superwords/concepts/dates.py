@@ -11,6 +11,7 @@ from superwords.errors import InputError
 
 # Finest first; a decade is counted by years.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y", "decade": "Y"}
+_YEARS = ("year", "jahr", "año", "année", "jaar", "anno")  # what a column of plain years is called
 _MOST_PERIODS = 24  # that are chosen where nobody says by what
 _FULL_DATE = r"\s*\d{4}-\d{1,2}(-\d{1,2})?([T ].*)?\s*|\s*\d{4}/\d{1,2}/\d{1,2}\s*"
 
@@ -133,3 +134,17 @@ def _fitting_width(numbers: pd.Series) -> float:
     rough = span / 12
     size = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
     return float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
+
+
+def time_columns(metadata: pd.DataFrame) -> list[Any]:
+    """Columns that say when a document is from: dates, or whole numbers that are years."""
+    found = []
+    for name in metadata.columns:
+        values = metadata[name]
+        if as_dates(values) is not None and values.nunique() > 1:
+            found.append(name)
+        elif values.dtype.kind in "iuf" and str(name).casefold() in _YEARS and values.nunique() > 1:
+            known = values.dropna()
+            if (known % 1 == 0).all():
+                found.append(name)
+    return found

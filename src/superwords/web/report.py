@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import warnings
 from html import escape
 from pathlib import Path
@@ -15,11 +14,11 @@ from superwords.corpus.corpus import n_sources, row_name
 from superwords.errors import InputError
 from superwords.files import write_whole
 from superwords.fitting.estimator import ConceptModel
-from superwords.plots.figures import figure_bytes
 from superwords.plots.model_plots import chain_traces, group_prevalence
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
 from superwords.web.page import whole_page
+from superwords.web.report_relations import effects_part, picture, themes_part, time_part
 
 WORDS = 12
 CLOUD_WORDS = 25
@@ -46,11 +45,16 @@ PRIORS = {
 
 
 def write_report(
-    model: ConceptModel, path: str | Path, column: str | None = None, title: str = "Concepts"
+    model: ConceptModel,
+    path: str | Path,
+    column: str | None = None,
+    title: str = "Concepts",
+    over_time: str | None = None,
+    effects: str | None = None,
 ) -> Path:
     """Write the report to one HTML file, whole or not at all."""
     out = Path(path)
-    page = report_page(model, column, title)
+    page = report_page(model, column, title, over_time, effects)
     try:
         write_whole(out, page.encode("utf-8"))
     except OSError as error:
@@ -60,8 +64,17 @@ def write_report(
     return out
 
 
-def report_page(model: ConceptModel, column: str | None = None, title: str = "Concepts") -> str:
-    """The page; `column` divides the documents into groups, the first fitting one if it is None."""
+def report_page(
+    model: ConceptModel,
+    column: str | None = None,
+    title: str = "Concepts",
+    over_time: str | None = None,
+    effects: str | None = None,
+) -> str:
+    """The page; `column` divides the documents into groups, the first fitting one if it is None.
+
+    `over_time` is a column of dates, years or numbers (the first of dates or years if None), `effects` a formula.
+    """
     catalog = Catalog(model)
     known = list(catalog.group_columns)
     if column is not None and column not in known:
@@ -75,6 +88,9 @@ def report_page(model: ConceptModel, column: str | None = None, title: str = "Co
         _settings(model),
         _group_chart(catalog, column),
         _concept_table(catalog),
+        time_part(model, over_time),
+        effects_part(model, effects),
+        themes_part(model),
         "<h2>Every concept</h2>",
         *(_concept(catalog, concept, column) for concept in model.result_.shown),
     ]
@@ -125,19 +141,12 @@ def _convergence(catalog: Catalog) -> str:
         '<div class="scroll"><table><thead><tr><th scope="col">Quantity</th><th scope="col">R-hat</th>'
         '<th scope="col">Effective sample size</th><th scope="col">Monte-Carlo error</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        + _picture(chain_traces(catalog.model), "Each traced quantity by draw, a line for each chain")
+        + picture(chain_traces(catalog.model), "Each traced quantity by draw, a line for each chain")
     )
 
 
 def _decimal(value: float) -> str:
     return "–" if pd.isna(value) else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _picture(figure: Any, label: str) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        data = base64.b64encode(figure_bytes(figure, "png", dpi=110)).decode("ascii")
-    return f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>'
 
 
 def _settings(model: ConceptModel) -> str:
@@ -191,7 +200,7 @@ def _group_chart(catalog: Catalog, column: str | None) -> str:
         warnings.simplefilter("ignore", UserWarning)
         figure = group_prevalence(catalog.model, catalog.column(column))
     label = f"Prevalence of concepts by {column} with intervals; each concept's section below has the numbers"
-    return f"<h2>Groups: {escape(column)}</h2>{_picture(figure, label)}"
+    return f"<h2>Groups: {escape(column)}</h2>{picture(figure, label)}"
 
 
 def _share(value: Any, low: Any = None, high: Any = None) -> str:

@@ -1,0 +1,131 @@
+"""The report's parts on time, themes and effects."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.concepts.dates import time_columns
+from superwords.corpus.corpus import row_name
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.plots.figures import figure_bytes
+from superwords.plots.relation_plots import concept_tree, effect_intervals, small_multiples
+
+_RISING = 8
+_SURE = 0.9
+
+
+def picture(figure: Any, label: str) -> str:
+    """A figure inside the page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        data = base64.b64encode(figure_bytes(figure, "png", dpi=110)).decode("ascii")
+    return f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>'
+
+
+def time_part(model: ConceptModel, column: Any = None) -> str:
+    """What rises and falls, as a table and as small pictures; nothing where no column is one of time."""
+    known = time_columns(model.corpus_.metadata)
+    if column is None and not known:
+        return ""
+    column = known[0] if column is None else column
+    try:
+        told = model.trends(column)
+    except InputError:
+        if column in known:  # all documents of one period: nothing to tell
+            return ""
+        raise
+    if told.empty:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure = small_multiples(model, column)
+    first, last = told["first"].iloc[0], told["last"].iloc[0]
+    sure = told[(told["probability_rises"] - 0.5).abs() >= _SURE - 0.5]
+    rising = sure[sure["change"] > 0].head(_RISING)
+    falling = sure[sure["change"] < 0].iloc[::-1].head(_RISING)
+    rows = row_name(model.corpus_)
+    return (
+        f'<h2 id="time">Over time: {escape(str(column))}</h2>'
+        f"<p>From {escape(first)} to {escape(last)}. Change is that of the share of {rows} that hold a concept, "
+        "along a straight line from the first period to the last, in percentage points with a 95% interval.</p>"
+        f"{_changes('Rising', rising)}{_changes('Falling', falling)}"
+        + picture(
+            figure,
+            f"Share of {rows} that hold a concept by {column}, with intervals; × is a period without any",
+        )
+    )
+
+
+def _changes(title: str, table: pd.DataFrame) -> str:
+    if table.empty:
+        return f"<p>{title}: none of which that is at least {_SURE:.0%} sure.</p>"
+    rows = "".join(
+        f'<tr><th scope="row">{_link(one)}</th>'
+        f'<td class="number">{_points(one["change"])} ({_points(one["low"])} to {_points(one["high"])})</td>'
+        f'<td class="number">{max(one["probability_rises"], 1 - one["probability_rises"]):.0%}</td></tr>'
+        for one in table.to_dict("records")
+    )
+    head = f'<th scope="col">{title}</th><th scope="col">Change</th><th scope="col">How sure</th>'
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _link(one: dict[Any, Any]) -> str:
+    return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.0f}".replace("-", "−") if np.isfinite(value) else "–"
+
+
+def themes_part(model: ConceptModel) -> str:
+    """Themes that people made, or those of the tree, and the tree."""
+    if len(model.result_.shown) < 2:
+        return ""
+    table = model.themes()
+    told = (
+        "Proposed by a tree of the words and documents that concepts share, cut where the draws agree most."
+        if table["proposed"].all()
+        else "As decided by people."
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{escape(one["theme"])}</th>'
+        f'<td class="number">{one["prevalence"]:.0%} ({one["prevalence_low"]:.0%} to {one["prevalence_high"]:.0%})</td>'
+        f"<td>{_members(one)}</td></tr>"
+        for one in table.to_dict("records")
+    )
+    head = '<th scope="col">Theme</th><th scope="col">Held by</th><th scope="col">Concepts</th>'
+    return (
+        f'<h2 id="themes">Themes</h2><p>{told} Held by: the share of {row_name(model.corpus_)} that hold any '
+        "concept of the theme, with a 95% interval.</p>"
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        + picture(
+            concept_tree(model),
+            "Tree of the concepts by shared words and documents; the table has the themes",
+        )
+    )
+
+
+def _members(theme: dict[Any, Any]) -> str:
+    known = zip(theme["concepts"], theme["names"])
+    return "; ".join(_link({"concept": j, "name": name}) for j, name in known)
+
+
+def effects_part(model: ConceptModel, formula: str | None) -> str:
+    """Effects of columns, where a formula was given."""
+    if formula is None:
+        return ""
+    table = model.effects(formula)
+    return (
+        f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to the share of '
+        f"{row_name(model.corpus_)} that hold a concept, in percentage points with 95% intervals: the other columns "
+        "held fixed (filled), and the column alone (hollow). Documents are the cases. The concepts with the surest effects "
+        "are shown.</p>"
+        + picture(effect_intervals(model, table), f"Effects of {formula} on the prevalence of concepts")
+    )
