@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "trends": "What rises and falls over time, and how surely.",
     "effects": "How concepts depend on several columns at once.",
     "themes": "Concepts gathered by the words and documents they share.",
+    "edit": "Name, merge, hide and gather concepts.",
     "transform": "Weigh new documents on the concepts of a saved model.",
     "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
     "clouds": "Draw a model: a word cloud per concept, by group, its start, and charts.",

@@ -125,7 +125,7 @@ def effects_part(model: ConceptModel, formula: str | None) -> str:
     return (
         f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to the share of '
         f"{row_name(model.corpus_)} that hold a concept, in percentage points with 95% intervals: the other columns "
-        "held fixed (filled), and the column alone (hollow). Documents are the cases. The concepts with the surest effects "
-        "are shown.</p>"
+        "held fixed (filled), and the column alone (hollow). Documents are the cases. The concepts with the surest "
+        "effects are shown.</p>"
         + picture(effect_intervals(model, table), f"Effects of {formula} on the prevalence of concepts")
     )

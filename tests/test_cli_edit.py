@@ -1,0 +1,90 @@
+"""The command edit: decisions are kept in the model file, bind every command, and can be undone."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli_for_tests import model_file, run
+from superwords import load
+
+
+@pytest.fixture
+def saved(tmp_path_factory, tmp_path):
+    kept = model_file(tmp_path_factory.getbasetemp())
+    return Path(shutil.copy(kept, tmp_path / "model.sw"))
+
+
+def shown(capsys, saved):
+    return [one["concept"] for one in run(capsys, "show", saved, "--json").json["concepts"]]
+
+
+def test_decisions_are_kept_bind_every_table_and_are_undone(capsys, saved):
+    before = shown(capsys, saved)
+    assert len(before) >= 3
+    told = run(
+        capsys,
+        "edit",
+        saved,
+        "--merge",
+        "1,2",
+        "--hide",
+        "3",
+        "--name",
+        "1",
+        "Fruit & cars",
+        "--name",
+        4,
+        "x",
+    )
+    assert told.code == 0, told.err
+    assert "is merged into concept 1" in told.out
+    assert "merged from 1, 2" in told.out
+    assert "--undo" in told.err
+    assert shown(capsys, saved) == [j for j in before if j not in (2, 3)]
+    again = load(saved)
+    assert again.concepts()["name"].tolist()[:2] == ["Fruit & cars", "x"]
+    assert set(again.by_group("party")["concept"]) == set(shown(capsys, saved))
+    assert run(capsys, "show", saved, "--concept", "2").err == (
+        "superwords: Concept 2 is merged into concept 1; restore it to see it on its own.\n"
+    )
+    page = run(capsys, "edit", saved, "--theme", "1,4", "Things", "--json").json
+    assert page["themes"] == {"1": "Things", "4": "Things"}
+    assert page["hidden"] == [3]
+    run(capsys, "edit", saved, "--undo")
+    assert run(capsys, "edit", saved, "--json").json["themes"] == {}
+    run(capsys, "edit", saved, "--undo", "--quiet")  # one call is one decision
+    assert shown(capsys, saved) == before
+    assert run(capsys, "edit", saved).out.strip() == "Nothing has been decided about the concepts."
+    none = run(capsys, "edit", saved, "--undo")
+    assert none.code == 1
+    assert "nothing to undo" in none.err
+
+
+def test_restore_in_the_same_call_and_saved_again(capsys, saved, tmp_path):
+    run(capsys, "edit", saved, "--hide", "1,2")
+    run(capsys, "edit", saved, "--restore", "1", "--name", "1", "back")
+    model = load(saved)
+    assert model.result_.away == {2: "is hidden"}
+    assert load(model.save(tmp_path / "copy.sw")).choices_ == model.choices_
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--merge", "1"], 1, "fewer than two concepts"),
+        (["--merge", "1,x"], 2, "--merge '1,x' does not name concepts"),
+        (["--hide", "99"], 1, "There is no concept 99"),
+        (["--restore", "1"], 1, "neither hidden nor merged"),
+        (["--name", "1"], 2, "--name needs a concept and a name"),
+        (["--name", "1", "\u200b"], 1, "no character that can be seen"),
+        (["--undo", "--hide", "1"], 2, "--undo cannot be used together"),
+    ],
+)
+def test_wrong_edits_change_nothing_and_are_one_sentence(capsys, saved, arguments, code, said):
+    before = saved.read_bytes()
+    told = run(capsys, "edit", saved, *arguments)
+    assert told.code == code
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert saved.read_bytes() == before
