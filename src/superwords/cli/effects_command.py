@@ -73,8 +73,8 @@ def effects(
 
 def _print(table: pd.DataFrame, of: str, rows: str) -> None:
     for term, own in table.groupby("term", sort=False):
-        surest = (own["probability_positive"] - 0.5).abs()
-        order = surest.sort_values(ascending=False, kind="stable").index[:_MOST]
+        clear = own["effect"].abs() / (own["high"] - own["low"])
+        order = clear.sort_values(ascending=False, kind="stable").index[:_MOST]
         lines = [
             (
                 one["concept"],
@@ -96,5 +96,6 @@ def _print(table: pd.DataFrame, of: str, rows: str) -> None:
     n_documents = int(table["documents"].iloc[0]) if len(table) else 0
     print_line(
         f"Points: what the term adds to the {what}, in percentage points, the other columns held fixed; alone: without "
-        f"the other columns. Positive: the probability that it adds. {n_documents:,} documents have every column."
+        f"the other columns. Positive: the probability that it adds. Dates count in years. "
+        f"{n_documents:,} documents have every column."
     )

@@ -35,6 +35,7 @@ Picture = Annotated[Path | None, typer.Option(help="Draw it too: the name of a .
 _BARS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
 _WORDS = 12
+_SURE = 0.8  # what is less sure is only counted
 
 
 @app.command()
@@ -103,14 +104,17 @@ def bars(shares: pd.Series, most: float) -> str:
 def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
     periods = model.over_time(column, by)
     told = model.trends(column, by)
+    sure = told[(told["probability_rises"] - 0.5).abs() >= _SURE - 0.5]
     lines = []
-    for one in told.to_dict("records"):
+    for one in sure.to_dict("records"):
         own = periods.loc[periods["concept"] == one["concept"], "prevalence"]
         change = f"{points(one['change'])} ({points(one['low'])} to {points(one['high'])})"
         line = (one["concept"], one["name"], bars(own, own.max()), percent(own.max()))
         lines.append((*line, change, percent(one["probability_rises"])))
     columns = {"": "right", "concept": "words", "by period": "left", "highest": "right"}
     print_table({**columns, "change in points": "right", "rises": "right"}, lines)
+    if len(told) > len(sure):
+        print_line(f"… and {len(told) - len(sure)} that rise or fall with less than {_SURE:.0%} probability.")
     first, last = told[["first", "last"]].iloc[0] if len(told) else ("", "")
     rows = row_name(model.corpus_)
     print_line(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("prevalence", "strength")
 _ROUNDING = 1e-9
 _SEED = 1785  # the draws are numerical integration: the same call gives the same table
-_ROUNDS, _WARM_UP, _PER_ROUND = 300, 50, 10
+_ROUNDS, _WARM_UP, _DRAWN = 300, 50, 4000
 _HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
 _LEAST = 0.005  # a linear probability stays so far from 0 and 1
 _LEAST_PER_COLUMN = 3  # documents
@@ -89,17 +89,20 @@ class _Pooled(NamedTuple):
 
     mean: np.ndarray  # (R, J, p)
     variance: np.ndarray
+    weight: np.ndarray  # (R, J) how much a round counts
 
     def told(self, j: int, k: int) -> list[float]:
         """Mean, 95% interval and probability of being positive."""
         mean, spread = self.mean[:, j, k], np.sqrt(self.variance[:, j, k])
-        known = np.isfinite(mean) & np.isfinite(spread)
+        known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
         if not known.any():
             return [float("nan")] * 4
         rng = np.random.default_rng([_SEED, j, k])
-        drawn = rng.normal(mean[known], spread[known], size=(_PER_ROUND, int(known.sum())))
+        share = self.weight[known, j] / self.weight[known, j].sum()
+        rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
+        drawn = rng.normal(mean[rounds], spread[rounds])
         low, high = np.quantile(drawn, TAILS)
-        return [float(mean[known].mean()), float(low), float(high), float((drawn > 0).mean())]
+        return [float(share @ mean[known]), float(low), float(high), float((drawn > 0).mean())]
 
 
 def _check_size(design: Design) -> None:
@@ -177,7 +180,7 @@ def _fit_prevalence(outcomes: Outcomes, design: Design) -> _Pooled:
             means.append(mean[:, 1:])
             variances.append(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
     never = outcomes.found.sum(axis=0)[None, :, None] == 0
-    return _Pooled(np.where(never, np.nan, means), np.array(variances))
+    return _Pooled(np.where(never, np.nan, means), np.array(variances), np.ones((_ROUNDS, never.shape[1])))
 
 
 def _drawn(rng: np.random.Generator, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -207,7 +210,7 @@ def _fit_strength(outcomes: Outcomes, design: Design) -> _Pooled:
                 continue
             coefficients, covariance = robust_fit(own, strength[holds][:, [j]])
             mean[t, j], variance[t, j] = coefficients[0, 1:], np.diagonal(covariance[0])[1:]
-    return _Pooled(mean, variance)
+    return _Pooled(mean, variance, outcomes.found)
 
 
 def effects_page(result: Result, formula: str, of: str = "prevalence") -> dict[str, Any]:

@@ -20,9 +20,7 @@ class Outcomes(NamedTuple):
     metadata: pd.DataFrame  # of the documents
     document: np.ndarray  # (rows) the document of each
     weights: list[sparse.csr_array]  # T of (rows, J)
-    found: (
-        np.ndarray
-    )  # (T, J) how much the draw counts for the concept: 1 on average, 0 where it has no partner
+    found: np.ndarray  # (T, J) how much the draw counts for the concept: 1 on average, 0: it has no partner
 
     @property
     def n_rows(self) -> np.ndarray:

@@ -80,12 +80,13 @@ def _panel(axes: Any, own: pd.DataFrame) -> None:
 def effect_intervals(model: ConceptModel, table: pd.DataFrame, of: str = "prevalence") -> Figure:
     """Effects with intervals, a panel for each term: adjusted for the other columns (filled) and alone (hollow).
 
-    `table` is that of `model.effects`; the concepts with the surest effects are drawn.
+    `table` is that of `model.effects`; the concepts with the clearest effects are drawn.
     """
     if table.empty:
         raise InputError("There is no effect to draw.")
-    surest = (table["probability_positive"] - 0.5).abs().groupby(table["concept"]).max()
-    chosen = surest.sort_values(ascending=False, kind="stable").index[:_MOST_EFFECTS].tolist()
+    clear = table["effect"].abs() / (table["high"] - table["low"])
+    clearest = clear.groupby(table["concept"]).max().sort_values(ascending=False, kind="stable")
+    chosen = clearest.index[:_MOST_EFFECTS].tolist()
     terms = table["term"].drop_duplicates().tolist()
     figure = new_figure(2.4 + 2.6 * len(terms), 1.1 + 0.3 * len(chosen))
     all_axes = figure.subplots(1, len(terms), squeeze=False, sharey=True)[0]
