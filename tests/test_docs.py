@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ def speeches():
 def test_python_runs(page, tmp_path, monkeypatch):
     """The blocks of a page one after the other; a `table` of speeches is there."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     names = {"table": speeches(), "print": lambda *words: None}
     for body in blocks(page, "python"):
         if body.startswith(">>>"):

@@ -85,15 +85,12 @@ def key_of(state):
     return tuple(sorted(TYPES.index(tuple(kind)) for kind in kinds.values()))
 
 
-@pytest.mark.parametrize(
-    ("b1", "b2", "n_features"),
-    [
-        pytest.param(1.0, 1.0, 0, marks=pytest.mark.statistics),
-        pytest.param(1.0, 1.0, 2, marks=pytest.mark.statistics),
-        (2.5, 3.0, 1),
-    ],
-)
-def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features):
+CASES = [(1.0, 1.0, 0), (1.0, 1.0, 2), (2.5, 3.0, 1)]
+LONG = [pytest.param(*case, 300, marks=pytest.mark.statistics) for case in CASES]
+
+
+@pytest.mark.parametrize(("b1", "b2", "n_features", "size"), [(2.5, 3.0, 1, 100), *LONG])
+def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features, size):
     """z-scores by batch means over the 25 most probable states and the number of concepts; |z| < 4.5."""
     prior = Prior(0.8, b1, b2, np.array([0.3, 0.5]), 1.2, 0.7, 2.0, 1.0, 1.0)
     theta = np.array([0.8, 1.2])
@@ -102,7 +99,7 @@ def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_featur
     data = make_data(sparse.csr_array(COUNTS), Y)
     model = Model(prior, data, any_affinity(2), Steps(word_moves=0.5, split_merges=2))
     chain = Chain(model, initial_state("single", data, prior, theta, 1, 0), seed=8)
-    n_batches, size = 50, 300
+    n_batches = 50
     top = sorted(exact, key=exact.get)[-25:]
     shares = np.zeros((n_batches, len(top) + 1))
     for _ in chain.advance(200):

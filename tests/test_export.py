@@ -1,9 +1,6 @@
 """What is exported can be read by the programs it is for."""
 
 import json
-import re
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,12 +85,3 @@ def test_what_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         export(planted_model(), tmp_path / "file" / "a.json", "json")
-
-
-def test_the_guide_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    guide = Path(__file__).parents[1] / "docs" / "model.md"
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL):
-        exec(block, names)
-    assert len(names["again"].draws_) == 20

@@ -268,11 +268,3 @@ def test_bad_calls():
         ConceptModel().transform([[1]])
     with pytest.raises(InputError, match="n_sweeps=0 is not a whole number of at least 1"):
         planted_model().transform(np.ones((1, 40), int), n_sweeps=0)
-
-
-def test_the_guide_runs():
-    page = (Path(__file__).parents[1] / "docs" / "foldin.md").read_text(encoding="utf-8")
-    names: dict[str, object] = {}
-    for code in page.split("```python\n")[1:]:
-        exec(code.split("```")[0], names)
-    assert names["weights"].shape == (3, names["model"].n_concepts_)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -133,10 +131,3 @@ def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
 def test_the_command_needs_votes_or_a_whole_outcome(arguments: list[str]) -> None:
     shown = CliRunner().invoke(app, ["results", *arguments])
     assert isinstance(shown.exception, InputError)
-
-
-def test_the_guide_says_what_the_code_does() -> None:
-    guide = Path(__file__).parents[1] / "docs" / "study.md"
-    outcome = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
-    assert outcome.attempted >= 9
-    assert outcome.failed == 0

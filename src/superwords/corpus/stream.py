@@ -70,13 +70,13 @@ class TokenStream:
 @dataclass
 class _StreamBuilder:
     types: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    token_type: array = field(default_factory=lambda: array("i"))
-    token_flags: array = field(default_factory=lambda: array("B"))
-    token_sentence: array = field(default_factory=lambda: array("i"))
-    sentence_document: array = field(default_factory=lambda: array("i"))
-    sentence_span: array = field(default_factory=lambda: array("i"))
-    sentence_opening: array = field(default_factory=lambda: array("q"))
-    document_words: array = field(default_factory=lambda: array("i"))
+    token_type: array[int] = field(default_factory=lambda: array("i"))
+    token_flags: array[int] = field(default_factory=lambda: array("B"))
+    token_sentence: array[int] = field(default_factory=lambda: array("i"))
+    sentence_document: array[int] = field(default_factory=lambda: array("i"))
+    sentence_span: array[int] = field(default_factory=lambda: array("i"))
+    sentence_opening: array[int] = field(default_factory=lambda: array("q"))
+    document_words: array[int] = field(default_factory=lambda: array("i"))
     form_count: Counter[str] = field(default_factory=Counter)
 
     def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:

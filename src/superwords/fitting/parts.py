@@ -296,7 +296,7 @@ def _array(values: Any, kind: Any, *shape: int | None) -> np.ndarray:
     _require(is_right, "an array is of the wrong type")
     fits = all(wanted is None or n == wanted for n, wanted in zip(values.shape, shape))
     _require(fits, "its parts do not fit together")
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def _within(values: np.ndarray, end: int) -> None:
@@ -307,7 +307,7 @@ def _indices(values: Any, n: int | None, end: int, kind: Any = None) -> np.ndarr
     """So many whole numbers from 0 to before the end."""
     _require(isinstance(values, np.ndarray) and values.dtype.kind == "i", "an array is of the wrong type")
     _within(_array(values, kind or values.dtype, n), end)
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def _pointers(ptr: Any, n_slices: int, end: int) -> None:
