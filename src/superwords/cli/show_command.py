@@ -107,7 +107,7 @@ def load_model(path: Path) -> ConceptModel:
     return model
 
 
-class View:
+class ModelView:
     """One way of looking at a model: `table` is its main table."""
 
     table: pd.DataFrame
@@ -127,7 +127,7 @@ class View:
         raise NotImplementedError
 
 
-class ConceptsView(View):
+class ConceptsView(ModelView):
     """All concepts, sorted by what is asked for."""
 
     def read(self) -> None:
@@ -168,7 +168,7 @@ class ConceptsView(View):
             print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {n_chains} chains)")
 
 
-class ConceptView(View):
+class ConceptView(ModelView):
     """One concept: its words, and documents that show what it is."""
 
     def read(self) -> None:
@@ -221,7 +221,7 @@ class ConceptView(View):
             print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
 
 
-class DocumentView(View):
+class DocumentView(ModelView):
     """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
@@ -274,7 +274,7 @@ def _concepts(number: int) -> str:
     return f"{number} concept{'' if number == 1 else 's'}"
 
 
-class WordView(View):
+class WordView(ModelView):
     """One word: the words it shares concepts with, and those concepts."""
 
     def read(self) -> None:
@@ -343,7 +343,7 @@ def error_of(mcse: float) -> str:
     return f"±{mcse:.1%}" if np.isfinite(mcse) else "–"
 
 
-class GroupsView(View):
+class GroupsView(ModelView):
     """Concepts by the groups of a column."""
 
     def read(self) -> None:
@@ -397,7 +397,7 @@ class GroupsView(View):
         print_line("Points: percentage points, the one group's share less the other's.")
 
 
-class ConvergenceView(View):
+class ConvergenceView(ModelView):
     """R-hat, effective sample sizes and errors of the traced quantities."""
 
     def read(self) -> None:
@@ -431,7 +431,7 @@ class ConvergenceView(View):
         return "too few draws" if self.table["ess"].isna().any() else "one chain"
 
 
-VIEWS: dict[str | None, type[View]] = {
+VIEWS: dict[str | None, type[ModelView]] = {
     None: ConceptsView,
     "--concept": ConceptView,
     "--document": DocumentView,

@@ -28,7 +28,7 @@ LIKED_SHARE = 0.15  # of the speeches, by a reader who likes a concept
 LEAST_WORDS = 100
 
 
-class Side(NamedTuple):
+class JudgedHalf(NamedTuple):
     """Speeches of one half of the members."""
 
     table: pd.DataFrame
@@ -40,7 +40,7 @@ class Side(NamedTuple):
 
 def read_sides(
     data: Path, seed: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
-) -> list[Side]:
+) -> list[JudgedHalf]:
     records = pd.DataFrame(read_lines(data_path(data, SPEECHES)))
     records = records[records["n_words"] >= LEAST_WORDS].reset_index(drop=True)
     members = np.random.default_rng(seed).permutation(sorted(records["speaker"].unique()))
@@ -54,12 +54,12 @@ def read_sides(
     return [_make_side(tables[k], models[k], models[1 - k]) for k in (0, 1)]
 
 
-def _make_side(table: pd.DataFrame, model: Any, other: Any) -> Side:
+def _make_side(table: pd.DataFrame, model: Any, other: Any) -> JudgedHalf:
     vectors = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2).fit_transform(table["text"])
     mean = np.asarray(vectors.mean(axis=0)).ravel()
     centre = np.asarray(vectors @ (mean / np.linalg.norm(mean))).ravel()
     judged = other.transform(table["text"].tolist())
-    return Side(table, model, (vectors @ vectors.T).toarray(), centre, np.asarray(judged))
+    return JudgedHalf(table, model, (vectors @ vectors.T).toarray(), centre, np.asarray(judged))
 
 
 def covered(judge: np.ndarray, chosen: np.ndarray) -> float:
@@ -67,7 +67,7 @@ def covered(judge: np.ndarray, chosen: np.ndarray) -> float:
     return float((judge[chosen] >= SPEAKS_OF).any(axis=0).sum())
 
 
-def mmr(side: Side, share: float) -> np.ndarray:
+def mmr(side: JudgedHalf, share: float) -> np.ndarray:
     """Maximal marginal relevance: near the mean speech, far from those already chosen."""
     chosen: list[int] = []
     for _ in range(N_CHOSEN):
@@ -78,7 +78,7 @@ def mmr(side: Side, share: float) -> np.ndarray:
     return np.array(chosen)
 
 
-def coverage(side: Side, rng: np.random.Generator) -> dict[str, float]:
+def coverage(side: JudgedHalf, rng: np.random.Generator) -> dict[str, float]:
     """Concepts of the other members' model that ten speeches cover, by who chose them."""
     number = {one: d for d, one in enumerate(side.table["id"])}
     ours = np.array([number[one] for one in diverse(side.model.result_, N_CHOSEN)["document"]])
@@ -100,7 +100,9 @@ def average_precision(order: np.ndarray, likes: np.ndarray) -> float:
     return float(precision[hits].mean())
 
 
-def tf_idf_order(side: Side, seen: np.ndarray, likes: np.ndarray, rest: np.ndarray, kind: str) -> np.ndarray:
+def tf_idf_order(
+    side: JudgedHalf, seen: np.ndarray, likes: np.ndarray, rest: np.ndarray, kind: str
+) -> np.ndarray:
     """The rest by nearness to liked speeches less nearness to disliked ones: by the mean or by the nearest."""
     gather = np.mean if kind == "mean" else np.max
     score = np.zeros(len(rest))
@@ -110,7 +112,7 @@ def tf_idf_order(side: Side, seen: np.ndarray, likes: np.ndarray, rest: np.ndarr
     return rest[np.argsort(-score, kind="stable")]
 
 
-def readers(side: Side, rng: np.random.Generator, n_readers: int) -> pd.DataFrame:
+def readers(side: JudgedHalf, rng: np.random.Generator, n_readers: int) -> pd.DataFrame:
     """Average precision of what simulated readers are served, by their kind and number of judgements."""
     ids = side.table["id"].to_numpy()
     number = {one: d for d, one in enumerate(ids)}
