@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import superwords
-from superwords import ConceptModel, Corpus
+from superwords import ConceptModel, Corpus, features
 from superwords.corpus import reading
 from superwords.features import specs
 from superwords.fitting import curation, found, relations
@@ -43,6 +43,7 @@ PUBLIC = [
     pytest.param(Corpus, "from_tokens", id="Corpus.from_tokens"),
     pytest.param(reading, "read_documents", id="read_documents"),
     pytest.param(specs, "make_features", id="make_features"),
+    *(pytest.param(features, name, id=name) for name in features.__all__ if name != "WordFeatures"),
 ]
 
 

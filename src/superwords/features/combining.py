@@ -16,6 +16,25 @@ def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
     on average. Use the result as it is (`standardize_features=False`), or wide blocks gain weight again.
     A word missing in one block but known in another gets that block's mean, 0; only a word missing in every
     block stays unknown (NaN).
+
+    Parameters
+    ----------
+    *blocks : array or WordFeatures
+        Each (V, F) with one row per word, NaN where a word is unknown.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, sum of F).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superwords import features
+    >>> loud, quiet = np.array([[100.0], [-100.0]]), np.array([[0.1], [-0.1]])
+    >>> features.combine(loud, quiet)
+    array([[ 1.,  1.],
+           [-1., -1.]])
     """
     if not blocks:
         raise InputError("There is nothing to combine; give at least one block of features.")

@@ -16,7 +16,32 @@ CONTEXTS = ("passages", "sentences")
 def cooccurrence(
     corpus: Corpus, n_components: int = 50, weighting: str = "ppmi", context: str | None = None
 ) -> np.ndarray:
-    """Co-occurrence of each word as (V, F) principal components; see `cooccurrence_components`."""
+    """Co-occurrence of each word as (V, F) principal components; see `cooccurrence_components`.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    n_components : int
+        At most so many columns.
+    weighting : "ppmi" or "log"
+        Positive pointwise mutual information, or the logarithm of counts.
+    context : "passages", "sentences" or None
+        Where words meet; None: passages if these are the corpus's rows, else sentences.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, F); words that occur in no context are NaN.
+
+    Examples
+    --------
+    >>> from superwords import Corpus, features
+    >>> rows = [["milk", "sugar"], ["milk", "sugar"], ["boat", "tide"], ["boat", "tide"]]
+    >>> corpus = Corpus.from_tokens(rows, min_df=1)
+    >>> features.cooccurrence(corpus, n_components=1).shape
+    (4, 1)
+    """
     return cooccurrence_components(corpus, n_components, weighting, context).values
 
 
@@ -30,6 +55,24 @@ def cooccurrence_components(
     contexts are the corpus's rows where these are passages, and its sentences else, or what `context` names. A
     corpus made of ready counts has no sentences: its documents take their place. Words in no context are unknown
     (NaN). There are fewer columns than `n_components` when the data have a lower rank.
+
+    Parameters
+    ----------
+    corpus, n_components, weighting, context
+        As of `cooccurrence`.
+
+    Returns
+    -------
+    WordFeatures
+        `values` (V, F), and `explained`, the share of the variance that each column explains.
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> from superwords.demo import load_demo
+    >>> company = features.cooccurrence_components(load_demo().corpus, n_components=10)
+    >>> company.values.shape
+    (125, 10)
     """
     n_components = check_n_components(n_components)
     presence = presence_matrix(corpus, context)

@@ -39,6 +39,13 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     -------
     numpy.ndarray
         (V, F); words that the model does not know are NaN.
+
+    Examples
+    --------
+    A model has to be on the machine, so this one is not run with the tests:
+
+    >>> from superwords import features
+    >>> Y = features.embeddings("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
     """
     return embedding_components(name_or_folder, vocabulary, n_components).values
 
@@ -51,6 +58,21 @@ def embedding_components(
     A phrase is encoded whole by model2vec and sentence-transformers; with spaCy it is the mean of its words. A word
     with no vector (or a vector of zeros) is unknown: a NaN row. Vectors are scaled to length 1 first, because their
     length says how common a word is rather than what it means.
+
+    Parameters
+    ----------
+    name_or_folder, vocabulary, n_components
+        As of `embeddings`.
+
+    Returns
+    -------
+    WordFeatures
+        `values` (V, F), and `explained`, the share of the variance that each column explains.
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> block = features.embedding_components("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
     """
     words = check_vocabulary(vocabulary)
     n_components = check_n_components(n_components)

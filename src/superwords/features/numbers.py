@@ -18,6 +18,28 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
 
     `word` names the column of words. Rows of the same word are averaged, an empty cell takes its column's
     mean, and a word with no row (or none but empty cells) is unknown: a NaN row.
+
+    Parameters
+    ----------
+    source : DataFrame, mapping of columns, or path
+        The table; every column but the words must hold numbers.
+    vocabulary : sequence of str
+        The words of the corpus.
+    word : str
+        The column of words.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, F), one column for each column of numbers.
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> features.table({"word": ["milk", "boat"], "weight": [1, 50]}, ["boat", "milk", "tide"])
+    array([[50.],
+           [ 1.],
+           [nan]])
     """
     words = check_vocabulary(vocabulary)
     name = str(source) if isinstance(source, (str, Path)) else "The table"

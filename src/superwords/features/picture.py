@@ -30,7 +30,35 @@ _COPY_NUMBER = re.compile(r"(?:[ _-]+\d+|\s*\(\d+\))$")
 
 
 def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10) -> np.ndarray:
-    """GIST features of each word's pictures as (V, F) principal components; see `picture_components`."""
+    """GIST features of each word's pictures as (V, F) principal components; see `picture_components`.
+
+    Parameters
+    ----------
+    table_or_folder : path, mapping or DataFrame
+        A folder of pictures named by word, a mapping of words to paths, or a table with the columns `word` and
+        `picture`.
+    vocabulary : sequence of str
+        The words of the corpus.
+    n_components : int
+        At most so many columns.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, F); words without a picture are NaN.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from superwords import features
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for word, grey in [("apple", 40), ("pear", 90)]:
+    ...     Image.radial_gradient("L").point(lambda level: level % grey).save(folder / f"{word}.png")
+    >>> features.pictures(folder, ["apple", "boat", "pear"]).shape
+    (3, 1)
+    """
     return picture_components(table_or_folder, vocabulary, n_components).values
 
 
@@ -44,6 +72,28 @@ def picture_components(
     columns `word` and `picture`, one row per picture; the paths of a CSV file start at its folder. Several
     pictures of a word are averaged. Words without a picture are unknown (NaN). N words with pictures give at
     most N − 1 columns, even when `n_components` asks for more.
+
+    Parameters
+    ----------
+    table_or_folder, vocabulary, n_components
+        As of `pictures`.
+
+    Returns
+    -------
+    WordFeatures
+        `values` (V, F), and `explained`, the share of the variance that each column explains.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from superwords import features
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for word, grey in [("apple", 40), ("pear", 90)]:
+    ...     Image.radial_gradient("L").point(lambda level: level % grey).save(folder / f"{word}.png")
+    >>> round(features.picture_components(folder, ["apple", "pear"]).total_explained, 6)
+    1.0
     """
     n_components = check_n_components(n_components)
     words = check_vocabulary(vocabulary)

@@ -26,6 +26,25 @@ def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
 
     Except from a function or an aligned array, a phrase with no vector of its own gets the mean of those of
     its words that are known. Words with no vector are unknown: a NaN row.
+
+    Parameters
+    ----------
+    source : any of these
+        Where the vectors come from.
+    vocabulary : sequence of str
+        The words and phrases of the corpus.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, F).
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> features.vectors({"ice": [0.0, 1.0], "cream": [0.0, 3.0]}, ["ice cream", "boat"])
+    array([[ 0.,  2.],
+           [nan, nan]])
     """
     words = check_vocabulary(vocabulary)
     if callable(source):
