@@ -71,7 +71,7 @@ def test_the_sampler_knows_nothing_of_text_files_or_faces():
 
 
 # Of the sampler and of fitting; they go when those rooms are next rebuilt.
-TWICE = {"Concepts", "Documents", "Document", "Progress"}
+TWICE = {"Progress"}
 
 
 def test_one_name_is_one_module():
