@@ -89,6 +89,7 @@ class Container:
             try:
                 opened._distrust(size, write)
                 with opened.reading():
+                    opened._check_length(path)
                     opened._check_contents()
             except BaseException:
                 database.close()
@@ -286,6 +287,12 @@ class Container:
     def _write_contents(self) -> None:
         rows = self._contents()
         self._database.execute("REPLACE INTO contents VALUES (1, ?, ?)", (rows, checksum(rows)))
+
+    def _check_length(self, path: Path) -> None:
+        """SQLite takes a last page that is cut off for one of zeros."""
+        ((n_pages,),), ((page,),) = self._rows("PRAGMA page_count"), self._rows("PRAGMA page_size")
+        if path.stat().st_size < n_pages * page:
+            raise DamagedError("its end is missing")
 
     def _check_contents(self) -> None:
         if self._rows("SELECT rows, checksum FROM contents") != [(rows := self._contents(), checksum(rows))]:

@@ -213,6 +213,7 @@ def _read_alignment(fields: dict[str, Any], n_found: int, n_chains: int) -> Alig
     _require(type(reference) is int and 0 <= reference < n_draws, "its reference is no draw")
     for values, kind in zip(alignment[3:], ("f4", "i4", "f4", "i4")):
         _array(values, kind, n_draws, n_found)
+    _require((alignment.holders >= 0).all() and (alignment.n_words >= 0).all(), "its numbers are negative")
     return alignment
 
 
@@ -281,7 +282,7 @@ def _read_word_sets(fields: dict[str, Any], n_words: int, chain: np.ndarray) -> 
     n = len(_indices(sets.word, None, n_words, np.int32))
     _pointers(sets.ptr, int(sets.n_concepts.sum(dtype=np.int64)), n)
     _require(_ascend(sets.word, sets.ptr), "its word sets are not in order")
-    _array(sets.used, "i4", n)
+    _require((_array(sets.used, "i4", n) >= 0).all(), "its numbers are negative")
     return sets
 
 

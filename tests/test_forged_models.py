@@ -1,0 +1,304 @@
+"""Model files that are damaged, truncated or forged with right checksums: one sentence, and nothing is changed."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+from pandas.testing import assert_frame_equal
+
+from cli_for_tests import run
+from models_for_tests import planted_model
+from superwords import InputError, load
+from superwords.container import FORMAT, Container, checksum
+from superwords.fitting.parts import to_plain
+
+# Numbers that are amounts, not places: any that is not negative is a possible one.
+AMOUNTS = (
+    *(
+        "/tokens/entry",
+        "/tokens/pair",
+        "/tokens/null",
+        "alignment/holders",
+        "alignment/n_words",
+        "word_sets/used",
+    ),
+    *("trace/n_concepts", "trace/n_memberships", "trace/n_words_on", "counts/data"),
+)
+SIGNED = ("found/trace/",)
+ANY_WIDTH = ("counts/indices", "counts/indptr")  # scipy makes them what they should be
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return planted_model().save(tmp_path_factory.mktemp("models") / "whole.sw", draws="all")
+
+
+@pytest.fixture
+def path(whole, tmp_path):
+    copy = tmp_path / "m.sw"
+    copy.write_bytes(whole.read_bytes())
+    return copy
+
+
+def arrays_in(value, place=""):
+    """(place, array) of every array of a value, those of sparse arrays too."""
+    if isinstance(value, np.ndarray):
+        yield place, value
+    elif hasattr(value, "indptr"):
+        for name in ("data", "indices", "indptr"):
+            yield f"{place}/{name}", getattr(value, name)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from arrays_in(one, f"{place}/{name}")
+
+
+def places():
+    parts = to_plain(planted_model().to_parts())
+    return [place for name, value in parts.items() for place, _ in arrays_in(value, name)]
+
+
+def part_of(place, names):
+    return next(name for name in names if place.startswith(f"{name}/") or place == name)
+
+
+def forge(path, place, change):
+    """Put a changed array in its place, with all checksums right."""
+    container = Container.open(path, write=True)
+    name = part_of(place, sorted(container.parts(), key=len, reverse=True))
+    value = container.get(name)
+    packed = container.get_packed(name)
+    header = json.loads(packed.header)
+    found = dict(arrays_in(value, name))
+    number = list(found).index(place)
+    arrays = list(found.values())
+    arrays[number] = change(arrays[number].copy())
+    # By hand: no sparse array can be made of wrong parts.
+    raw = zlib.decompress(packed.data)
+    pieces, start = [], 0
+    for entry in header["arrays"]:
+        size = int(np.prod(entry[1], dtype=np.int64)) * np.dtype(entry[0]).itemsize
+        pieces.append(raw[start : start + size])
+        start += size
+    at = _numbers(header["value"])[number]
+    changed = np.ascontiguousarray(arrays[number])
+    header["arrays"][at] = [changed.dtype.newbyteorder("<").str, list(changed.shape)]
+    pieces[at] = changed.tobytes()
+    data = b"".join(pieces)
+    container.put_packed(
+        name, packed._replace(header=json.dumps(header), size=len(data), data=zlib.compress(data))
+    )
+    container.close()
+
+
+def _numbers(node):
+    """Numbers of the arrays in the order of `arrays_in`."""
+    if "array" in node:
+        return [node["array"]]
+    return [number for one in node.get("fields", {}).values() for number in _numbers(one)]
+
+
+def refused(path):
+    before = path.read_bytes()
+    with pytest.raises(InputError) as error:
+        load(path)
+    assert str(path) in str(error.value) or "The state" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert path.read_bytes() == before
+
+
+def wanted_whole(array):
+    return np.issubdtype(array.dtype, np.integer) and array.size > 0
+
+
+def test_an_unchanged_array_is_taken(path):
+    """The forger itself does not break a file."""
+    for place in ("chain/0/state/word", "found/summary/memberships/ptr", "corpus/counts/indptr", "order"):
+        forge(path, place, lambda array: array)
+    assert_frame_equal(load(path).concepts(), planted_model().concepts(), check_exact=True)
+
+
+@pytest.mark.parametrize("place", places())
+def test_forged_arrays_are_refused(whole, path, place):
+    array = dict(
+        found
+        for name, value in to_plain(planted_model().to_parts()).items()
+        for found in arrays_in(value, name)
+    )[place]
+    forged = [lambda a: a[:-1], lambda a: a.reshape(1, *a.shape)]
+    if not place.endswith(ANY_WIDTH):
+        forged.append(lambda a: a.astype(np.int16))
+    if wanted_whole(array) and not place.endswith(AMOUNTS):
+        forged += [_with(10**6), _with(len(array) * 1000)]
+    if wanted_whole(array) and not any(one in place for one in SIGNED):
+        forged.append(_with(-1))
+    for change in forged:
+        if array.size:
+            path.write_bytes(whole.read_bytes())
+            forge(path, place, change)
+            refused(path)
+
+
+def _with(value):
+    def change(array):
+        array.flat[array.size // 2] = value
+        return array
+
+    return change
+
+
+def forge_draw(path, name, change):
+    container = Container.open(path, write=True)
+    chain, sweep, figures = container.draws()[3]
+    draw = container.draw(chain, sweep)
+    draw["state"][name] = change(draw["state"][name])
+    container.add_draw(chain, sweep, figures, draw)
+    with container.transaction():
+        pass
+    container.close()
+
+
+@pytest.mark.parametrize("name", ["doc_ptr", "concept", "pair_ptr", "word"])
+def test_forged_draws_are_refused_when_they_are_read(path, name):
+    forge_draw(path, name, _with(10**6))
+    model = load(path)
+    with pytest.raises(InputError):
+        list(model.draws_)
+
+
+def test_show_of_a_forged_file_ends_in_one_sentence(path, capsys):
+    """This one made `show` and `explore` end in a segmentation fault."""
+    forge(path, "found/summary/memberships/ptr", _with(10**6))
+    found = run(capsys, "show", path)
+    assert found.code == 1
+    assert found.err.count("\n") == 1
+    assert "is not a superwords model, or it is damaged" in found.err
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 0.9999])
+def test_truncated_files_are_refused(whole, path, share):
+    content = whole.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    refused(path)
+
+
+def test_no_flipped_byte_goes_unseen(tmp_path):
+    """It is refused, or it stood where nothing is read and the model is the same."""
+    path = planted_model().save(tmp_path / "m.sw")
+    content = path.read_bytes()
+    n_refused = 0
+    for at in np.random.default_rng(0).integers(len(content), size=60):
+        broken = bytearray(content)
+        broken[at] ^= 0xFF
+        path.write_bytes(broken)
+        try:
+            loaded = load(path)
+        except InputError:
+            n_refused += 1
+        else:
+            assert_frame_equal(loaded.concepts(), planted_model().concepts(), check_exact=True)
+    assert n_refused > 30
+
+
+def put_raw(path, name, header, size, data):
+    database = sqlite3.connect(path)
+    row = (header, size, data, checksum(name, header, size, data), name)
+    database.execute("UPDATE part SET header=?, size=?, data=?, checksum=? WHERE name=?", row)
+    database.commit()
+    database.close()
+
+
+HUGE = """
+import resource, sys
+from superwords import InputError, load
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    load(sys.argv[1])
+except InputError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_a_member_of_two_gigabytes_is_refused_before_it_is_unpacked(path):
+    compressor = zlib.compressobj(9)
+    zeros = bytes(2**24)
+    data = b"".join([*(compressor.compress(zeros) for _ in range(128)), compressor.flush()])
+    header = json.dumps({"value": {"array": 0}, "arrays": [["|u1", [2**31]]]})
+    put_raw(path, "order", header, 2**31, data)
+    said = subprocess.run(
+        [sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=True
+    ).stdout
+    sentence, megabytes = said.splitlines()
+    assert "it declares to be larger than its data can be" in sentence
+    assert int(megabytes) < 500  # with all that the package imports
+
+
+@pytest.mark.parametrize(
+    "header", ["[" * 200_000, "9" * 5_000, "null", "{}", '{"arrays": [], "value": {"array": 9}}']
+)
+def test_headers_that_are_none(path, header):
+    put_raw(path, "schedule", header, 0, zlib.compress(b""))
+    refused(path)
+
+
+def test_deep_json_in_the_data(path):
+    text = b"[" * 200_000
+    header = json.dumps({"value": {"json": 0}, "arrays": [["|u1", [len(text)]]]})
+    put_raw(path, "corpus", header, len(text), zlib.compress(text))
+    refused(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("schedule", {"n_sweeps": 60, "n_burn_in": 20, "thin": 0}),
+        ("schedule", {"n_sweeps": 1e300, "n_burn_in": 20, "thin": 1}),
+        ("seed", -1),
+        ("seed", "three"),
+        ("settings", {"no_such": 1}),
+        ("steps", {"split_merges": 2**40}),
+        ("found/word_sets", {}),
+        ("chain/0", {"sweep": -1}),
+        ("chain/1", None),
+        ("features", np.zeros((3, 2))),
+    ],
+)
+def test_values_that_no_model_has(path, name, value):
+    container = Container.open(path, write=True)
+    container.put(name, value)
+    container.close()
+    refused(path)
+
+
+@pytest.mark.parametrize("name", ["corpus", "order", "chain/1", "found/summary", "steps"])
+def test_missing_parts(path, name):
+    container = Container.open(path, write=True)
+    container.remove(name)
+    container.close()
+    refused(path)
+
+
+def test_a_later_format_asks_for_a_newer_version(path, capsys):
+    database = sqlite3.connect(path)
+    database.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=f"in format {FORMAT + 1}.*install a newer superwords"):
+        load(path)
+    assert run(capsys, "fit", "--more", 5, path).code == 1
+    assert path.read_bytes() == before
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(InputError, match="There is no file"):
+        load(tmp_path / "none.sw")
+    with pytest.raises(InputError, match="is not a superwords model"):
+        load(tmp_path)
+    text = tmp_path / "a.txt"
+    text.write_text("hello")
+    with pytest.raises(InputError, match="is not a superwords model"):
+        load(text)
