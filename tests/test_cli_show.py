@@ -215,7 +215,7 @@ def test_counts_and_shares_are_means_over_the_draws(capsys, planted):
         line = next(
             line
             for line in shown.out.splitlines()
-            if line.split()[:1] in ([f"*{row.concept}"], [str(row.concept)])
+            if line.split()[:1] in ([f"*{row.concept}"], [str(row.concept)]) and " of 2 " in line
         )
         if row.concept < 6:
             assert f" {row.rows:.0f} ({row.prevalence:.0%}) " in line

@@ -285,6 +285,7 @@ CALLS = {
     "search": ["tax"],
     "diverse": [2],
     "choose": [[]],
+    "keep_in": [[]],
     "merge": [[1, 2]],
     "hide": [1],
     "restore": [1],

@@ -17,7 +17,7 @@ from superwords.concepts.summary import Summary, shared_weights, summarize
 from superwords.corpus.corpus import Corpus
 from superwords.draws import Draws, Kept
 from superwords.sampler.model import Prior
-from superwords.sampler.state import sizes_of
+from superwords.sampler.state import n_concepts, sizes_of
 
 _DENSE_WEIGHTS = 50_000_000
 
@@ -126,9 +126,8 @@ class Result:
         share = self.prior.alpha_pi + draw.tokens.pair
         row = np.repeat(np.arange(len(self.order)), np.diff(state.doc_ptr))
         total = np.bincount(row, share, len(self.order))
-        n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
         return sparse.csr_array(
-            (share / total[row], (self.order[row], state.concept)), shape=(len(self.order), n_rows)
+            (share / total[row], (self.order[row], state.concept)), shape=(len(self.order), n_concepts(state))
         )
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.draws import Draws
-from superwords.sampler.state import State, Tokens
+from superwords.sampler.state import State, Tokens, n_concepts
 
 DENSE_WORDS = 5000
 
@@ -51,10 +51,9 @@ def used_in_concepts(state: State, tokens: Tokens) -> sparse.csr_array:
 
 
 def _by_concept(state: State, counted: np.ndarray) -> sparse.csr_array:
-    n_rows = int(state.concept.max()) + 1 if len(state.concept) else 0
     concept = np.repeat(state.concept, np.diff(state.pair_ptr))
     out = sparse.csr_array(
-        sparse.coo_array((counted, (concept, state.word)), shape=(n_rows, len(state.theta)))
+        sparse.coo_array((counted, (concept, state.word)), shape=(n_concepts(state), len(state.theta)))
     )
     out.sort_indices()
     return out

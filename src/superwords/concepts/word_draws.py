@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.draws import Kept
+from superwords.sampler.state import n_concepts
 
 
 class WordDraws(NamedTuple):
@@ -41,7 +42,7 @@ class WordEntries(NamedTuple):
 def entries_of(draw: Kept, partner: np.ndarray, order: np.ndarray) -> WordEntries:
     """The entries of concepts with a partner: `partner` is the draw's own concept for each of the reference's."""
     state = draw.state
-    label = np.full(int(state.concept.max()) + 1 if len(state.concept) else 0, -1)
+    label = np.full(n_concepts(state), -1)
     paired = np.flatnonzero(partner >= 0)
     label[partner[paired]] = paired
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
