@@ -121,7 +121,7 @@ TEXTS = ["Milk and sugar for the coffee.", "The boat left the harbour at high ti
 
 def test_progress_may_be_a_function():
     seen: list[Progress] = []
-    superwords.fit(TEXTS, min_df=2, n_sweeps=6, random_state=1, progress=seen.append)
+    superwords.fit(TEXTS, min_df=2, n_chains=2, n_sweeps=6, random_state=1, progress=seen.append)
     assert sorted((one.chain, one.sweep) for one in seen) == [(c, s) for c in (0, 1) for s in range(1, 7)]
     assert all(one.n_sweeps == 6 for one in seen)
 

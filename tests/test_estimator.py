@@ -29,7 +29,7 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return ConceptModel(n_sweeps=60, n_burn_in=20, thin=2, random_state=5).fit(
+    return ConceptModel(n_chains=2, n_sweeps=60, n_burn_in=20, thin=2, random_state=5).fit(
         CORPUS.counts, features=CORPUS.features
     )
 

@@ -125,8 +125,9 @@ def fit(
     init: Annotated[
         str | None,
         typer.Option(
-            help="Where to start: topics, topics:30, kmeans, kmeans:60, random, single or prior.",
-            show_default=f"{defaults.INIT}; {defaults.INIT_BY_FEATURES} with features from outside the text",
+            help="Where to start: topics, topics:30, kmeans (the default with features from outside the text), "
+            "kmeans:60, random, single or prior.",
+            show_default=defaults.INIT,
             rich_help_panel=SAMPLING,
         ),
     ] = None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-N_CHAINS = 2
-N_SWEEPS = 1000
+# A minute of a core for each chain on 8,440 passages of a debate (docs/lab/research.md): chains keep the concepts of
+# their start for hundreds of sweeps, so that more chains tell more than longer ones.
+N_CHAINS = 4
+N_SWEEPS = 150
 INIT = "topics"
-INIT_BY_FEATURES = (
-    "kmeans"  # in `superwords.fit` and on the command line, where features tell more than the text
-)
+# In `superwords.fit` and on the command line, where features tell more than the text:
+INIT_BY_FEATURES = "kmeans"
 B1 = B2 = "auto"  # by a rule of the corpus's size (docs/lab/settings.md); the paper: 1
 FEATURES = "auto"  # co-occurrence, where the corpus has it; the paper's own choice per experiment
 PROGRESS = "auto"  # shown in a terminal and in a notebook
