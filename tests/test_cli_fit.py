@@ -11,6 +11,7 @@ from scipy import sparse
 from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from superwords import ConceptModel
 from superwords.features.specs import split_features
+from superwords.fitting import defaults
 
 
 @pytest.fixture
