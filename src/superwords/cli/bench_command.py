@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from superwords.lab.arrival import run_arrival
 from superwords.lab.benchmark import run_bench
 from superwords.lab.scale import N_SWEEPS, SIZES, run_scale
 
@@ -27,6 +29,12 @@ def bench(
     sweeps: Annotated[
         int | None, typer.Option(min=1, help="With --scale: sweeps of each chain.", show_default="200")
     ] = None,
+    arrival: Annotated[
+        Path | None,
+        typer.Option(
+            help="How soon a chain arrives; the folder with the debate of Congress.", metavar="FOLDER"
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, for scripts.")] = False,
 ) -> None:
     """Measure time per sweep by move, f flips against the formula from scratch, and HDP on the same counts.
@@ -39,7 +47,9 @@ def bench(
     def tell(line: str) -> None:
         typer.echo(line, err=as_json)
 
-    if scale:
+    if arrival:
+        figures = run_arrival(arrival, tell)
+    elif scale:
         figures = run_scale(_whole_numbers(sizes), sweeps or N_SWEEPS, tell)
     elif sizes or sweeps:
         raise typer.BadParameter("--sizes and --sweeps belong to --scale; give it too.")
