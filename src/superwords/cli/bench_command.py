@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from superwords.lab.arrival import run_arrival
+from superwords.lab.arrival_bench import run_arrival
 from superwords.lab.benchmark import run_bench
 from superwords.lab.scale import N_SWEEPS, SIZES, run_scale
 
