@@ -11,7 +11,8 @@ from superwords.corpus import reading
 from superwords.features import specs
 from superwords.fitting import curation, found, relations
 
-NEED_NO_EXAMPLE = {"start"}  # the estimator's own, not for users
+# Between the estimator and the store, not for users.
+NEED_NO_EXAMPLE = {"start", "to_parts", "from_parts", "keep_in"}
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,7 @@ def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
 
 
 def say_how_to_sample_longer(model: ConceptModel, output: Path, quiet: bool) -> None:
-    if not quiet and model.verdict().startswith("Sample longer"):
+    if not quiet and model.verdict().startswith(("Sample longer", "The chains differ")):
         say(f"To sample on: superwords fit --more {model.schedule_.n_sweeps} {output}")
 
 
