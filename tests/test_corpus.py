@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pandas as pd
@@ -230,9 +231,9 @@ def test_congress_reads_at_ten_thousand_words_a_second():
     some = list(documents.texts)[60:80]
     timings = []
     for _ in range(2):
-        started = pd.Timestamp.now()
+        started = process_time()
         corpus = Corpus.from_texts(some, n_jobs=1)
-        timings.append((pd.Timestamp.now() - started).total_seconds())
+        timings.append(process_time() - started)
     assert corpus.notes["words_read"] / min(timings) > 10_000
 
 

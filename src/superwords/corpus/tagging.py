@@ -22,6 +22,7 @@ DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen"
 _LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
 BEAM, PIECE_BEAM = 5, 3  # HanTa's own search widths and floor
 LOWEST = -1e6
+MOST_ANALYSES, MOST_PIECES = 4000, 16_000  # that are remembered
 
 HANTA_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 SPACY_CLASSES = {"NOUN": NOUN, "PROPN": NAME, "ADJ": ADJECTIVE, "VERB": VERB}
@@ -55,6 +56,7 @@ class FastHanTa(HanoverTagger):
 
     def analyze_forward(self, word: str) -> Any:
         if word not in self._analyses:
+            _make_room(self._analyses, MOST_ANALYSES)
             self._analyses[word] = self._forward(word)
         return self._analyses[word]
 
@@ -91,6 +93,7 @@ class FastHanTa(HanoverTagger):
         is_known = piece in self._known_pieces
         key = (piece if is_known else piece[-4:], len(piece), is_known, len(piece) == size, size < 4)
         if key not in self._first_pieces:
+            _make_room(self._first_pieces, MOST_PIECES)
             following = (self.LP_trans_nonfinal if is_known else self._open_kinds)[EMPTY, START]
             log_p = {(START, kind): p + self.lp_m_t(piece, kind, size, self.strict) for kind, p in following}
             self._first_pieces[key] = {state: p for state, p in log_p.items() if p > LOWEST}
@@ -132,6 +135,12 @@ class FastHanTa(HanoverTagger):
             found = self._tag_word(word, cutoff=5, casesensitive=is_case_sensitive, conditional=True)
             self._word_tags[key] = [(tag, p) for tag, p in found if tag != UNKNOWN]
         return self._word_tags[key]
+
+
+def _make_room(memory: dict[Any, Any], most: int) -> None:
+    """Whole analyses are large, and soon asked for again or not at all."""
+    if len(memory) >= most:
+        memory.clear()
 
 
 class HanTaTagger:
