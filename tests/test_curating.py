@@ -214,6 +214,15 @@ def test_passages_merge_as_well():
     assert after.loc[1, "rows"] <= before.loc[[1, 2], "rows"].sum()
 
 
+def test_new_documents_are_weighed_on_the_concepts_shown(model):
+    counts = model.corpus_.counts[:4]
+    before = model.transform(counts, n_sweeps=20)
+    after = model.merge([1, 2]).hide(3).transform(counts, n_sweeps=20)
+    np.testing.assert_allclose(after[:, 0], before[:, 0] + before[:, 1])
+    assert not after[:, [1, 2]].any()
+    np.testing.assert_array_equal(after[:, 3:], before[:, 3:])
+
+
 def test_choices_survive_further_sampling_where_their_concepts_do():
     model = fit(planted_corpus(), n_chains=1, n_sweeps=30, n_burn_in=10)
     words = {j: set(model.top_words(j, 5)) for j in (1, 2)}

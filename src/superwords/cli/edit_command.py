@@ -88,7 +88,9 @@ def edit(
             add_choices(model_file, made)
             say(f"Kept in {model_file}; `superwords edit {model_file} --undo` takes it back.", quiet)
     if as_json:
-        print_json(decisions_page(model))
+        from superwords.concepts.curating import decisions_page
+
+        print_json(decisions_page(model.result_, model.choices_))
     elif not quiet:
         _print(model)
 
@@ -128,20 +130,6 @@ def _numbers(option: str, value: str) -> list[int]:
 def _as_one(choices: list[Choice]) -> list[Choice]:
     """One call is one decision, which is undone as a whole."""
     return [one._replace(made=choices[0].made) for one in choices]
-
-
-def decisions_page(model: ConceptModel) -> dict[str, Any]:
-    """What was decided, as plain JSON."""
-    from superwords.concepts.curating import decisions
-
-    decided = decisions(model.choices_)
-    return {
-        "names": {str(concept): name for concept, name in decided.names.items()},
-        "merged": {str(concept): into for concept, into in decided.merged.items()},
-        "hidden": sorted(decided.hidden),
-        "themes": {str(concept): theme for concept, theme in decided.themes.items()},
-        "shown": model.result_.shown,
-    }
 
 
 def _print(model: ConceptModel) -> None:

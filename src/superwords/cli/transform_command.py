@@ -153,7 +153,9 @@ def weight_table(ids: list[str], weights: Any) -> pd.DataFrame:
 
 
 def held_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str, Any]:
-    names = model.concepts()["name"].tolist()
+    from superwords.concepts.tables import concept_names
+
+    names = concept_names(model.result_)
     rows = sparse.csr_array(weights)
     documents = []
     for d, name in enumerate(ids):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from superwords.concepts.alignment import Usage, described, find_partners
-from superwords.concepts.merging import merged_parts
+from superwords.concepts.merging import gathering, merged_parts
 from superwords.concepts.naming import checked_name
 from superwords.concepts.result import Result
 from superwords.concepts.tables import concept_index
@@ -115,6 +115,24 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     )
     result.remember(**parts)
     return result
+
+
+def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
+    """What was decided, for a page, as plain JSON."""
+    decided = decisions(choices)
+    return {
+        "names": {str(concept): name for concept, name in decided.names.items()},
+        "merged": {str(concept): into for concept, into in decided.merged.items()},
+        "hidden": sorted(decided.hidden),
+        "themes": {str(concept): theme for concept, theme in decided.themes.items()},
+        "shown": result.shown,
+    }
+
+
+def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
+    """(D, J) weights of documents with those of merged concepts added and those of hidden ones 0."""
+    decided = decisions(choices)
+    return weights @ gathering(decided.columns(weights.shape[1])) if decided.away else weights
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:

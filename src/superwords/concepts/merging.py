@@ -47,11 +47,15 @@ def merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
     }
 
 
+def gathering(into: np.ndarray) -> sparse.csr_array:
+    """(J, J): 1 where a concept is counted in a column; weights times this are those of merged concepts added."""
+    shown = np.flatnonzero(into >= 0)
+    return sparse.csr_array((np.ones(len(shown)), (shown, into[shown])), shape=(len(into), len(into)))
+
+
 def _gathered(weights: sparse.csr_array, into: np.ndarray) -> sparse.csr_array:
     """The weights of documents, those of merged concepts added."""
-    shown = np.flatnonzero(into >= 0)
-    gather = sparse.csr_array((np.ones(len(shown)), (shown, into[shown])), shape=(len(into), len(into)))
-    out = sparse.csr_array(weights @ gather)
+    out = sparse.csr_array(weights @ gathering(into))
     out.sort_indices()
     return out
 

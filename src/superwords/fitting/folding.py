@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.concepts.curating import merged_weights
 from superwords.corpus.corpus import Corpus, check_counts
 from superwords.corpus.reading import are_texts
 from superwords.errors import InputError
@@ -49,7 +50,10 @@ class Folded(NamedTuple):
 
 
 def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
-    """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept)."""
+    """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept).
+
+    Weights follow people's choices; P(held) is of the concepts as they were sampled.
+    """
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
     if not model.result_.has_concepts:
         raise InputError(
@@ -57,7 +61,8 @@ def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_in
         )
     counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
-    return (folded.weight, folded.inclusion) if return_inclusion else folded.weight
+    weight = merged_weights(folded.weight, model.choices_)
+    return (weight, folded.inclusion) if return_inclusion else weight
 
 
 def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:

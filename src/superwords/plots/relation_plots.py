@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PANELS, _ACROSS = 12, 3
 _MOST_EFFECTS = 15
+_PANEL_LABEL = 36  # characters that a panel has room for
 
 
 def small_multiples(
@@ -41,8 +42,9 @@ def small_multiples(
     for axes, concept in zip(grid.ravel(), chosen):
         own = table[table["concept"] == concept]
         _panel(axes, own)
-        axes.set_title(concept_label(model, concept), fontsize=9, color=INK, loc="left")
-        write_texts([axes.title])
+        label = concept_label(model, concept)
+        short = label if len(label) <= _PANEL_LABEL else f"{label[: _PANEL_LABEL - 1].rstrip(' ,')}…"
+        write_texts([axes.set_title(short, fontsize=8, color=INK, loc="left")])
     for axes in grid.ravel()[len(chosen) :]:
         axes.set_visible(False)
     rows = row_name(model.corpus_)
