@@ -20,7 +20,7 @@ THEMES = {
     "orchard": ["apple", "pear", "cherry", "orchard", "harvest", "basket"],
     "garage": ["engine", "wheel", "brake", "garage", "mechanic", "tyre"],
 }
-QUICK = ["--sweeps", "16", "--burn-in", "4", "--thin", "2", "--seed", "7", "--min-df", "2"]
+QUICK = ["--chains", "2", "--sweeps", "16", "--burn-in", "4", "--thin", "2", "--seed", "7", "--min-df", "2"]
 
 
 class Outcome(NamedTuple):

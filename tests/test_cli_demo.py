@@ -53,7 +53,8 @@ def test_it_is_told_to_people(capsys, ran):
     leftover = result.model.concepts().set_index("concept")["leftover"]
     for concept in (one["concept"] for one in told["bilingual_concepts"][:8]):
         assert (f" *{concept} " in shown) == leftover[concept]
-    assert "* held by only a handful of documents in the most probable draw, perhaps a leftover." in shown
+    few = "* held by only a handful of documents, perhaps a leftover."
+    assert (few in shown) == any(leftover[one["concept"]] for one in told["bilingual_concepts"][:8])
 
 
 def test_the_artists_are_taken_off_without_a_dictionary():

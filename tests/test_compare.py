@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
+from superwords.concepts import coherence as coherences
 from superwords.corpus.sentences import sentence_spans
 from superwords.errors import InputError
 from superwords.lab.compare import contenders, judging, measures
@@ -60,19 +61,19 @@ def test_npmi_is_its_formula_pair_by_pair(never: float) -> None:
         rows[:, 1] = 2
         rows[:, 7] = 0
         words = rng.permutation(8)[: rng.integers(2, 9)].tolist()
-        units = measures.presence(sparse.csr_array(rows))
-        assert measures.coherence(units, words, never) == pytest.approx(naive_npmi(rows, words, never))
-        assert math.isnan(measures.coherence(units, words[:1], never))
+        units = coherences.presence(sparse.csr_array(rows))
+        assert coherences.coherence(units, words, never) == pytest.approx(naive_npmi(rows, words, never))
+        assert math.isnan(coherences.coherence(units, words[:1], never))
 
 
 def test_npmi_at_its_ends() -> None:
-    units = measures.presence(
+    units = coherences.presence(
         sparse.csr_array(np.array([[1, 1, 0, 1], [1, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]]))
     )
-    assert measures.pair_npmi(units, [0, 1]) == pytest.approx([1.0])
-    assert measures.pair_npmi(units, [0, 3]) == pytest.approx([0.0])
-    assert np.isnan(measures.pair_npmi(units, [0, 2])).all()
-    assert measures.coherence(units, [0, 2], never=-1.0) == -1.0
+    assert coherences.pair_npmi(units, [0, 1]) == pytest.approx([1.0])
+    assert coherences.pair_npmi(units, [0, 3]) == pytest.approx([0.0])
+    assert np.isnan(coherences.pair_npmi(units, [0, 2])).all()
+    assert coherences.coherence(units, [0, 2], never=-1.0) == -1.0
 
 
 def test_win_rate_counts_by_hand_and_has_wilson_s_interval() -> None:

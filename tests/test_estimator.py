@@ -293,6 +293,7 @@ CALLS = {
     "gather": ["money", 1],
 }
 NEED_NO_FIT = (
+    "from_parts",
     "fit",
     "fit_transform",
     "set_output",

@@ -31,7 +31,7 @@ def test_a_cloud_shows_the_words_of_the_table_each_as_large_as_its_score(concept
     used = table[table["share_used"] > 0].head(draw.MOST_WORDS)
     assert list(scores.items()) == list(zip(used["word"], used["score"]))
     sizes = words_in(draw.concept_cloud(planted_model(), concept))
-    heaviest = next(iter(scores))
+    heaviest = next(word for word in scores if word in sizes)  # not all have glyphs in the fonts at hand
     for word, score in scores.items():
         if word in sizes and score > 0.1 * scores[heaviest]:
             assert sizes[word] / sizes[heaviest] == pytest.approx(np.sqrt(score / scores[heaviest]), rel=1e-6)

@@ -140,10 +140,10 @@ def test_finished_runs_of_the_settings_are_kept(tmp_path, monkeypatch):
 
 def test_the_trace_of_unfinished_chains_is_kept(tmp_path):
     trace = mixing.Trace(tmp_path / "traces.csv", 20, lambda line: None)
-    states = [SimpleNamespace(concept=np.arange(n)) for n in (20, 60, 120, 1, 59)]
+    states = [SimpleNamespace(concept=np.arange(n)) for n in (17, 20, 60, 120, 1, 59)]
     with trace.watching(SimpleNamespace(chains_=[SimpleNamespace(state=state) for state in states])):
         for sweep in (1, 2):
-            trace(Progress(1, sweep, 20, 60 + sweep, 0.0, 0.0))
+            trace(Progress(2, sweep, 20, 60 + sweep, 0.0, 0.0))
     kept = pd.read_csv(tmp_path / "traces.csv", index_col="sweep")
     assert kept["kmeans:60"].tolist() == [60, 61, 62]
     assert kept["single"].dropna().tolist() == [1]

@@ -161,13 +161,19 @@ class CheckpointedRun(Watcher):
     def watching(self, model: ConceptModel) -> Iterator[None]:
         from superwords.fitting import store
 
-        if not self._is_resumed:
-            store.write(self._path, model.to_parts(), model.kept_, model.choices_, self._key)
-        self._checkpoint = store.Checkpoint(self._path, self.every, say)
+        is_begun = False
         try:
-            with self._checkpoint.watching(model), self._display.watching(model), _stopped_softly(say):
-                yield
+            with _stopped_softly(say):
+                if not self._is_resumed:
+                    store.write(self._path, model.to_parts(), model.kept_, model.choices_, self._key)
+                self._checkpoint = store.Checkpoint(self._path, self.every, say)
+                with self._checkpoint.watching(model), self._display.watching(model):
+                    is_begun = True
+                    yield
         except KeyboardInterrupt:
+            if not is_begun:
+                how = f"; {how_to_go_on(self._path)}" if self._path.exists() else "."
+                raise InputError(f"Stopped before the first sweep{how}") from None
             self.is_interrupted = True
             self._checkpoint.write()
 
