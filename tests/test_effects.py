@@ -25,7 +25,7 @@ def test_the_regression_is_that_of_statsmodels():
     Y = rng.random((60, 3)) < 0.4
     coefficients, covariance = robust_fit(X, Y.astype(float))
     for j in range(3):
-        expected = sm.OLS(Y[:, j].astype(float), X).fit(cov_type="HC2")
+        expected = sm.OLS(Y[:, j].astype(float), X).fit(cov_type="HC3")
         np.testing.assert_allclose(coefficients[j], expected.params)
         np.testing.assert_allclose(covariance[j], expected.cov_params())
 

@@ -1,7 +1,7 @@
 """How prevalence, or strength, depends on several columns at once: a linear regression with documents as its cases.
 
 The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`: draws of who holds a
-concept, for each a regression and a draw of its coefficients (variances robust to heteroscedasticity, HC2), all pooled.
+concept, for each a regression and a draw of its coefficients (variances robust to heteroscedasticity, HC3), all pooled.
 A document of several passages counts by the share of its passages that hold the concept.
 
 The model knows nothing of the columns. Where a text leaves open whether it holds a concept, the sampler's draws follow
@@ -114,16 +114,16 @@ def _check_size(design: Design) -> None:
         )
 
 
-def robust_fit(X: np.ndarray, Y: np.ndarray, least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares of each column of Y on X: coefficients (J, p) and their HC2 covariances (J, p, p).
+def robust_fit(X: np.ndarray, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares of each column of Y on X: coefficients (J, p) and their HC3 covariances (J, p, p).
 
-    A case's squared residual is at least `least` times its leverage.
+    `more` times a case's leverage is added to its squared residual.
     """
     inverse = np.linalg.pinv(X)  # (p, D)
     leverage = np.einsum("pd,dp->d", inverse, X)[:, None]
     coefficients = inverse @ Y
-    squared = (Y - X @ coefficients) ** 2 / np.maximum(1 - leverage, 1e-6)
-    squared = np.maximum(squared, least * leverage)
+    residual = (Y - X @ coefficients) / np.maximum(1 - leverage, 1e-6)
+    squared = residual**2 + more * leverage
     covariance = np.einsum("pd,dj,qd->jpq", inverse, squared, inverse, optimize=True)
     return coefficients.T, covariance
 
