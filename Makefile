@@ -4,16 +4,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test test-statistics lint docs wheel bench clean
+.PHONY: demo test test-statistics test-slow lint docs wheel bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/superwords demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics and not slow"
 
 test-statistics: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
+
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -11,7 +11,6 @@ from scipy import sparse
 from cli_for_tests import THEMES, fit_arguments, loaded, model_file, run, write_documents
 from superwords import ConceptModel
 from superwords.features.specs import split_features
-from superwords.fitting import defaults
 
 
 @pytest.fixture
@@ -43,8 +42,8 @@ def test_json_is_all_there_is_on_standard_output(capsys, source, tmp_path):
     assert found.code == 0
     assert found.json["n_concepts"] == loaded(output).n_concepts_
     assert found.json["seed"] == 7
-    assert found.json["sweeps"] == [16] * defaults.N_CHAINS
-    assert found.json["draws"] == 6 * defaults.N_CHAINS
+    assert found.json["sweeps"] == [16, 16]
+    assert found.json["draws"] == 12
     assert found.json["interrupted"] is False
     assert found.json["concepts"][0]["top_words"]
     assert "sweeps" in found.err

@@ -135,7 +135,7 @@ def test_a_page_of_it_is_plain_json():
     assert page["terms"] == ["party[T.B]", "weight"]
 
 
-@pytest.mark.statistics
+@pytest.mark.slow
 def test_intervals_of_known_effects_cover(tmp_path):
     """400 effects, 250 of them null, of short and of longer documents: two standard errors are 2.2 and 2.8 points."""
     from superwords.lab.reproduce.effects_study import reproduce
