@@ -18,7 +18,7 @@ from superwords.fitting.fit import checked
 from superwords.jobs import n_workers
 from superwords.progress import Display, Progress, Watcher, make_watcher
 
-SMALL = {"n_sweeps": 16, "n_burn_in": 4, "thin": 2, "random_state": 7, "min_df": 2}
+SMALL = {"n_chains": 2, "n_sweeps": 16, "n_burn_in": 4, "thin": 2, "random_state": 7, "min_df": 2}
 
 
 @pytest.fixture
