@@ -15,6 +15,7 @@ from scipy import sparse
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
 from superwords import ConceptModel, Corpus, InputError, load
 from superwords.draws import Kept
+from superwords.lab.generators import plant_corpus
 
 TABLES = {
     "concepts": lambda m: m.concepts(),
@@ -249,7 +250,9 @@ def test_memory_does_not_grow_with_the_draws(monkeypatch):
     """A long run holds no draw; tables read them one by one."""
     monkeypatch.setattr("superwords.container._MOST_WAITING", 0)  # as when those that wait are many
     others = n_draws_in_memory()
-    model = fit(planted_corpus(), n_chains=1, n_sweeps=30, n_burn_in=10, thin=1)
+    # Large draws: numba keeps some bytes of each kernel's call, which are not to be taken for them.
+    corpus = Corpus.from_counts(plant_corpus(160, 40, 4, 2, 60, 3).counts)
+    model = fit(corpus, n_chains=1, n_sweeps=30, n_burn_in=10, thin=1)
     tracemalloc.start()
     try:
         model.advance(20)
@@ -263,7 +266,7 @@ def test_memory_does_not_grow_with_the_draws(monkeypatch):
     assert len(model.draws_) == 140
     assert n_draws_in_memory() == others
     size = sum(array.nbytes for array in (*model.best_draw_.state, *model.best_draw_.tokens))
-    assert many - few < 100 * size / 6  # a few numbers of each
+    assert many - few < 100 * size / 8  # a few numbers of each
     for place, _ in enumerate(model.draws_):
         if place % 50 == 49:
             assert n_draws_in_memory() - others <= 3  # the best draw, the present one, and the one before

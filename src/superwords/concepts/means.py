@@ -48,9 +48,7 @@ def expected_words(result: Result) -> sparse.csr_array:
     have it on, and surely in the draws in which the document uses it for the concept; p(i | j, d) is that divided by
     its sum over words, and p(i | d) = Σ_j w_dj p(i | j, d) with the mean weights w.
     """
-    words, uses, corpus = result.summary.words, result.summary.uses, result.corpus
-    shape = result.n_concepts, corpus.n_words
-    on = sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
+    uses, corpus, on = result.summary.uses, result.corpus, _words_on(result)
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
     used_at = np.asarray(on[uses.concept, uses.word]).ravel() if len(row) else np.zeros(0)
     raised = uses.share * (1 - used_at)
@@ -69,11 +67,16 @@ def expected_words(result: Result) -> sparse.csr_array:
 
 def concept_profiles(result: Result) -> sparse.csr_array:
     """(J, V): P(word i | a token of concept j) in a document with no variant of its own, in the mean over the draws."""
-    words = result.summary.words
-    shape = result.n_concepts, result.corpus.n_words
-    on = sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
+    on = _words_on(result)
     total = np.asarray(on.sum(axis=1)).ravel()
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
+
+
+def _words_on(result: Result) -> sparse.csr_array:
+    """(J, V): the share of a concept's documents that have a word on, in the mean over the draws."""
+    words = result.summary.words
+    shape = result.n_concepts, result.corpus.n_words
+    return sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
 
 
 def titles(result: Result) -> list[str]:

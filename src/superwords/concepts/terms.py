@@ -82,7 +82,9 @@ def information(counts: sparse.csr_array) -> np.ndarray:
     return np.log1p((n_rows - holders + 0.5) / (holders + 0.5))
 
 
-def bm25(counts: sparse.csr_array, told: np.ndarray, mean_length: float | None = None) -> sparse.csr_array:
+def bm25(
+    counts: sparse.csr_array, told: np.ndarray, mean_length: float | None = None, k1: float = K1, b: float = B
+) -> sparse.csr_array:
     """(rows, terms) What each term of a row adds to the score of a query that has it.
 
     Parameters
@@ -93,12 +95,14 @@ def bm25(counts: sparse.csr_array, told: np.ndarray, mean_length: float | None =
         The terms' `information`.
     mean_length
         Terms of an average row; by default that of `counts`.
+    k1, b
+        How soon a term's count saturates, and how much long rows are discounted.
     """
     length = np.asarray(counts.sum(axis=1)).ravel()
     mean = float(length.mean()) if mean_length is None else mean_length
     entries = counts.tocoo()
-    saturation = K1 * (1 - B + B * length / max(mean, 1e-12))
-    value = told[entries.col] * entries.data * (K1 + 1) / (entries.data + saturation[entries.row])
+    saturation = k1 * (1 - b + b * length / max(mean, 1e-12))
+    value = told[entries.col] * entries.data * (k1 + 1) / (entries.data + saturation[entries.row])
     return sparse.csr_array((value, (entries.row, entries.col)), shape=counts.shape)
 
 

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from superwords import fit
 from superwords.concepts.searching import search_scores
-from superwords.concepts.terms import Terms, information, query_terms, read_terms
+from superwords.concepts.terms import Terms, bm25, information, query_terms, read_terms
 from superwords.lab.baselines import lda
 from superwords.lab.reproduce.corpora import data_path, read_lines
 from superwords.lab.reproduce.folder import make_folder, write_table
@@ -85,13 +85,7 @@ def query_matrix(texts: list[str], terms: Terms) -> sparse.csr_array:
 
 def bm25_scores(query: sparse.csr_array, counts: sparse.csr_array, k1: float, b: float) -> np.ndarray:
     """(Q, D) BM25 with its two settings free."""
-    length = np.asarray(counts.sum(axis=1)).ravel()
-    entries = counts.tocoo()
-    saturation = k1 * (1 - b + b * length / length.mean())
-    told = information(counts)[entries.col]
-    value = told * entries.data * (k1 + 1) / (entries.data + saturation[entries.row])
-    weights = sparse.csr_array((value, (entries.row, entries.col)), shape=counts.shape)
-    return (query @ weights.T).toarray()
+    return (query @ bm25(counts, information(counts), k1=k1, b=b).T).toarray()
 
 
 def smoothed_scores(
