@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test test-statistics test-slow lint docs wheel bench clean
+.PHONY: demo test test-cluster test-statistics test-slow lint docs wheel bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/superwords demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics and not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics and not slow and not cluster"
+
+test-cluster: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m cluster
 
 test-statistics: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
@@ -34,7 +37,7 @@ wheel:
 	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/superwords-*.whl -c constraints.txt
 	cd / && $(CURDIR)/.venv-wheel/bin/superwords --version
 	cd / && $(CURDIR)/.venv-wheel/bin/superwords demo
-	rm -rf .venv-wheel
+	rm -rf build .venv-wheel
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/superwords bench

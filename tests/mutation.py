@@ -62,6 +62,12 @@ def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
     return mutant_move(f"{MOVES}.words", f"{MOVES}.{where}", old, new, folder).move_words
 
 
+def mutant_columns(old: str, new: str, folder: Path):
+    """The f step with words apart, with a bug."""
+    module = f"{MOVES}.columns"
+    return mutant_move(module, module, old, new, folder).move_columns
+
+
 def mutant_split_merge(old: str, new: str, folder: Path, where: str = "attempt"):
     """Split and merge with a bug in moves/split_merge/`where`.py; the first look is at everything."""
     package = f"{MOVES}.split_merge"

@@ -167,7 +167,10 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
         (["--min-df", "400"], "min_df=400"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),
-        (["--resume"], "a run that has ended leaves none: superwords fit --more 1000 MODEL"),
+        (
+            ["--resume"],
+            "a finished run leaves none. To continue a finished model: superwords fit --more 1000 MODEL",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(capsys, source, tmp_path, change, said):
@@ -219,7 +222,7 @@ def test_how_to_sample_longer_is_said(capsys, source, tmp_path):
     output = tmp_path / "model.sw"
     found = run(capsys, *fit_arguments(source, output, "--thin", "4"))
     assert "Sample longer" in found.out or "The chains differ" in found.out
-    assert f"To sample on: superwords fit --more 16 {output}" in found.err
+    assert f"superwords fit --more 16 {output}" in found.out
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
     found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
     assert found.code == 1
     assert found.err == (
-        "superwords: stopped; finished runs are kept, and the same command goes on from there.\n"
+        "superwords: stopped; finished runs are kept, and the same command continues from there.\n"
     )
 
 
@@ -186,7 +186,7 @@ def test_the_demo_takes_as_long_everywhere(capsys):
 def test_what_alpha_omega_is(capsys):
     said = " ".join(run(capsys, "fit", "--help").out.replace("│", " ").split())
     assert "How many concepts to expect" not in said
-    assert "How readily new concepts are born (α_ω); larger: more concepts" in said
+    assert "How readily new concepts appear (α_ω): a larger number gives more" in said
 
 
 def test_the_first_compile_takes_up_to_a_minute():

@@ -26,8 +26,8 @@ def test_trends_print_what_rises(saved, capsys, tmp_path):
 def test_effects_print_points(saved, capsys, tmp_path):
     told = run(capsys, "effects", saved, "party + year", "--picture", tmp_path / "effects.svg")
     assert told.code == 0, told.err
-    assert "party[T.B]" in told.out
-    assert "documents have every column" in told.out
+    assert "Effect of party B compared with A:" in told.out
+    assert "documents have a value in every column" in told.out
     assert (tmp_path / "effects.svg").exists()
     page = run(capsys, "effects", saved, "party + year", "--concept", "1", "--json").json
     assert {one["term"] for one in page["effects"]} == {"party[T.B]", "year"}
@@ -39,7 +39,7 @@ def test_effects_print_points(saved, capsys, tmp_path):
 def test_themes_are_proposed(saved, capsys, tmp_path):
     told = run(capsys, "themes", saved, "--picture", tmp_path / "tree.png")
     assert told.code == 0, told.err
-    assert "Proposed by shared words and documents" in told.out
+    assert "These themes are proposed" in told.out
     page = run(capsys, "themes", saved, "--json").json
     assert page["themes"]
     assert page["tree"]

@@ -52,7 +52,7 @@ def test_interrupted_and_resumed_is_as_never_interrupted(
     last = stopped.err.splitlines()[-1]
     assert last.startswith("superwords: Stopped after ")
     assert "--resume" in last
-    assert "Stopping after the present sweep" in stopped.err
+    assert "Stopping after this sweep" in stopped.err
     assert stopped.json["interrupted"] is True
     assert 0 < stopped.json["draws"] < 12
     assert loaded(halved).n_concepts_ > 0

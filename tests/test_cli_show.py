@@ -187,14 +187,14 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     table = passage_model().concepts()
     shown = run(capsys, "show", path).out
     assert f"{len(table)} concepts in 40 passages of 10 documents, 40 different words." in shown
-    head = next(line for line in shown.splitlines() if "found by" in line)
+    head = next(line for line in shown.splitlines() if line.split()[:1] == ["concept"])
     assert head.split()[:3] == ["concept", "passages", "documents"]
     first = next(line.split() for line in shown.splitlines() if line.split()[:1] == ["1"])
     numbers = [word for word in first[1:] if word.isdecimal()]
     means = [table[name][0] for name in ("rows", "documents")]
     assert numbers[:2] == [f"{mean:.0f}" for mean in means]
     one = run(capsys, "show", path, "--concept", 1).out
-    assert f"held by {numbers[0]} passages" in one
+    assert f"Held by {numbers[0]} passages" in one
     assert f", in {numbers[1]} of the documents;" in one
     assert "Passages that show what it is:" in one
     assert "share of the passages holding the concept that use the word" in said_in(one)
@@ -226,7 +226,7 @@ def test_a_concept_counts_and_lists_the_words_that_are_used(capsys, planted):
     words, known = planted_model().words_of(1), planted_model().concepts().iloc[0]
     assert len(words) < 40
     shown = said(run(capsys, "show", planted, "--concept", 1))
-    assert f"A draw uses {known['n_words']:.0f} words for it, in the mean." in shown
+    assert f"On average a draw uses {known['n_words']:.0f} words for it." in shown
     assert f"found by {known['found_by']} of 2 chains (stability {known['stability']:.0%})" in shown
     assert f"coherence {known['coherence']:.2f}." in shown
     assert ("more words." in shown) == (len(words) > 25)
@@ -254,7 +254,9 @@ def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
     shown = run(capsys, "show", planted, "--word", "word20")
     line = next(line.split() for line in shown.out.splitlines() if line.split()[:1] == [first["word"]])
     assert line[1] == f"{first['together']:.0%}"
-    assert "Together: of a document that uses the one word" in said(shown)
+    assert "one that uses the other; this is the probability that both use them for the same concept" in said(
+        shown
+    )
     own = told["concept_table"][0]
     line = next(line for line in shown.out.splitlines() if line.split()[:1] == [str(own["concept"])])
     assert f" {own['share_used']:.0%} " in line
@@ -265,9 +267,8 @@ def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
 def test_groups_say_what_their_shares_are_of_and_whether_chains_agree(capsys, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
     shown = said(run(capsys, "show", path, "--groups", "party"))
-    assert "Held by: share of each group's passages that hold the concept" in shown
-    assert " points " in shown
-    assert "Points: percentage points" in shown
+    assert "Held by: share of the group's passages that hold the concept" in shown
+    assert "Difference: A − B in percentage points, with a 95% interval." in shown
     assert shown.endswith(passage_model().verdict())
 
 
@@ -281,8 +282,8 @@ def test_what_convergence_cannot_tell_is_said(capsys, tmp_path, name, why):
 
 def test_no_word_is_cut_off_on_a_narrow_terminal(capsys, monkeypatch, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
-    monkeypatch.setattr("superwords.cli.common._WIDEST", 80)
-    shown = run(capsys, "show", path).out.replace(",", " ").split()
+    monkeypatch.setattr("superwords.cli.printing._UNSEEN", 80)
+    shown = run(capsys, "show", path).out.replace(",", " ").replace(":", " ").split()
     for words in passage_model().concepts(8)["top_words"]:
         assert {word for word in words if word.startswith("word")} <= set(shown)
 
@@ -371,3 +372,44 @@ def test_transform_says_what_it_cannot_use(capsys, model, tmp_path):
     missing = run(capsys, "transform", model, source, "--text", "speech", "-o", tmp_path / "no" / "w.csv")
     assert missing.code == 1
     assert "There is no folder" in missing.err
+
+
+def test_two_columns_of_groups_are_both_shown(capsys, model):
+    shown = said_in(run(capsys, "show", model, "--groups", "party", "--groups", "year").out)
+    assert "Documents by party: A 12, B 12." in shown
+    assert "Documents by year: 2000 8, 2001 8, 2002 8." in shown
+    told = run(capsys, "show", model, "--groups", "party", "--groups", "year", "--json").json
+    assert {row["group"] for row in told["party"]["groups"]} == {"A", "B"}
+    assert len({row["group"] for row in told["year"]["groups"]}) == 3
+    rows = rows_of(run(capsys, "show", model, "--groups", "party", "--groups", "year", "--csv").out)
+    assert {row["column"] for row in rows} == {"party", "year"}
+
+
+def test_the_largest_difference_between_groups_comes_first(capsys, planted):
+    largest = planted_model().compare_groups("party").iloc[0]
+    shown = run(capsys, "show", planted, "--groups", "party").out
+    first = next(line.split() for line in shown.splitlines() if line.strip("* ")[:1].isdecimal())
+    assert first[0].strip("*") == str(largest["concept"])
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 140, 300])
+def test_nothing_in_a_table_is_cut_off_at_any_width(capsys, monkeypatch, width):
+    from superwords.cli import printing
+
+    monkeypatch.setattr(printing, "_UNSEEN", width)
+    monkeypatch.delenv("COLUMNS", raising=False)  # an earlier test, or a terminal, may have set it
+    words = "insurance companies, health care, Donaudampfschifffahrtsgesellschaft"
+    columns = {"": "right", "concept": "words", "document": "name", "share": "right", "documents": "right"}
+    left_out = printing.print_table(
+        columns, [(1, words, "speech of May", "12%", "1,234")], optional=["documents"]
+    )
+    shown = capsys.readouterr().out
+    assert all(len(line) <= width for line in shown.splitlines())
+    letters = "".join(shown.split())
+    assert "…" not in letters
+    assert left_out == (["documents"] if width < 80 else [])
+    for word in ("speech", "12%", *([] if left_out else ["1,234"])):
+        assert word in letters
+    assert len([c for c in letters if c == "D"]) == 1
+    if width >= 140:
+        assert words in shown

@@ -212,7 +212,7 @@ def test_shuffled_features_are_the_same_rows_at_other_words() -> None:
     assert contenders.word_features(corpus, contenders.WITHOUT, 1) is None
 
 
-FEW = ["--seeds", 2, "--sweeps", 6, "--chains", 1, "--iterations", 20, "--salient", 6, "--min-df", 2]
+FEW = ["--seeds", 2, "--sweeps", 6, "--chains", 1, "--iterations", 20, "--salient", 6]  # min_df as by default
 
 
 def compare(capsys, source, out, *more):

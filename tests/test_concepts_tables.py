@@ -357,11 +357,11 @@ def test_the_verdict_has_two_parts():
     sure = f"{n_found} of {n_concepts} concepts are found by both chains and can be relied on."
     assert told.endswith(sure)
     slow_rows = copy.copy(with_trace(n_memberships=good + np.array([[0.0], [9.0]])))
-    assert "in how many concepts documents hold most" in slow_rows.verdict()
+    assert "most of all in how many concepts documents hold" in slow_rows.verdict()
     by_passages = with_parts(slow_rows, corpus=passage_model().corpus_)
     assert "in how many concepts passages hold most" in by_passages.verdict()
     apart = with_trace(n_concepts=good + np.array([[0.0], [0.3]])).verdict()
-    assert apart.startswith("The chains differ as a whole: in the number of concepts most (R-hat 1.0")
+    assert apart.startswith("The chains differ, most of all in the number of concepts (R-hat 1.0")
     assert apart.endswith(sure)
     slow = np.tile(np.repeat(rng.normal(size=4), 25), (2, 2))
     assert "200 are wanted" in with_trace(log_joint=slow).verdict()

@@ -85,7 +85,7 @@ class Unread:
         ({"n_jobs": 0}, "n_jobs=0 is not a number of cores"),
         ({"n_jobs": 2.5}, "n_jobs=2.5 is not a number of cores"),
         ({"progress": 3}, "progress=3 is not known"),
-        ({"cluster": "auto"}, "cluster='auto' cannot be used yet"),
+        ({"cluster": "anywhere"}, "cluster='anywhere' is not an address; give 'auto'"),
         ({"features": "smell"}, "'smell' are not known"),
         ({"features": "seeds:nowhere.csv"}, "nowhere.csv: there is no such file"),
         ({"language": "xx"}, "xx"),

@@ -198,8 +198,8 @@ def test_sampled_concentrations_belong_to_their_draw():
 
 def test_rules_scale_with_the_corpus():
     prior = fitted(b1="auto", b2="auto", n_sweeps=2).chains_[0].model.prior
-    assert (prior.b1, prior.alpha_omega) == (120.0, 0.025)
-    assert prior.b2 == pytest.approx(10 + 40 / 30)
+    assert (prior.b1, prior.alpha_omega) == (12.0, 0.025)
+    assert prior.b2 == pytest.approx(5 + 40 / 60)
     using = (CORPUS.counts > 0).sum(axis=0) + 0.5
     np.testing.assert_allclose(prior.lam, 4.0 * using / using.sum())
     prior = fitted(b1=1, b2=1, n_sweeps=2).chains_[0].model.prior

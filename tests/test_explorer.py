@@ -17,7 +17,7 @@ import pytest
 
 from explorer_for_tests import large_model, served
 from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
-from superwords import Corpus, load
+from superwords import Corpus
 from superwords.concepts.tables import one_document
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
@@ -34,22 +34,33 @@ TABLES = {
     "concept-documents": {"concept": 1},
     "concept-groups": {"concept": 1, "column": "party"},
     "documents": {},
-    "document-concepts": {"document": 1},
+    "rows": {},
+    "row-concepts": {"row": 1},
+    "said": {"query": "word7"},
+    "said-by": {"query": "speaker"},
     "words": {},
     "word-concepts": {"word": ODD_WORDS[0]},
     "word-neighbours": {"word": ODD_WORDS[0]},
     "group-differences": {"column": "party", "first": "A", "second": "B"},
+    "trends": {"column": "year"},
+    "word-changes": {"column": "year", "concept": 1},
+    "effects": {"formula": "party + year"},
+    "themes": {},
     "convergence": {},
     "agreement": {},
+    "moves": {},
     "nearest": {},
 }
 PARTS = {
     "model": {},
     "concept": {"concept": 1},
-    "document": {"document": 1},
-    "text": {"document": 1},
+    "row": {"row": 1},
+    "text": {"row": 1},
     "word": {"word": ODD_WORDS[0]},
     "map": {},
+    "tree": {},
+    "time": {"column": "year"},
+    "effects": {"formula": "party + year"},
     "cloud": {"concept": 1},
 }
 
@@ -64,18 +75,6 @@ def client_of(explorer: Explorer) -> Iterator[httpx.Client]:
 def client() -> Iterator[httpx.Client]:
     with client_of(Explorer(planted_model())) as client:
         yield client
-
-
-@pytest.fixture
-def renaming(path) -> Iterator[httpx.Client]:
-    """A client of a model that came from a file."""
-    with client_of(Explorer(load(path), path)) as client:
-        yield client
-
-
-@pytest.fixture
-def path(tmp_path):
-    return planted_model().save(tmp_path / "model.sw")
 
 
 def rows(client: httpx.Client, name: str, **given) -> list[dict]:
@@ -109,7 +108,7 @@ def test_every_part_answers_with_strict_headers(client, name) -> None:
 
 def test_tables_say_what_the_model_says(client) -> None:
     model = planted_model()
-    concepts = model.concepts()
+    concepts = model.concepts().sort_values("prevalence", ascending=False, kind="stable")
     assert [row["concept"] for row in rows(client, "concepts")] == concepts["concept"].tolist()
     for name in ("prevalence", "coherence", "stability"):
         assert [row[name] for row in rows(client, "concepts")] == concepts[name].tolist()
@@ -129,7 +128,7 @@ def test_tables_say_what_the_model_says(client) -> None:
         differences["difference"].tolist()
     )
     table = one_document(model.result_, 0).set_index("concept")["weight"]
-    held = rows(client, "document-concepts")
+    held = rows(client, "row-concepts")
     assert {row["concept"] for row in held} == set(np.flatnonzero(model.doc_concept_[0]) + 1)
     assert [row["weight"] for row in held] == pytest.approx([table[row["concept"]] for row in held])
 
@@ -139,7 +138,7 @@ def test_intervals_are_the_models_own(made) -> None:
     """A 95% interval is shown as it is, also where it leaves out a mean that a few draws pull away."""
     catalog, model = Catalog(made()), made()
     columns = [f"{name}_{end}" for name in ("prevalence", "strength") for end in ("low", "high")]
-    pd.testing.assert_frame_equal(catalog.concepts().rows[columns], model.concepts()[columns])
+    pd.testing.assert_frame_equal(catalog.concepts().rows.sort_index()[columns], model.concepts()[columns])
     groups = catalog.concept_groups(2, "year").rows[columns].reset_index(drop=True)
     wanted = model.by_group("year").query("concept == 2")[columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(groups, wanted)
@@ -289,58 +288,6 @@ def test_models_at_the_borders_can_be_looked_at(name) -> None:
                 assert answer.status_code in (200, 400), (what, answer.text)
 
 
-def test_a_corpus_of_passages_is_shown_by_its_passages() -> None:
-    with client_of(Explorer(passage_model())) as client:
-        assert client.get("/api/model.json").json()["passages"] is True
-        assert rows(client, "documents")[1]["document"] == "source 0#2"
-
-
-def test_a_name_is_kept_in_the_file_and_seen_everywhere(renaming, path) -> None:
-    odd = '"><img src=x onerror=alert(1)> 健康'
-    answer = renaming.post("/api/concepts/2/name", json={"name": f"  {odd}\n"})
-    assert answer.status_code == 200
-    assert answer.json()["name"] == odd
-    assert rows(renaming, "concepts")[1]["name"] == odd
-    assert odd in {row["name"] for row in rows(renaming, "group-differences")}
-    assert load(path).concepts()["name"][1] == odd
-    automatic = answer.json()["automatic_name"]
-    assert renaming.post("/api/concepts/2/name", json={"name": ""}).json()["name"] == automatic
-    assert load(path).names_ == {}
-
-
-def test_a_name_is_not_put_into_another_model(renaming, path) -> None:
-    planted_model().save(path)
-    answer = renaming.post("/api/concepts/1/name", json={"name": "taxes"})
-    assert (answer.status_code, "changed" in answer.text) == (409, True)
-    path.unlink()
-    answer = renaming.post("/api/concepts/1/name", json={"name": "taxes"})
-    assert answer.status_code == 409
-    assert str(path.parent) not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        ({"json": {"name": "x"}, "headers": {"Origin": "http://evil.example"}}, 403),
-        ({"json": {"name": "x"}, "headers": {"Sec-Fetch-Site": "cross-site"}}, 403),
-        ({"data": {"name": "x"}}, 415),
-        ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),
-        ({"content": b"[" * 8000, "headers": {"Content-Type": "application/json"}}, 400),
-        ({"json": {"name": 5}}, 400),
-        ({"json": ["name"]}, 400),
-        ({"json": {"name": "x" * 101}}, 400),
-        ({"json": {"name": "\x00"}}, 400),
-        ({"json": {"name": "\u200b\u2066\u2069"}}, 400),
-        ({"json": {"name": "\u3164"}}, 400),
-        ({"json": {"name": "x" * 20_000}}, 413),
-    ],
-)
-def test_names_from_elsewhere_or_of_no_sense_are_refused(renaming, path, sent, status) -> None:
-    answer = renaming.post("/api/concepts/1/name", **sent)
-    assert answer.status_code == status
-    assert load(path).names_ == {}
-
-
 ODD_REQUESTS = [
     "/api/tables/concepts.json?page=0",
     "/api/tables/concepts.json?page=-1",
@@ -356,8 +303,9 @@ ODD_REQUESTS = [
     "/api/tables/concept-groups.json?concept=1&column=../../etc/passwd",
     "/api/tables/group-differences.json?column=party&first=A&second=A",
     "/api/tables/group-differences.json?column=party&first=A&second=%3Cb%3E",
-    "/api/document.json?document=41",
-    "/api/text.json?document=1&part=999",
+    "/api/row.json?row=41",
+    "/api/document.json?document=1",
+    "/api/text.json?row=1&part=999",
     "/api/word.json?word=nosuchword",
     "/api/cloud.json?concept=1&column=party&first=A&second=C",
 ]
@@ -394,7 +342,7 @@ def test_there_is_no_such_page(client, address) -> None:
 def test_other_kinds_of_request_and_other_hosts_are_refused(client) -> None:
     assert client.post("/api/model.json").status_code == 405
     assert client.delete("/").status_code == 405
-    assert client.get("/api/concepts/1/name").status_code == 405
+    assert client.get("/api/choices").status_code == 405
     for host in ("evil.example", "127.0.0.1.evil.example", "[", ""):
         answer = client.get("/api/model.json", headers={"Host": host})
         assert answer.status_code == 400
@@ -417,9 +365,9 @@ def test_a_failure_inside_shows_nothing_of_it() -> None:
     def fail(given):
         raise RuntimeError("/secret/place")
 
-    explorer.parts["model"] = fail
+    explorer.views.parts["map"] = fail
     with client_of(explorer) as client:
-        answer = client.get("/api/model.json")
+        answer = client.get("/api/map.json")
     assert (answer.status_code, answer.text) == (500, "Something went wrong here; please try again.\n")
 
 
@@ -459,7 +407,7 @@ def test_a_model_without_draws_is_refused() -> None:
 
 def test_five_thousand_documents_and_five_hundred_concepts() -> None:
     explorer = Explorer(large_model(5000, 500))
-    assert explorer.catalog.model.n_concepts_ == 500
+    assert explorer.views.catalog.model.n_concepts_ == 500
     began = time.perf_counter()
     explorer.warm_up()
     print(f"\nwarm-up {time.perf_counter() - began:.2f} s")
@@ -474,5 +422,5 @@ def test_five_thousand_documents_and_five_hundred_concepts() -> None:
                 print(f"{name:20} {time.perf_counter() - began:.3f} s {len(answer.content):8,} bytes")
                 assert answer.status_code == 200
                 assert len(answer.content) < 100_000
-    page = explorer.tables["documents"]({}).page(Query(search="499", rows=50))
+    page = explorer.views.tables["documents"]({}).page(Query(search="499", rows=50))
     assert page["total"] > 10

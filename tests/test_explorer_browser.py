@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from explorer_for_tests import served
-from models_for_tests import ODD_WORDS, planted_model
+from models_for_tests import ODD_WORDS, passage_model, planted_model
 from superwords import load
 from superwords.concepts.choices import add_choices
 from superwords.container import Choice
@@ -24,12 +24,15 @@ pytestmark = [
 ]
 VIEWS = {
     "Concepts": "Concepts",
+    "Themes": "Themes",
+    "Map": "Map of concepts",
     "Search": "Search",
     "Documents": "Documents",
     "Words": "Words",
     "Groups": "Groups",
+    "Time": "Over time",
+    "Effects": "Effects",
     "Chains": "Chains",
-    "Map": "Map of concepts",
 }
 MARKUP = '"><img src=x onerror=alert(1)>'
 READY = "main:not([aria-busy]) h1"
@@ -151,7 +154,7 @@ def test_markup_in_words_and_names_stays_text(open_page) -> None:
 
 def test_documents_and_different_words_are_counted(open_page) -> None:
     said = open_page("#/concepts").locator("main p").first.inner_text()
-    assert "concepts in 40 documents, 40 different words. Prevalence is" in said
+    assert "concepts in 40 documents, 40 different words." in said
     facts = open_page("#/concepts/1").locator("dl.facts").inner_text()
     assert f"{planted_model().concepts()['rows'][0]:.0f}" in facts.split()
 
@@ -190,7 +193,8 @@ def test_a_concept_is_renamed_for_good(open_page, path) -> None:
     page.get_by_role("button", name="Rename").press("Enter")
     field = page.get_by_label("Name of this concept")
     assert field.evaluate("element => element === document.activeElement")
-    field.fill("Taxes <b>and</b> more")
+    # The old text is chosen, so that typing takes its place.
+    page.keyboard.type("Taxes <b>and</b> more")
     field.press("Enter")
     heading(page, "1. Taxes <b>and</b> more")
     assert page.get_by_role("button", name="Rename").evaluate("e => e === document.activeElement")
@@ -314,3 +318,120 @@ def test_search_finds_covers_and_learns_from_marks(open_page) -> None:
     assert "is covered" in page.locator("ol.hits > li").first.inner_text()
     page.locator("ol.hits a").first.click()
     heading(page, "doc ")
+
+
+def press(page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_concepts_are_merged_by_mouse_and_the_merge_is_undone(open_page, path) -> None:
+    page = open_page("#/concepts")
+    for concept in (2, 3):
+        page.locator(f"input[data-concept='{concept}']").check()
+    page.get_by_text("2 concepts chosen: 2, 3").wait_for()
+    press(page, "Merge into 2")
+    page.locator("#notice").get_by_text("Concept 3 is merged into concept 2.").wait_for()
+    assert page.locator("input[data-concept='3']").count() == 0
+    assert load(path).result_.away == {3: "is merged into concept 2"}
+    picture(page, "merged")
+    page.locator("#notice").get_by_role("button", name="Undo").click()
+    page.locator("input[data-concept='3']").wait_for()
+    assert load(path).result_.away == {}
+
+
+def test_a_concept_is_hidden_from_its_page_and_shown_again(open_page, path) -> None:
+    page = open_page("#/concepts/1")
+    press(page, "Hide")
+    heading(page, "Concepts")
+    page.get_by_role("heading", name="Hidden").wait_for()
+    assert load(path).result_.away == {1: "is hidden"}
+    page.get_by_role("button", name="Show again: 1.", exact=False).click()
+    page.locator("input[data-concept='1']").wait_for()
+    assert load(path).result_.away == {}
+
+
+def test_a_branch_of_the_tree_becomes_a_theme(open_page, path) -> None:
+    page = open_page("#/themes")
+    page.locator(".tree .knot").first.click()
+    chosen = sorted(
+        int(one.get_attribute("data-concept")) for one in page.locator("input[data-concept]:checked").all()
+    )
+    assert len(chosen) == 2
+    page.get_by_label("Theme", exact=True).fill("Money & <b>more</b>")
+    press(page, "Put under it")
+    page.get_by_text("Made by people.", exact=False).wait_for()
+    assert load(path).result_.themes == dict.fromkeys(chosen, "Money & <b>more</b>")
+    picture(page, "theme")
+    press(page, "Undo the last")
+    page.get_by_text("Nobody has made themes yet", exact=False).wait_for()
+    press(page, "Keep these themes")
+    page.get_by_text("Made by people.", exact=False).wait_for()
+    assert set(load(path).result_.themes) == set(planted_model().result_.shown)
+
+
+def test_what_cannot_be_kept_is_said(open_page, path) -> None:
+    page = open_page("#/concepts/2")
+    add_choices(path, [Choice("name", 1, "by another program")])
+    press(page, "Hide")
+    page.get_by_text("The model file has changed", exact=False).wait_for()
+    heading(page, "2. ")
+
+
+def test_trends_are_drawn_and_words_early_and_late_are_told(open_page) -> None:
+    page = open_page("#/time")
+    panels = page.locator(".panels figure")
+    assert panels.count() == planted_model().n_concepts_
+    page.get_by_role("button", name="Draw 1.", exact=False).click()
+    panels.nth(1).wait_for(state="detached")
+    assert "concepts=1" in page.url
+    page.get_by_role("button", name="Words of 2.", exact=False).click()
+    page.get_by_role("heading", level=2, name="Words, early and late: 2.").wait_for()
+    picture(page, "time")
+
+
+def test_effects_follow_the_typed_formula(open_page) -> None:
+    page = open_page("#/effects")
+    page.get_by_label("Formula").fill("party + year")
+    press(page, "Show the effects")
+    page.get_by_role("heading", level=2, name="party B, against A").wait_for()
+    assert page.locator(".effects").count() == 2
+    picture(page, "effects")
+    page.get_by_label("Formula").fill("party + nosuch")
+    press(page, "Show the effects")
+    page.get_by_text("There is no column 'nosuch'", exact=False).wait_for()
+
+
+def test_every_dot_of_the_map_tells_its_whole_name(open_page) -> None:
+    page = open_page("#/map")
+    for link in page.locator(".map a").all():
+        link.locator("circle").last.hover(force=True)
+        told = page.locator(".map .pointed text").first
+        assert told.text_content() in link.get_attribute("aria-label")
+        assert told.is_visible()
+    boxes = [one.bounding_box() for one in page.locator(".map > text").all()]
+    for at, one in enumerate(boxes):
+        for other in boxes[at + 1 :]:
+            apart = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+            assert (
+                apart
+                or one["y"] + one["height"] <= other["y"] + 4
+                or other["y"] + other["height"] <= one["y"] + 4
+            )
+
+
+def test_passages_lead_to_their_neighbours_and_their_document(browser, tmp_path) -> None:  # noqa: F811
+    path = passage_model().save(tmp_path / "model.sw")
+    with served(Explorer(load(path), path)) as address:
+        page = browser.new_page()
+        page.goto(f"{address}#/documents")
+        page.get_by_role("link", name="speaker 8").click()
+        heading(page, "speaker 8")
+        page.locator(".passage-link a", has_text="2").first.click()
+        heading(page, "speaker 8, passage 2 of 4")
+        page.get_by_role("link", name="Next passage").click()
+        heading(page, "speaker 8, passage 3 of 4")
+        page.get_by_role("link", name="The whole document").click()
+        heading(page, "speaker 8")
+        page.get_by_role("link", name="Next document").click()
+        heading(page, "speaker 12")
+        page.close()

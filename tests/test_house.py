@@ -13,8 +13,8 @@ ROOT = Path(superwords.__file__).parent
 
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
-    ["errors", "files", "jobs", "packing", "progress", "tabular"],
-    ["container"],
+    ["errors", "files", "jobs", "machine", "packing", "progress", "tabular"],
+    ["cluster", "container"],
     ["corpus"],
     ["features"],
     ["sampler"],

@@ -7,7 +7,7 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 import pytest
 
 from joint import Setting, joint_z
-from mutation import mutant_concepts, mutant_split_merge, mutant_words
+from mutation import mutant_columns, mutant_concepts, mutant_split_merge, mutant_words
 from superwords.sampler import chain, semantics
 from superwords.sampler.model import Steps
 
@@ -83,6 +83,11 @@ EXCHANGES = {
         "- math.lgamma(alpha_pi)",
         ALONE._replace(divisions=4),
     ),
+    "division's first look": (
+        "weight_t, absent_j, 0.0, size_j",
+        "weight_t, absent_j, 3.0, size_j",
+        ALONE._replace(divisions=4),
+    ),
     "who is united with whom": (
         "(doc.cover[at] * n_left * chance)",
         "(doc.cover[at] * chance)",
@@ -141,6 +146,24 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
 def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
     monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path, where))
     assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(columns.sizes.holders[j] - 1 - m_others", "(columns.sizes.holders[j] - m_others"),
+        (
+            "u[q] = gamma(stream, float(page.tokens[q])) / page.mass[q]",
+            "u[q] = page.tokens[q] / page.mass[q]",
+        ),
+    ],
+    ids=["prior of f", "u not drawn"],
+)
+@pytest.mark.statistics
+def test_a_bug_in_the_word_step_with_words_apart_is_caught(monkeypatch, tmp_path, old, new):
+    monkeypatch.setitem(chain.MOVES, "columns", mutant_columns(old, new, tmp_path))
+    setting = Setting(length=8, lam=0.4)
+    assert largest(setting, ALONE._replace(words=True, columns=True), 1500) > CAUGHT
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Joint-distribution tests of the whole sweep and of each move alone.
 
-Twenty-three statistics for each of 25 settings: at |z| < 4.7 the chance that an exact sampler fails any of them is
+Twenty-three statistics for each of 28 settings: at |z| < 4.7 the chance that an exact sampler fails any of them is
 below 0.0015, in the short run of every setting (`make test`) and again in the long one (`make test-statistics`).
 The seeds are fixed.
 """
@@ -30,6 +30,7 @@ WHOLE_SWEEP = {
         Setting(length=4, n_features=1),
         SWEEP._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True),
     ),
+    "words apart": (Setting(n_features=2, n_unknown=1, length=6), SWEEP._replace(columns=True)),
     "prior proposals": (Setting(n_features=2), PRIOR_PROPOSALS),
 }
 ONE_MOVE = {
@@ -49,6 +50,14 @@ ONE_MOVE = {
     "birth and death": (Setting(n_features=2, length=5), ALONE._replace(births=2)),
     "weights": (Setting(length=6), ALONE._replace(weights=True)),
     "words": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(words=True)),
+    "words apart": (
+        Setting(n_features=2, n_unknown=1, length=5),
+        ALONE._replace(words=True, columns=True),
+    ),
+    "words apart, long": (
+        Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0),
+        ALONE._replace(words=True, columns=True),
+    ),
     "word move": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(word_moves=1.0)),
     "split and merge": (Setting(length=5), ALONE._replace(split_merges=2)),
     "split and merge, features": (

@@ -264,7 +264,7 @@ def test_the_counts_of_the_concept_step_equals_a_rebuild(planted):
         pull = rebuilt.m[used].T @ instance.x[used]
         assert np.abs(instance.pull - pull).max() <= 1e-9 * np.abs(pull).max()
         changed += abs(len(new.concept) - len(state.concept)) + len(np.setxor1d(new.word, state.word))
-        relabel(new, int(new.concept.max()) + 1, stream, sweep, 0)
+        relabel(new, stream, sweep, 0)
         tokens = impute_tokens(new, model, stream, sweep)
         sizes = sizes_of(new)
         state, _ = sweep_words(

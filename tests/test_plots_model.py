@@ -153,7 +153,7 @@ def test_all_pictures_have_a_name_of_their_own() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        names = [name for name, _ in pictures(planted_model(), None, "party")]
+        names = [name for name, _ in pictures(planted_model(), None, ["party"])]
     assert len(names) == len(set(names)) == 4 + 3 * planted_model().n_concepts_
     assert file_part("../a b/ç") == "a-b-ç"
     assert file_part("///") == "column"

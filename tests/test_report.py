@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from models_for_tests import (
     passage_model,
     planted_corpus,
     planted_model,
+    with_parts,
 )
 from superwords import Corpus
 from superwords.errors import InputError
@@ -96,7 +98,7 @@ def test_facts_settings_and_convergence_are_said(page) -> None:
     text = " ".join(Elements(page).texts)
     assert planted_model().verdict() in text
     assert str(planted_model().seed_) in text
-    assert "Keep one draw in 2" in text
+    assert "Sweeps for each kept draw 2" in text
 
 
 def settings_of(model) -> dict[str, str]:
@@ -121,7 +123,7 @@ def test_settings_are_the_values_really_used() -> None:
     settings = {"b1": "auto", "b2": "sample", "lam": lam, "theta": "root", "K": 2.0}
     counts = [[3, 0, 1, 2], [0, 2, 2, 0], [1, 1, 0, 4]]
     told = settings_of(fit(Corpus.from_counts(counts), n_chains=1, n_sweeps=4, n_burn_in=1, **settings))
-    assert told["Concentration of concepts in documents (b₁)"] == "9 (chosen by the program)"
+    assert told["Concentration of concepts in documents (b₁)"] == "0.9 (chosen by the program)"
     assert told["Concentration of words in concepts (b₂)"] == "sampled"
     assert told["Prior share of words in a concept (λ)"] == "0.1 to 0.4"
     assert told["Importance of words (θ)"] == "root"
@@ -130,6 +132,7 @@ def test_settings_are_the_values_really_used() -> None:
 
 
 def test_overall_shares_stand_beside_their_intervals(page) -> None:
+    page = page.replace('<span class="interval">', "").replace("</span>", "")
     shares = re.findall(r">([\d.]+)% \(([\d.]+)% to ([\d.]+)%\)<", page)
     assert len(shares) > 4 * planted_model().n_concepts_
     assert all(float(low) <= float(high) for _, low, high in shares)
@@ -163,7 +166,7 @@ def test_passages_are_called_so_and_their_documents_counted() -> None:
     first = passage_model().concepts().iloc[0]
     assert "<dt>Passages</dt><dd>40</dd>" in page
     assert "<dt>Documents</dt><dd>10</dd>" in page
-    assert "Prevalence is the share of passages" in page
+    assert "Prevalence is the share of all passages" in page
     assert '<th scope="col">Documents</th>' in page
     assert "Passages that use it" in page
     assert f"Held by {first['rows']:.0f} of 40 passages, in {first['documents']:.0f} of 10 documents;" in page
@@ -175,13 +178,43 @@ def test_leftovers_are_marked_and_explained(leftovers) -> None:
     table = planted_model().concepts()
     model.concepts = lambda: table.assign(leftover=table["concept"].isin(leftovers))
     page = report_page(model, "party")
-    marked = re.findall(r'<a href="#concept-(\d+)">[^<]*</a> \*</th>', page)
+    marked = re.findall(r'<a href="#concept-(\d+)">[^<]*</a> \* <span', page)
     assert marked == [str(j) for j in leftovers]
     legend = "* Only a handful of documents hold it: perhaps a leftover."
     assert page.count(legend) == len(leftovers)
     second = page[page.index('id="concept-2"') :].partition("</section>")[0]
     assert ("Only a handful of documents hold it" in second) == bool(leftovers)
     assert f"found by {table['found_by'][1]} of 2 chains." in second
+
+
+def test_it_opens_with_concepts_and_groups_and_ends_with_the_sampling() -> None:
+    heads = re.findall(r"<h[23][^>]*>([^<]*)<", report_page(planted_model(), ["party", "year"]))
+    assert heads[:3] == ["Concepts", "Who speaks of what: party", "Who speaks of what: year"]
+    assert heads[-3:] == ["How it was sampled", "Do the chains agree?", "Settings"]
+
+
+def test_missing_groups_are_left_out_and_counted() -> None:
+    model = planted_model()
+    metadata = model.corpus_.metadata.copy()
+    metadata["party"] = metadata["party"].astype(object).where(np.arange(len(metadata)) % 4 > 0, None)
+    page = report_page(with_parts(model, corpus=replace(model.corpus_, metadata=metadata)), "party")
+    n_missing = int(metadata["party"].isna().sum())
+    assert f"{n_missing} documents without a party are left out." in page
+    assert ">None<" not in page
+    assert ">nan<" not in page
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}")
+@pytest.mark.parametrize("width", [360, 800, 1300])
+def test_no_column_is_cut_off(browser, page, tmp_path: Path, width) -> None:  # noqa: F811
+    file = tmp_path / "report.html"
+    file.write_text(page, encoding="utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    shown = context.new_page()
+    shown.goto(file.as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
 
 
 @pytest.mark.browser

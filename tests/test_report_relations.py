@@ -17,7 +17,7 @@ def test_time_themes_and_effects_have_their_places():
     assert '<h2 id="time">Over time: year</h2>' in page
     assert '<h2 id="themes">Themes</h2>' in page
     assert "Effects: party + weight" in page
-    assert "Proposed by a tree" in page
+    assert "proposed, by a tree" in page
     assert "Effects:" not in report_page(model)
     with pytest.raises(InputError, match="There is no column 'seniority'"):
         report_page(model, effects="seniority")

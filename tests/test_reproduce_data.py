@@ -236,7 +236,7 @@ def test_congress_in_small(tmp_path):
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     data, out = tmp_path / "data", tmp_path / "out"
     write_some_members(data)
-    options = ("--sweeps", 6, "--hdp-iterations", 10, "--min-df", 8, "--jobs", 1)
+    options = ("--sweeps", 6, "--passage-sweeps", 6, "--hdp-iterations", 10, "--min-df", 8, "--jobs", 1)
     printed = run("congress", "--data", data, "-o", out, *options)
     assert "16 members" in printed
     assert "25 concepts or fewer" in printed
@@ -248,6 +248,10 @@ def test_congress_in_small(tmp_path):
         congress.find_label(word, [question["word"] for question in study["questions"]])
         for word in congress.STUDY_WORDS
     }
+    judged = pd.read_csv(out / "study_words.csv")
+    assert 0 < len(judged) <= len(congress.STUDY_WORDS)
+    assert judged[["concept", "topic"]].abs().max().max() <= 1
+    assert pd.read_csv(out / "protocol.csv")["members"].tolist() == [16]
     wordings = pd.read_csv(out / "wordings.csv")
     assert wordings["overlap"].is_monotonic_increasing
     assert (out / "concepts.csv").is_file()
@@ -270,7 +274,9 @@ def test_the_concepts_are_kept_where_hdp_is_interrupted(tmp_path, monkeypatch):
 
     monkeypatch.setattr(congress, "hdp", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        congress.reproduce(data, out, n_sweeps=4, min_df=8, n_jobs=1, tell=lambda line: None)
+        congress.reproduce(
+            data, out, n_sweeps=4, min_df=8, n_jobs=1, tell=lambda line: None, passage_sweeps=4
+        )
     assert load(out / "congress.sw").n_concepts_ > 0
     assert (out / "concepts.csv").is_file()
 

@@ -45,6 +45,15 @@ def test_the_command_measures_each_size(capsys):
     assert np.isfinite(figures["exponent_memory_mb"])
 
 
+def test_the_command_measures_threads(capsys):
+    said = run(capsys, "bench", "--threads", "2", "--sizes", "100", "--sweeps", "1", "--json")
+    assert said.code == 0, said.err
+    figures = json.loads(said.out)
+    assert figures["threads"] == 2
+    assert 0 < figures["shared"] < 1
+    assert "times as fast" in said.err
+
+
 @pytest.mark.parametrize("options", [["--scale", "--sizes", "many"], ["--sizes", "100"]])
 def test_sizes_that_are_none_are_refused(capsys, options):
     assert run(capsys, "bench", *options).code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 
 import numpy as np
@@ -14,6 +15,7 @@ from superwords.errors import InputError
 from superwords.lab.study.creating import (
     TopicModel,
     Wording,
+    concept_uses,
     concept_weights,
     create_study,
     question_words,
@@ -102,3 +104,13 @@ def test_without_tomotopy_nothing_is_begun(tmp_path, capsys, monkeypatch) -> Non
     assert found.code == 1
     assert found.err.count("\n") == 1
     assert "superwords[compare]" in found.err
+
+
+def test_hidden_concepts_are_not_asked_about() -> None:
+    model = copy.deepcopy(planted_model())
+    before = concept_uses(model)
+    model.hide(1)
+    uses = concept_uses(model)
+    assert uses.shape == before.shape
+    assert before[0].any()
+    assert not uses[0].any()

@@ -10,7 +10,7 @@ import typer
 
 from superwords.lab.arrival_bench import run_arrival
 from superwords.lab.benchmark import run_bench
-from superwords.lab.scale import N_SWEEPS, SIZES, run_scale
+from superwords.lab.scale import MEASURED, N_SWEEPS, SIZES, run_scale, run_threads
 
 app = typer.Typer()
 
@@ -24,10 +24,17 @@ def bench(
     ] = False,
     sizes: Annotated[
         str | None,
-        typer.Option(help="With --scale: numbers of documents.", show_default="1000,4000,…,100000"),
+        typer.Option(
+            help="With --scale or --threads: numbers of documents.", show_default="1000,4000,…,100000"
+        ),
     ] = None,
     sweeps: Annotated[
-        int | None, typer.Option(min=1, help="With --scale: sweeps of each chain.", show_default="200")
+        int | None,
+        typer.Option(min=1, help="With --scale or --threads: sweeps of each chain.", show_default="200"),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=2, help="How much faster one chain is with so many threads."),
     ] = None,
     arrival: Annotated[
         Path | None,
@@ -42,6 +49,7 @@ def bench(
     \b
     superwords bench --quick
     superwords bench --scale --sizes 1000,4000,16000 --sweeps 50
+    superwords bench --threads 2
     """
 
     def tell(line: str) -> None:
@@ -49,10 +57,12 @@ def bench(
 
     if arrival:
         figures = run_arrival(arrival, tell)
+    elif threads:
+        figures = run_threads(_whole_numbers(sizes or "16000")[0], sweeps or MEASURED, threads, tell)
     elif scale:
         figures = run_scale(_whole_numbers(sizes), sweeps or N_SWEEPS, tell)
     elif sizes or sweeps:
-        raise typer.BadParameter("--sizes and --sweeps belong to --scale; give it too.")
+        raise typer.BadParameter("--sizes and --sweeps belong to --scale or --threads; give one of them too.")
     else:
         figures = run_bench(tell, quick)
     if as_json:

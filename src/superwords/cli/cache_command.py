@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from superwords.cli.common import print_line
+from superwords.cli.printing import print_line
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Empty it.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Empty the cache.")] = False,
 ) -> None:
     """Show how large the cache of counted texts is, and where; or empty it.
 

@@ -27,12 +27,13 @@ def clouds(
         list[int] | None, typer.Option(help="Only this concept (can be given again); all if not given.")
     ] = None,
     groups: Annotated[
-        str | None, typer.Option(help="A column of the metadata: also the clouds of its two largest groups.")
+        list[str] | None,
+        typer.Option(help="A column: also draw the clouds of its two largest groups. Can be given again."),
     ] = None,
     file_format: Annotated[str, typer.Option("--format", help="png or svg.")] = "png",
     quiet: Quiet = False,
 ) -> None:
-    """Draw a cloud per concept, its start and its groups, and charts of the whole model."""
+    """Draw word clouds of concepts, by group and at the start of the chain, and charts of the whole model."""
     from superwords.fitting.estimator import load
     from superwords.plots.figures import FORMATS, save_figure
 
@@ -41,7 +42,7 @@ def clouds(
     model = load(model_file)
     make_folder(out)
     n_pictures = 0
-    for name, draw in pictures(model, concept, groups):
+    for name, draw in pictures(model, concept, groups or []):
         # A script without a font is drawn all the same; that is said once.
         with warnings.catch_warnings():
             warnings.simplefilter("once" if n_pictures == 0 else "ignore", UserWarning)
@@ -58,7 +59,7 @@ def make_folder(out: Path) -> None:
 
 
 def pictures(
-    model: ConceptModel, only: list[int] | None, column: str | None
+    model: ConceptModel, only: list[int] | None, columns: list[str]
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The name of each picture and the function that draws it; what was asked for is checked first."""
     from functools import partial
@@ -71,18 +72,18 @@ def pictures(
     chosen = only or model.result_.shown
     for concept in chosen:
         concept_index(model.result_, concept)
-    pair = None if column is None else draw.largest_groups(model, column)
+    pairs = {column: draw.largest_groups(model, column) for column in columns}
     if only is None:
         yield "concepts-per-word", partial(draw.concepts_per_word, model)
         yield "words-per-concept", partial(draw.words_per_concept, model)
         yield "traces", partial(draw.chain_traces, model)
-        if column is not None:
+        for column in pairs:
             yield f"prevalence-{file_part(column)}", partial(draw.group_prevalence, model, column)
     start = draw.start_scores(model)
     for concept in chosen:
         yield f"concept-{concept:03d}", partial(draw.concept_cloud, model, concept)
         yield f"start-{concept:03d}", partial(draw.before_after, model, concept, start)
-        if column is not None and pair is not None:
+        for column, pair in pairs.items():
             name = f"groups-{file_part(column)}-{concept:03d}"
             yield name, partial(draw.group_clouds, model, column, concept, *pair)
 

@@ -1,28 +1,18 @@
-"""What the commands share: where messages go, tables for people, JSON and CSV for scripts."""
+"""What the commands share: options, messages, and checks of where results go."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from superwords.cli.printing import print_on
 from superwords.errors import InputError
 from superwords.progress import messages
-from superwords.tabular import csv_text
-
-# Results go to standard output; messages go to standard error, out of the way of scripts.
-results = Console(highlight=False)
 
 
 def at_least(least: int) -> Callable[[int | None], int | None]:
@@ -39,7 +29,7 @@ def at_least(least: int) -> Callable[[int | None], int | None]:
 def at_least_one_core(value: int | None) -> int | None:
     if value is not None and value < 1:
         raise typer.BadParameter(
-            f"{value} cores cannot do the work; give at least 1, or no --jobs to use all."
+            f"{value} cores cannot do the work; give at least 1, or leave --jobs out to use all."
         )
     return value
 
@@ -59,20 +49,17 @@ PublicHost = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The host name others use to reach this machine, or https://NAME behind a server of yours.",
+        help="The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
 
-_WIDEST = 110
-_NAME_WIDTH = 26
-
 
 def say(text: str = "", quiet: bool = False) -> None:
     """A message to the person at the terminal, in plain words (no markup)."""
     if not quiet:
-        _print(messages, text)
+        print_on(messages, text)
 
 
 @contextmanager
@@ -83,52 +70,6 @@ def busy(what: str, quiet: bool = False) -> Iterator[None]:
         return
     with messages.status(what):
         yield
-
-
-def print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
-def print_csv(table: pd.DataFrame) -> None:
-    print(csv_text(table), end="")
-
-
-def percent(share: float) -> str:
-    return "–" if not np.isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
-
-
-def interval(low: float, high: float, as_text: Any = percent) -> str:
-    return f"{as_text(low)}–{as_text(high)}" if np.isfinite(low) and np.isfinite(high) else "–"
-
-
-def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[Any]], title: str = "") -> None:
-    """A table for people; a column is "left", "right", "name" (may wrap) or "words" (takes the rest)."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=Text(title) if title else None)
-    table.title_justify = "left"
-    for name, kind in columns.items():
-        table.add_column(
-            Text(name),
-            justify="right" if kind == "right" else "left",
-            no_wrap=kind in ("left", "right"),
-            max_width=_NAME_WIDTH if kind == "name" else None,
-            ratio=1 if kind == "words" else None,
-        )
-    for row in rows:
-        # Text: a word such as [red] must not be taken for markup.
-        table.add_row(*(Text(str(value)) for value in row))
-    # Where nobody sees a width, do not squeeze the table into the customary 80 characters.
-    out = results if results.is_terminal else Console(highlight=False, width=_WIDEST)
-    out.print(table, width=min(out.width, _WIDEST))
-
-
-def print_line(text: str = "") -> None:
-    """A line of results."""
-    _print(results, text)
-
-
-def _print(console: Console, text: str) -> None:
-    # Lines are broken between words on a terminal, and not at all in a file.
-    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def check_output(path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from superwords.cli.common import AsJson, Quiet, jobs_option, print_json, print_line, print_table, say
+from superwords.cli.common import AsJson, Quiet, jobs_option, say
 from superwords.cli.inputs import wrong_use
 from superwords.cli.options import (
+    Cluster,
     Drop,
     DropProcedural,
     IdColumn,
@@ -21,6 +22,8 @@ from superwords.cli.options import (
     TextColumn,
     Words,
 )
+from superwords.cli.printing import print_json, print_line, print_table
+from superwords.cluster import check_cluster, joined
 from superwords.corpus.reading import WORD_OPTIONS, are_long, check_options, document_languages
 from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
@@ -66,7 +69,7 @@ def compare(
     models: Annotated[
         str | None,
         typer.Option(
-            help="Whom to compare with, with commas between: without, shuffled (features), start; hdp, lda; "
+            help="Models to compare with, separated by commas: without, shuffled (features), start; hdp, lda; "
             "topica-hdp, stm, corex, bertopic.",
             metavar="NAMES",
             show_default="all that are installed",
@@ -82,7 +85,7 @@ def compare(
             min=0, help="The seed of the peers' grid; those after it compare.", rich_help_panel=RUNS
         ),
     ] = 0,
-    chains: Annotated[int, typer.Option(min=1, help="Chains of our model.", rich_help_panel=RUNS)] = (
+    chains: Annotated[int, typer.Option(min=1, help="Chains of superwords' model.", rich_help_panel=RUNS)] = (
         defaults.N_CHAINS
     ),
     sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = (
@@ -95,6 +98,7 @@ def compare(
         int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
     ] = 60,
     jobs: Annotated[int | None, jobs_option(RUNS)] = None,
+    cluster: Cluster = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -113,25 +117,21 @@ def compare(
 
     with wrong_use():
         check_options(language, **{name: ctx.params[name] for name in WORD_OPTIONS})
+        check_cluster(cluster)
     lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
     documents = _raw_text(open_documents(file, text, id))
-    split, is_long = _split(documents, ctx.params, quiet)
     effort = Effort(chains, sweeps, iterations, jobs)
-    for line in lineup.left_out:
+
+    def tell(line: str) -> None:
         say(line, quiet)
-    found = run(
-        split,
-        is_long,
-        seeds,
-        seed,
-        effort,
-        salient,
-        lambda line: say(line, quiet),
-        lineup,
-        output / RUNS_FOLDER,
-    )
+
+    with joined(cluster, jobs, tell):
+        split, is_long = _split(documents, ctx.params, quiet)
+        for line in lineup.left_out:
+            tell(line)
+        found = run(split, is_long, seeds, seed, effort, salient, tell, lineup, output / RUNS_FOLDER)
     written = write_all(found, output)
     if as_json:
         print_json(tables_of(found))
@@ -150,7 +150,8 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
     from superwords.lab.compare.splitting import make_split
 
     texts = list(documents.texts)
-    options = {name: given[name] for name in WORD_OPTIONS} | {"n_jobs": given["jobs"]}
+    named = {name: given[name] for name in WORD_OPTIONS if given[name] is not None}
+    options = named | {"n_jobs": given["jobs"]}
     split = make_split(texts, documents.ids, document_languages(given["language"], documents), options)
     is_long = are_long(texts)
     say(

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from superwords.cli.common import (
-    AsJson,
-    Jobs,
-    Quiet,
-    check_output,
-    print_json,
-    print_line,
-    print_table,
-    say,
-)
+from superwords.cli.common import AsJson, Jobs, Quiet, check_output, say
+from superwords.cli.printing import print_json, print_line, print_table
 from superwords.cli.verdict_lines import Standing
 from superwords.tabular import records
 

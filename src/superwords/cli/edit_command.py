@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from superwords.cli.common import AsJson, ModelFile, Quiet, print_json, print_line, print_table, say
-from superwords.cli.show_command import load_model
+from superwords.cli.common import AsJson, ModelFile, Quiet, say
+from superwords.cli.opening import load_model
+from superwords.cli.printing import print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from superwords.container import Choice

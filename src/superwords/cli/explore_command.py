@@ -23,7 +23,7 @@ def explore(
     public_host: PublicHost = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
 ) -> None:
-    """Show concepts, documents, words, groups, chains and a map on a local page until Ctrl-C."""
+    """Show concepts, documents, words, groups, time and effects on a local page until Ctrl-C, and decide about them."""
     from superwords.fitting.estimator import load
     from superwords.web.explorer import Explorer, create_app
     from superwords.web.serving import access, listen, make_server
@@ -35,7 +35,7 @@ def explore(
     address = known.link(token)
     print(f"The model is at {address}", flush=True)
     if token is not None:
-        print("Whoever has this address can look at the model and rename its concepts.", flush=True)
+        print("Whoever has this address can look at the model and decide about its concepts.", flush=True)
     print("Stop with Ctrl-C.", flush=True)
     threading.Thread(target=explorer.warm_up, daemon=True).start()
     if browser:

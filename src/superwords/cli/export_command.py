@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from superwords.cli.common import AsJson, ModelFile, Quiet, print_json, print_line
-from superwords.cli.show_command import load_model
+from superwords.cli.common import AsJson, ModelFile, Quiet
+from superwords.cli.opening import load_model
+from superwords.cli.printing import print_json, print_line
 
 app = typer.Typer(add_completion=False)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import superwords
-from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option, print_json
+from superwords.cli.common import AsJson, Quiet, at_least, busy, check_whole_file, jobs_option
 from superwords.cli.fit_more import sample_more
 from superwords.cli.fit_run import (
     CheckpointedRun,
@@ -19,13 +19,13 @@ from superwords.cli.fit_run import (
     how_to_go_on,
     resumed,
     run_key,
-    say_how_to_sample_longer,
     say_replaced_checkpoint,
 )
 from superwords.cli.fit_summary import outcome_as_json, print_outcome
 from superwords.cli.inputs import number_or_name
 from superwords.cli.options import (
     WORDS,
+    Cluster,
     Drop,
     DropProcedural,
     IdColumn,
@@ -37,6 +37,7 @@ from superwords.cli.options import (
     TextColumn,
     Words,
 )
+from superwords.cli.printing import print_json
 from superwords.errors import InputError
 from superwords.fitting import defaults
 
@@ -59,7 +60,7 @@ def fit(
     text: TextColumn = None,
     id: IdColumn = None,
     groups: Annotated[
-        list[str] | None, typer.Option(help="A column to compare, such as party; may be given again.")
+        list[str] | None, typer.Option(help="A column to compare, such as party. Can be given again.")
     ] = None,
     language: Language = "en",
     words: Words = None,
@@ -80,7 +81,7 @@ def fit(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is known of the words, with commas between: cooccurrence (or cooccurrence:log), "
+            help="What is known about the words, separated by commas: cooccurrence (or cooccurrence:log), "
             "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
             rich_help_panel=WORDS,
             show_default=f"{defaults.FEATURES}: cooccurrence",
@@ -89,7 +90,7 @@ def fit(
     chains: Annotated[
         int | None,
         typer.Option(
-            help="Chains run side by side.",
+            help="How many chains to run.",
             show_default=str(defaults.N_CHAINS),
             callback=at_least(1),
             rich_help_panel=SAMPLING,
@@ -98,7 +99,7 @@ def fit(
     sweeps: Annotated[
         int | None,
         typer.Option(
-            help="Sweeps of each chain.",
+            help="How many sweeps each chain makes.",
             show_default=str(defaults.N_SWEEPS),
             callback=at_least(1),
             rich_help_panel=SAMPLING,
@@ -107,7 +108,7 @@ def fit(
     burn_in: Annotated[
         int | None,
         typer.Option(
-            help="Sweeps before the first kept draw.",
+            help="Sweeps before the first draw is kept.",
             show_default="half of them",
             callback=at_least(0),
             rich_help_panel=SAMPLING,
@@ -116,7 +117,7 @@ def fit(
     thin: Annotated[
         int | None,
         typer.Option(
-            help="Keep one draw in so many.",
+            help="Keep the draw of every Nth sweep.",
             show_default="so that about 100 are kept",
             callback=at_least(1),
             rich_help_panel=SAMPLING,
@@ -125,7 +126,7 @@ def fit(
     init: Annotated[
         str | None,
         typer.Option(
-            help="Where to start: topics, topics:30, kmeans (the default with features from outside the text), "
+            help="Where the chains start: topics, topics:30, kmeans (the default with features from outside the text), "
             "kmeans:60, random, single or prior.",
             show_default=defaults.INIT,
             rich_help_panel=SAMPLING,
@@ -138,10 +139,20 @@ def fit(
         ),
     ] = None,
     jobs: Annotated[int | None, jobs_option(SAMPLING)] = None,
+    cluster: Cluster = None,
+    approximate: Annotated[
+        str | None,
+        typer.Option(
+            help="For a corpus too large for one chain: shards:8 samples eight parts of it apart and unites their "
+            "concepts. An approximation, and every result says so.",
+            metavar="shards:N",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
     alpha_omega: Annotated[
         Any,
         typer.Option(
-            help="How readily new concepts are born (α_ω); larger: more concepts; or sample.",
+            help="How readily new concepts appear (α_ω): a larger number gives more; or sample.",
             parser=number_or_name,
             metavar="NUMBER",
             rich_help_panel=PRIOR,
@@ -218,7 +229,7 @@ def fit(
         bool,
         typer.Option(
             "--cache/--no-cache",
-            help="Keep the counts of large texts, so that they are not tagged again.",
+            help="Keep the counts of large texts, so that the next fit is quicker.",
             rich_help_panel=WORDS,
         ),
     ] = True,
@@ -227,15 +238,16 @@ def fit(
     ] = 60.0,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with an interrupted run, same options.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--resume", help="Continue an interrupted run; give the same options.", rich_help_panel=OUTPUT
+        ),
     ] = False,
     more: Annotated[
         int | None,
         typer.Option(
             callback=at_least(1),
-            help="Sample so many sweeps on; FILE is then a finished model. Burn-in and thinning stay as they were, as "
-            "if all sweeps had been asked for at once; of a model saved without its draws (--save-draws), all sweeps "
-            "so far become burn-in.",
+            help="Continue a finished model, given as FILE, for this many sweeps. Burn-in and thinning stay as they "
+            "were. If the model was saved without its draws (--save-draws), all sweeps so far count as burn-in.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -244,7 +256,7 @@ def fit(
 ) -> None:
     """Find the concepts of your documents and save them in one file.
 
-    Every option has a sensible default; all that is needed is the file.
+    Only the file is needed; every option has a sensible default.
 
     \b
     superwords fit speeches.csv --text speech --groups party -o model.sw
@@ -252,11 +264,13 @@ def fit(
     superwords fit notes/ --language de -o notes.sw --resume
     superwords fit --more 1000 notes.sw
 
-    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume goes on from there.
+    Ctrl-C stops cleanly and keeps what was sampled; the same command with --resume continues from there.
     """
     if more is not None:
         sample_more(ctx)
         return
+    if resume and approximate is not None:
+        raise typer.BadParameter("--approximate leaves no checkpoint to resume from; leave --resume out.")
     start = perf_counter()
     given = ctx.params
     asked = asked_for(given)
@@ -289,4 +303,3 @@ def fit(
             f"made of the {len(model.draws_)} draws so far; {how_to_go_on(checkpoint)}"
         )
     run.end()
-    say_how_to_sample_longer(model, output, quiet)

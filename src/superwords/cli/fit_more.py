@@ -9,15 +9,16 @@ from typing import Any
 
 import typer
 
-from superwords.cli.common import busy, check_whole_file, print_json, say
+from superwords.cli.common import busy, check_whole_file, say
 from superwords.cli.fit_run import CheckpointedRun, model_key, resumed, say_replaced_checkpoint
 from superwords.cli.fit_summary import outcome_as_json, print_outcome
+from superwords.cli.printing import print_json
 from superwords.errors import InputError
 
 # What may be given with --more; the rest is as the model was fitted with.
 _FREE = {
     *("file", "more", "output", "save_draws", "checkpoint_every", "resume"),
-    *("jobs", "groups", "quiet", "as_json"),
+    *("jobs", "cluster", "groups", "quiet", "as_json"),
 }
 
 
@@ -42,14 +43,16 @@ def sample_more(ctx: typer.Context) -> None:
             model = resumed(checkpoint, key, given).set_params(progress=run).resume()
         else:
             say_replaced_checkpoint(checkpoint, quiet)
-            model = earlier.set_params(progress=run, n_jobs=given["jobs"]).advance(given["more"])
+            model = earlier.set_params(progress=run, n_jobs=given["jobs"], cluster=given["cluster"]).advance(
+                given["more"]
+            )
     for one in lost:
         say(str(one.message), quiet)
     if run.is_interrupted:
         reached = min(chain.sweep for chain in model.chains_)
         raise InputError(
             f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps; {file} is as it was; "
-            f"run the same command with --resume to go on (from {checkpoint})."
+            f"run the same command with --resume to continue (from {checkpoint})."
         )
     with busy("summing up the draws and saving", quiet):
         model.save(output, draws="all" if given["save_draws"] or has_draws else "best")
@@ -65,7 +68,7 @@ def _check_options(ctx: typer.Context) -> None:
     for name in ctx.params:
         if name not in _FREE and _is_given(ctx, name):
             option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"--more goes on with the model's own settings; leave {option} out.")
+            raise typer.BadParameter(f"--more keeps the model's own settings; leave {option} out.")
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:

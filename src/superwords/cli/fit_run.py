@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from superwords.cli.common import say
 from superwords.cli.inputs import PARAMETERS, wrong_use
+from superwords.cluster import ClusterLostError, leave_at_once
 from superwords.container import is_ours
 from superwords.corpus.reading import check_groups
 from superwords.corpus.sources import digest
@@ -27,11 +28,11 @@ _CONTENT = " (content)"
 # Options that are the command's own.
 _OWN = ("file", "more", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
-FREE = {*_OWN, "jobs", "groups", "keep_texts", "cache"}
+FREE = {*_OWN, "jobs", "cluster", "groups", "keep_texts", "cache"}
 
 
 def how_to_go_on(checkpoint: Path) -> str:
-    return f"run the same command with --resume to go on (from {checkpoint})."
+    return f"run the same command with --resume to continue (from {checkpoint})."
 
 
 def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,14 +66,9 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
 def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
     if checkpoint.exists():
         say(
-            f"{checkpoint} of an earlier, unfinished run will be replaced (--resume would go on with it).",
+            f"{checkpoint} of an earlier, unfinished run will be replaced (--resume would continue it).",
             quiet,
         )
-
-
-def say_how_to_sample_longer(model: ConceptModel, output: Path, quiet: bool) -> None:
-    if not quiet and model.verdict().startswith(("Sample longer", "The chains differ")):
-        say(f"To sample on: superwords fit --more {model.schedule_.n_sweeps} {output}")
 
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
@@ -82,8 +78,8 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
 
     if not checkpoint.exists():
         raise InputError(
-            f"There is no checkpoint {str(checkpoint)!r} to resume from; a run that has ended leaves none: "
-            "superwords fit --more 1000 MODEL samples on from a finished model."
+            f"There is no checkpoint {str(checkpoint)!r} to resume from; a finished run leaves none. "
+            "To continue a finished model: superwords fit --more 1000 MODEL."
         )
     stored = store.read(checkpoint)
     earlier = stored.run
@@ -96,22 +92,22 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
         if name.endswith(_CONTENT):
             raise InputError(
                 f"{name.removesuffix(_CONTENT)} has changed since {checkpoint} was written; "
-                "start anew without --resume."
+                "start again without --resume."
             )
         if name == "superwords":
             raise InputError(
                 f"{checkpoint} was written by superwords {then}, and this is {now}; "
-                "start anew without --resume."
+                "start again without --resume."
             )
         raise InputError(
             f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
-            "give it as it was, or start anew without --resume."
+            "give it as it was, or start again without --resume."
         )
     model = ConceptModel.from_parts(stored.parts, stored.draws, stored.choices)
     check_groups(given["groups"], model.corpus_.metadata)
     done = min(chain.sweep for chain in model.chains_)
     say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
-    return model.set_params(n_jobs=given["jobs"])
+    return model.set_params(n_jobs=given["jobs"], cluster=given["cluster"])
 
 
 def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,12 +142,13 @@ def _plain(value: Any) -> Any:
 class CheckpointedRun(Watcher):
     """Shows how far a run is, writes its checkpoint, and lets Ctrl-C end it between two sweeps.
 
-    A run that is resumed goes on in the checkpoint that is there; another begins a new one.
+    A run that is resumed goes on in the checkpoint that is there; another begins a new one. An approximation has none.
     """
 
     def __init__(self, checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]):
         self._display = make_watcher(not given["quiet"])
         self._path, self._key, self._is_resumed = checkpoint, key, given["resume"]
+        self._has_checkpoint = given.get("approximate") is None
         self.every = given["checkpoint_every"]
         self._checkpoint: Checkpoint
         self.is_interrupted = False
@@ -161,6 +158,10 @@ class CheckpointedRun(Watcher):
     def watching(self, model: ConceptModel) -> Iterator[None]:
         from superwords.fitting import store
 
+        if not self._has_checkpoint:
+            with self._display.watching(model):
+                yield
+            return
         is_begun = False
         try:
             with _stopped_softly(say):
@@ -176,17 +177,22 @@ class CheckpointedRun(Watcher):
                 raise InputError(f"Stopped before the first sweep{how}") from None
             self.is_interrupted = True
             self._checkpoint.write()
+        except ClusterLostError as error:
+            self._checkpoint.write()
+            raise InputError(f"{str(error).rstrip('.')}; {how_to_go_on(self._path)}") from None
 
     def see(self, swept: Any) -> None:
-        self._checkpoint.see(swept)
+        if self._has_checkpoint:
+            self._checkpoint.see(swept)
 
     def __call__(self, progress: Progress) -> None:
         self._display(progress)
 
     def end(self) -> None:
         """Nothing is left to go on from."""
-        self._checkpoint.close()
-        self._path.unlink(missing_ok=True)
+        if self._has_checkpoint:
+            self._checkpoint.close()
+            self._path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -195,12 +201,13 @@ def _stopped_softly(tell: Callable[[str], None]) -> Iterator[None]:
 
     def stop_now(number: int, frame: FrameType | None) -> None:
         # Chains still run in their threads, so nothing they hold may be saved; the checkpoint is always whole.
+        leave_at_once()
         os._exit(1)
 
     def stop(number: int, frame: FrameType | None) -> None:
         for one in signals:
             signal.signal(one, stop_now)
-        tell("Stopping after the present sweep (Ctrl-C again: at once, back to the last checkpoint).")
+        tell("Stopping after this sweep (press Ctrl-C again to stop at once; the last checkpoint stays).")
         raise KeyboardInterrupt
 
     signals = (signal.SIGINT, signal.SIGTERM)

@@ -25,14 +25,14 @@ COMMANDS: dict[str, str] = {
     "demo": "See what concepts are: recipes in two languages, joined by pictures. About a minute.",
     "fit": "Find the concepts of your documents and save them in one file.",
     "show": "Look at a saved model: its concepts, documents, words and groups.",
-    "search": "Find documents that speak of something, also in other words.",
-    "trends": "What rises and falls over time, and how surely.",
-    "effects": "How concepts depend on several columns at once.",
-    "themes": "Concepts gathered by the words and documents they share.",
-    "edit": "Name, merge, hide and gather concepts.",
-    "transform": "Weigh new documents on the concepts of a saved model.",
+    "search": "Find documents that speak of something, even in other words.",
+    "trends": "See which concepts rise and fall over time.",
+    "effects": "See how concepts depend on several columns at once.",
+    "themes": "See concepts gathered into themes.",
+    "edit": "Name, merge or hide concepts, or gather them into themes.",
+    "transform": "Find the concepts of a saved model in new documents.",
     "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
-    "clouds": "Draw a model: a word cloud per concept, by group, its start, and charts.",
+    "clouds": "Draw word clouds of the concepts, also by group, and charts.",
     "report": "Write one page about a model to mail to a colleague.",
     "explore": "Look at a model in the browser.",
     "compare": "Judge concepts against topic models on held-out text, over several seeds.",
@@ -43,7 +43,7 @@ COMMANDS: dict[str, str] = {
 }
 
 # What Ctrl-C leaves, of commands that can go on; a fit says it itself, with the name of its checkpoint.
-GOES_ON = {"compare": "; finished runs are kept, and the same command goes on from there"}
+GOES_ON = {"compare": "; finished runs are kept, and the same command continues from there"}
 
 # typer keeps these classes private: their place has moved between its versions.
 _UsageError: Any = typer.BadParameter.__base__
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(given: Sequence[str]) -> str:
-    """That Ctrl-C ended a command, and how to go on where it can."""
+    """That Ctrl-C ended a command, and how to continue where it can."""
     command = next((word for word in given if word in COMMANDS), "")
     return f"stopped{GOES_ON.get(command, '')}."
 

@@ -27,7 +27,7 @@ Words = Annotated[
 MinDf = Annotated[
     Any,
     typer.Option(
-        help="Leave out words in fewer documents: a number (10), a share (0.1) or auto.",
+        help="Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
         parser=number_or_auto,
         metavar="N",
         rich_help_panel=WORDS,
@@ -37,7 +37,7 @@ MinDf = Annotated[
 MaxDf = Annotated[
     Any,
     typer.Option(
-        help="Leave out words in more documents.", parser=number, metavar="N", rich_help_panel=WORDS
+        help="Leave out words in more documents than this.", parser=number, metavar="N", rich_help_panel=WORDS
     ),
 ]
 Drop = Annotated[
@@ -45,15 +45,24 @@ Drop = Annotated[
 ]
 DropProcedural = Annotated[
     bool,
-    typer.Option("--drop-procedural", help="Leave out words that are mere procedure.", rich_help_panel=WORDS),
+    typer.Option(
+        "--drop-procedural", help="Leave out words of procedure, such as mr president.", rich_help_panel=WORDS
+    ),
 ]
 Lemmas = Annotated[
     bool | None,
     typer.Option(
         "--lemmas/--no-lemmas",
-        help="Call words by their base form.",
+        help="Reduce words to their base form.",
         rich_help_panel=WORDS,
         show_default="for German and Dutch",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. Not a bit changes.",
+        metavar="auto|HOST:PORT",
     ),
 ]
 Tagger = Annotated[

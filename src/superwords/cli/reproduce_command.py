@@ -88,7 +88,10 @@ def lee(
 def congress(
     data: Data,
     out: Folder = Path("out/congress"),
-    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each of two chains.")] = 1000,
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each of two chains by member.")] = 1000,
+    passage_sweeps: Annotated[
+        int, typer.Option(min=2, help="Sweeps of each chain by passage.")
+    ] = defaults.N_SWEEPS,
     hdp_iterations: Annotated[
         int, typer.Option(min=1, help="Iterations of each of HDP's two chains.")
     ] = 5000,
@@ -99,8 +102,25 @@ def congress(
     """100 members of Congress on health care: concepts against HDP's topics, and who says what how."""
     from superwords.lab.reproduce.congress import reproduce as run
 
-    run(data, out, sweeps, hdp_iterations, min_df, seed, jobs, typer.echo)
+    run(data, out, sweeps, hdp_iterations, min_df, seed, jobs, typer.echo, passage_sweeps)
     typer.echo(f"Wrote tables and figures to {out}.")
+
+
+@app.command()
+def shards(
+    data: Data,
+    out: Folder = Path("out/shards"),
+    rows: Annotated[int, typer.Option(min=200, help="Packages, picked at random.")] = 8000,
+    ways: Annotated[str, typer.Option(help="Approximations, with commas between.")] = "shards:4,shards:8",
+    chains: Annotated[int, typer.Option(min=1, help="Chains of each fit.")] = 1,
+    sweeps: Annotated[int, typer.Option(min=10, help="Sweeps of each chain.")] = defaults.N_SWEEPS,
+    jobs: Jobs = None,
+) -> None:
+    """What --approximate costs: concepts, weights and held-out words beside the exact chain, on Debian packages."""
+    from superwords.lab.reproduce.shards_study import reproduce as run
+
+    run(data, out, rows, ways.split(","), chains, sweeps, jobs, typer.echo)
+    typer.echo(f"Wrote {out / 'shards.csv'}.")
 
 
 @app.command()
@@ -154,11 +174,14 @@ def effects(
     corpora: Annotated[int, typer.Option(min=1, help="Generated corpora, eight effects each.")] = 50,
     tokens: Annotated[list[int] | None, typer.Option(min=1, help="Tokens of a document.")] = None,
     sweeps: Annotated[int, typer.Option(min=20, help="Sweeps per fit.")] = 200,
+    first: Annotated[
+        int, typer.Option(min=0, help="The first corpus's seed; those below 1,000 were looked at before.")
+    ] = 1000,
 ) -> None:
     """Do intervals of effects cover the truth? Corpora generated with known effects of two columns."""
     from superwords.lab.reproduce.effects_study import reproduce as run
 
-    run(out, corpora, tuple(tokens or (12, 40)), sweeps, typer.echo)
+    run(out, corpora, tuple(tokens or (12, 40)), sweeps, typer.echo, first=first)
     typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'cases.csv'}.")
 
 
@@ -198,6 +221,30 @@ def search(
 
 
 @app.command()
+def seeds(
+    data: Data,
+    out: Folder = Path("out/seeds"),
+    corpora: Annotated[
+        list[str] | None,
+        typer.Option("--corpus", help="recipes, Rezepte, packages or debate.", show_default="all"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Ways to cut the lists in halves.")] = 3,
+    chains: Annotated[int, typer.Option(min=1, help="Chains per fit.")] = defaults.N_CHAINS,
+    sweeps: Annotated[int, typer.Option(min=4, help="Sweeps per fit.")] = defaults.N_SWEEPS,
+    first: Annotated[
+        int, typer.Option(min=0, help="The first seed; seed 0 was looked at before, on the packages.")
+    ] = 1,
+    jobs: Jobs = None,
+) -> None:
+    """Half of the words of people's lists are given, the other half is to be found: against CorEx and seeded LDA."""
+    from superwords.lab.reproduce.seed_lists import TASKS
+    from superwords.lab.reproduce.seeds_study import reproduce as run
+
+    run(data, out, tuple(corpora or TASKS), seeds, chains, sweeps, jobs, typer.echo, first)
+    typer.echo(f"Wrote {out / 'seeds.csv'} and {out / 'cases.csv'}.")
+
+
+@app.command()
 def discovery(
     data: Data,
     out: Folder = Path("out/discovery"),
@@ -205,13 +252,16 @@ def discovery(
     sweeps: Annotated[
         int | None, typer.Option(min=4, help="Sweeps per fit; by default those of fit.")
     ] = None,
+    first: Annotated[
+        int, typer.Option(min=0, help="The first division's seed; those below 100 were looked at before.")
+    ] = 100,
     jobs: Jobs = None,
 ) -> None:
     """Ten speeches that cover a debate, and readers served after a few judgements, against TF-IDF."""
     from superwords.lab.reproduce.discovery_study import reproduce as run
 
-    run(data, out, seeds, sweeps, jobs, typer.echo)
-    typer.echo(f"Wrote {out / 'coverage.csv'} and {out / 'readers.csv'}.")
+    run(data, out, seeds, sweeps, jobs, typer.echo, first)
+    typer.echo(f"Wrote coverage.csv, readers.csv and differences.csv to {out}.")
 
 
 @app.command()

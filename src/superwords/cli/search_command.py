@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from superwords.cli.common import AsJson, ModelFile, at_least, busy, print_json, print_line, print_table
-from superwords.cli.show_command import load_model
+from superwords.cli.common import AsJson, ModelFile, at_least, busy
+from superwords.cli.opening import load_model
+from superwords.cli.printing import called, print_json, print_line, print_table
+from superwords.concepts.labels import document_labels, names_of
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,14 +39,14 @@ def search(
         ),
     ] = False,
     like: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A document you like; may be given again.")
+        list[str] | None, typer.Option(metavar="ID", help="A document you like. Can be given again.")
     ] = None,
     dislike: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A document you do not like; may be given again.")
+        list[str] | None, typer.Option(metavar="ID", help="A document you do not like. Can be given again.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the documents that speak of something, also in other words, and see what links them to the query.
+    """Find the documents that speak of something, even in other words, and see what links them to the query.
 
     A document scores by the query's words that it has, by the probability of those words under its concepts, and by
     the scores of the documents most like it. `superwords search` needs no quotes around a query of several words.
@@ -84,7 +87,7 @@ def search(
     elif as_json:
         print_json(page)
     else:
-        _print(page)
+        _print(page, dict(zip(names_of(model.corpus_)[0], document_labels(model.corpus_))))
 
 
 def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:
@@ -96,7 +99,9 @@ def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:
         for k, one in enumerate(found.to_dict("records"), start=1)
     ]
     print_line("Documents that together cover what is spoken of, each with the concepts it adds:")
-    print_table({"": "right", "document": "name", "covered": "right", "text": "words", "adds": "words"}, rows)
+    print_table(
+        {"": "right", "document": "name", "covered": "right", "called": "words", "adds": "words"}, rows
+    )
 
 
 def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -> None:
@@ -121,7 +126,7 @@ def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -
         for k, one in enumerate(found.to_dict("records"), start=1)
     ]
     print_table(
-        {"": "right", "document": "name", "liked": "right", "text": "words", "because of": "words"}, rows
+        {"": "right", "document": "name", "liked": "right", "called": "words", "because of": "words"}, rows
     )
 
 
@@ -129,7 +134,7 @@ def _named(row: Any) -> str:
     return "; ".join(f"{j} {name}" for j, name in zip(row["concepts"], row["concept_names"]))
 
 
-def _print(page: dict[str, Any]) -> None:
+def _print(page: dict[str, Any], labels: Mapping[str, str]) -> None:
     if page["unknown"]:
         print_line(f"In no document: {', '.join(page['unknown'])}.")
     if not page["hits"]:
@@ -137,9 +142,15 @@ def _print(page: dict[str, Any]) -> None:
         return
     if page["concepts"]:
         spoken = "; ".join(f"{one['concept']} {one['name']}" for one in page["concepts"])
-        print_line(f"Documents that match speak of: {spoken}.")
+        print_line(f"The documents that match speak of: {spoken}.")
     rows = [
-        (k, one["document"], f"{one['score']:.2f}", _shortened(one["passage"] or one["title"]), _why(one))
+        (
+            k,
+            called(one["document"], labels),
+            f"{one['score']:.2f}",
+            _shortened(one["passage"] or one["title"]),
+            _why(one),
+        )
         for k, one in enumerate(page["hits"], start=1)
     ]
     print_table(

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import numpy as np
-import pandas as pd
 import typer
 
-from superwords.cli.common import (
-    AsJson,
-    ModelFile,
-    interval,
-    only_one,
-    percent,
-    print_csv,
-    print_json,
-    print_line,
-    print_table,
+from superwords.cli.common import AsJson, ModelFile, only_one
+from superwords.cli.opening import AsCsv, open_model
+from superwords.cli.printing import print_csv, print_json
+from superwords.cli.show_groups import GroupsView
+from superwords.cli.show_views import (
+    ConceptsView,
+    ConceptView,
+    ConvergenceView,
+    DocumentView,
+    ModelView,
+    WordView,
 )
-from superwords.cli.fit_summary import OVER_DRAWS, figure, print_concepts, rows_of, verdict_of, whole
-from superwords.cli.verdict_lines import FOUND_BY, Standing
-from superwords.concepts.summary import USED_BY
-from superwords.corpus.corpus import n_sources, row_name
-from superwords.errors import InputError
-from superwords.tabular import records
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 app = typer.Typer(add_completion=False)
-
-_WORDS_OF_CONCEPT = 25
-_GROUP_WORDS = 6
-_OTHER_WORDS = 6
-_DIFFERENCES = 8
-_LEAST_HELD = 0.1  # share of the draws: a document's concepts below it are only counted
-_LEAST_USE = 0.01  # share of a word's uses
-_FIGURES = {"rhat": ".3f", "ess": ".0f", "mcse": ".3g"}
 
 
 class Sort(StrEnum):
@@ -56,21 +37,28 @@ def show(
     model_file: ModelFile,
     concept: Annotated[int | None, typer.Option(help="One concept: its words and documents.")] = None,
     document: Annotated[str | None, typer.Option(help="One document: the concepts it holds.")] = None,
-    word: Annotated[str | None, typer.Option(help="One word: its concepts and its company.")] = None,
+    word: Annotated[
+        str | None, typer.Option(help="One word: its concepts, and the words used for the same ones.")
+    ] = None,
     groups: Annotated[
-        str | None, typer.Option(help="A column: who holds what, and with which words.")
+        list[str] | None,
+        typer.Option(
+            help="A column such as party: which groups speak of what, and with which words. Can be given again."
+        ),
     ] = None,
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Whether the chains agree, in figures.")
     ] = False,
     sort: Annotated[
         Sort,
-        typer.Option(help="What the list of all concepts is sorted by; rows: most documents or passages."),
+        typer.Option(
+            help="Sort the list of all concepts by this; rows: by the documents or passages that hold it."
+        ),
     ] = Sort.rows,
     as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
+    as_csv: AsCsv = False,
 ) -> None:
-    """Look at a saved model: all its concepts, or one concept, document, word or grouping.
+    """Look at a saved model: all its concepts, or one concept, document or word, or its groups.
 
     \b
     superwords show model.sw
@@ -82,12 +70,11 @@ def show(
         "--concept": concept,
         "--document": document,
         "--word": word,
-        "--groups": groups,
+        "--groups": groups or None,
         "--convergence": convergence,
     }
     chosen = only_one({name: value is not None and value is not False for name, value in views.items()})
-    only_one({"--json": as_json, "--csv": as_csv})
-    model = load_model(model_file)
+    model = open_model(model_file, as_json, as_csv)
     view = VIEWS[chosen](model, views[chosen] if chosen else sort.value)
     if as_json:
         print_json(view.as_json())
@@ -95,340 +82,6 @@ def show(
         print_csv(view.table)
     else:
         view.print()
-
-
-def load_model(path: Path) -> ConceptModel:
-    """A saved model that has something to show."""
-    from superwords.fitting.estimator import load
-
-    model = load(path)
-    if not model.result_.has_concepts:
-        raise InputError(f"{str(path)!r} holds no draw yet; sample it further before looking at it.")
-    return model
-
-
-class ModelView:
-    """One way of looking at a model: `table` is its main table."""
-
-    table: pd.DataFrame
-
-    def __init__(self, model: ConceptModel, asked: Any):
-        self.model = model
-        self.asked = asked
-        self.read()
-
-    def read(self) -> None:
-        raise NotImplementedError
-
-    def as_json(self) -> Any:
-        return records(self.table)
-
-    def print(self) -> None:
-        raise NotImplementedError
-
-
-class ConceptsView(ModelView):
-    """All concepts, sorted by what is asked for."""
-
-    def read(self) -> None:
-        self.table = self.model.concepts().sort_values(
-            ["leftover", self.asked], ascending=[True, False], kind="stable"
-        )
-
-    def as_json(self) -> Any:
-        corpus = self.model.corpus_
-        return {
-            "rows": corpus.n_documents,
-            "documents": n_sources(corpus),
-            "words": corpus.n_words,
-            "tokens": corpus.n_tokens,
-            "n_concepts": len(self.table),
-            "verdict": verdict_of(self.model),
-            "concepts": records(self.table),
-            "other_concepts": records(self.model.other_concepts()),
-        }
-
-    def print(self) -> None:
-        corpus = self.model.corpus_
-        print_line(
-            f"{len(self.table)} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words."
-        )
-        known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
-        print_concepts(self.model, known, None, self.asked)
-        self._print_others()
-        print_line(verdict_of(self.model))
-
-    def _print_others(self) -> None:
-        """Concepts that other chains find."""
-        others = self.model.other_concepts(_OTHER_WORDS)
-        if len(others):
-            print_line("Found by other chains, and not among these concepts:")
-        for one in others.to_dict("records"):
-            n_chains = len(one["stability_by_chain"])
-            print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {n_chains} chains)")
-
-
-class ConceptView(ModelView):
-    """One concept: its words, and documents that show what it is."""
-
-    def read(self) -> None:
-        self.table = self.model.words_of(self.asked)
-        self.documents = self.model.representative_documents(self.asked)
-        self.row = self.model.concepts().set_index("concept", drop=False).loc[self.asked]
-
-    def as_json(self) -> Any:
-        concept = records(self.row.to_frame().T)[0]
-        return {**concept, "word_table": records(self.table), "documents_shown": records(self.documents)}
-
-    def print(self) -> None:
-        row, corpus = self.row, self.model.corpus_
-        rows = row_name(corpus)
-        standing = Standing(self.model)
-        cut = "" if corpus.parent is None else f", in {whole(row['documents'])} of the documents"
-        print_line(f"Concept {self.asked}: {row['name']}")
-        print_line(
-            f"held by {whole(row['rows'])} {rows} ({percent(row['prevalence'])}){cut}; "
-            f"where held, {percent(row['strength'])} of the text; "
-            f"found by {standing.found_by(self.asked)} chains (stability {percent(row['stability'])}); "
-            f"coherence {figure(row['coherence'])}. {OVER_DRAWS}"
-        )
-        print_line(f"A draw uses {whole(row['n_words'])} words for it, in the mean.")
-        for note in (standing.note(self.asked), standing.much_like(self.asked)):
-            if note:
-                print_line(f"{note[0].upper()}{note[1:].removesuffix('.')}.")
-        shown = self.table.head(_WORDS_OF_CONCEPT)
-        print_table(
-            {"word": "left", "used by": "right", "interval": "right", "draws": "right"},
-            [
-                (
-                    *(one["word"], percent(one["share_used"]), interval(one["used_low"], one["used_high"])),
-                    percent(one["probability"]),
-                )
-                for one in shown.to_dict("records")
-            ],
-        )
-        if len(shown) < len(self.table):
-            print_line(f"… and {len(self.table) - len(shown):,} more words.")
-        print_line(
-            f"Used by: share of the {rows} holding the concept that use the word for it, with a 95% interval; draws: "
-            f"share of the draws that find the concept in which at least {percent(USED_BY)} do. "
-            "Words of fewer than half of the draws are left out."
-        )
-        if len(self.documents):
-            print_line(f"{rows.capitalize()} that show what it is:")
-        for one in self.documents.to_dict("records"):
-            quoted = f": {one['passage']}" if "passage" in one else ""
-            print_line(f"  {one['document']} ({percent(one['weight'])}){quoted}")
-
-
-class DocumentView(ModelView):
-    """One document and the concepts it holds, the surest first."""
-
-    def read(self) -> None:
-        from superwords.concepts.tables import found_share, one_document, sources
-
-        corpus = self.model.corpus_
-        is_passage = self.asked in corpus.ids
-        names = corpus.ids if is_passage or corpus.parent is None else sources(corpus)[0]
-        if self.asked not in names:
-            some = ", ".join(repr(name) for name in corpus.ids[:3])
-            raise InputError(f"There is no document {self.asked!r}; the ids are such as {some}.")
-        table = one_document(self.model.result_, names.index(self.asked), is_passage)
-        # Of all draws: `probability` is of those alone that find the concept.
-        self.held_in = table["probability"] * found_share(self.model.result_)[table["concept"] - 1]
-        # Those it holds in half of the draws by weight, the others after them by how sure they are.
-        order = np.argsort(-np.where(self.held_in >= 0.5, 1 + table["weight"], self.held_in), kind="stable")
-        self.table, self.held_in = table.iloc[order], self.held_in.iloc[order]
-
-    def print(self) -> None:
-        standing = Standing(self.model)
-        shown = self.table[(self.held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
-        print_line(
-            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws."
-        )
-        print_table(
-            {
-                **{"": "right", "concept": "words", "held in": "right", FOUND_BY: "right"},
-                **{"weight": "right", "interval": "right"},
-            },
-            [
-                (
-                    *(standing.number(one["concept"]), one["concept_name"], percent(held)),
-                    *(standing.found_by(one["concept"]), percent(one["weight"])),
-                    interval(one["low"], one["high"]),
-                )
-                for one, held in zip(shown.to_dict("records"), self.held_in)
-            ],
-        )
-        if len(shown) < len(self.table):
-            rest = len(self.table) - len(shown)
-            print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
-        print_line(
-            "Held in: share of all draws in which it holds the concept; found by: chains that find the concept. "
-            "Weight: share of its text, mean and 95% interval over the draws that find the concept."
-        )
-        standing.print_legend(shown["concept"])
-
-
-def _concepts(number: int) -> str:
-    return f"{number} concept{'' if number == 1 else 's'}"
-
-
-class WordView(ModelView):
-    """One word: the words it shares concepts with, and those concepts."""
-
-    def read(self) -> None:
-        from superwords.concepts.examples import concepts_of_word
-
-        self.table = self.model.similar_words(self.asked)
-        self.concepts = concepts_of_word(self.model.result_, self.asked)
-        words = self.model.words()
-        self.row = words[words["word"] == self.asked].iloc[0]
-
-    def as_json(self) -> Any:
-        tables = {"concept_table": records(self.concepts), "similar_words": records(self.table)}
-        return {**records(self.row.to_frame().T)[0], **tables}
-
-    def print(self) -> None:
-        rows = row_name(self.model.corpus_)
-        print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['rows']:,} {rows}.")
-        self._print_concepts(rows)
-        print_table(
-            {"word beside it": "left", "together": "right", "error": "right"},
-            [
-                (one["word"], percent(one["together"]), error_of(one["mcse"]))
-                for one in self.table.to_dict("records")
-            ],
-        )
-        print_line(
-            f"Together: of a {rows.removesuffix('s')} that uses the one word and one that uses the other, the "
-            "probability that both do so for the same concept, with its Monte-Carlo error."
-        )
-
-    def _print_concepts(self, rows: str) -> None:
-        from superwords.concepts.tables import concept_names
-
-        names, standing = concept_names(self.model.result_), Standing(self.model)
-        shown = self.concepts[self.concepts["share_of_uses"] >= _LEAST_USE]
-        print_table(
-            {"": "right", "concept": "words", "of its uses": "right", "used by": "right", FOUND_BY: "right"},
-            [
-                (
-                    *(standing.number(one["concept"]), names[one["concept"] - 1]),
-                    *(
-                        percent(one["share_of_uses"]),
-                        percent(one["share_used"]),
-                        standing.found_by(one["concept"]),
-                    ),
-                )
-                for one in shown.to_dict("records")
-            ],
-        )
-        rest = len(self.concepts) - len(shown)
-        if rest:
-            print_line(f"… and {_concepts(rest)} with fewer than {percent(_LEAST_USE)} of its uses.")
-        print_line(
-            f"Of its uses: share of the {rows} using the word that do so for the concept, over all draws; "
-            f"used by: share of the concept's {rows} that do so, over the draws that find it."
-        )
-        standing.print_legend(shown["concept"])
-
-
-def points(difference: float) -> str:
-    """A difference of two shares in percentage points."""
-    return f"{100 * difference:+.0f}".replace("-", "−") if np.isfinite(difference) else "–"
-
-
-def error_of(mcse: float) -> str:
-    return f"±{mcse:.1%}" if np.isfinite(mcse) else "–"
-
-
-class GroupsView(ModelView):
-    """Concepts by the groups of a column."""
-
-    def read(self) -> None:
-        self.table = self.model.by_group(self.asked)
-
-    def as_json(self) -> Any:
-        return {"groups": records(self.table), "differences": self._differences()}
-
-    def _differences(self) -> list[dict[str, Any]] | None:
-        two = self.table["group"].nunique() == 2
-        return records(self.model.compare_groups(self.asked)) if two else None
-
-    def print(self) -> None:
-        lines, standing = [], Standing(self.model)
-        for number, rows in self.table.groupby("concept"):
-            for n, one in enumerate(rows.to_dict("records")):
-                held = interval(one["prevalence_low"], one["prevalence_high"])
-                words = ", ".join(one["top_words"][:_GROUP_WORDS])
-                j = int(str(number))
-                first = (standing.number(j), one["name"], standing.found_by(j)) if n == 0 else ("", "", "")
-                lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
-        columns = {"": "right", "concept": "name", FOUND_BY: "right", self.asked: "left", "held by": "right"}
-        print_table({**columns, "interval": "right", "with the words": "words"}, lines)
-        print_line(
-            f"Held by: share of each group's {row_name(self.model.corpus_)} that hold the concept, mean over the draws "
-            "that find it, with a 95% interval."
-        )
-        standing.print_legend(self.table["concept"])
-        if self.table["group"].nunique() == 2:
-            self._print_differences(standing)
-        print_line(verdict_of(self.model))
-
-    def _print_differences(self, standing: Standing) -> None:
-        first, second = self.table["group"].drop_duplicates()
-        largest = self.model.compare_groups(self.asked).head(_DIFFERENCES)
-        print_table(
-            {
-                "": "right",
-                "largest differences": "words",
-                f"{first} − {second}": "right",
-                "interval": "right",
-            },
-            [
-                (
-                    *(standing.number(one["concept"]), one["name"], f"{points(one['difference'])} points"),
-                    f"{points(one['low'])} to {points(one['high'])}",
-                )
-                for one in largest.to_dict("records")
-            ],
-        )
-        print_line("Points: percentage points, the one group's share less the other's.")
-
-
-class ConvergenceView(ModelView):
-    """R-hat, effective sample sizes and errors of the traced quantities."""
-
-    def read(self) -> None:
-        self.table = self.model.convergence()
-
-    def as_json(self) -> Any:
-        return {
-            "verdict": verdict_of(self.model),
-            "chain_weights": self.model.result_.chain_weights.tolist(),
-            "quantities": records(self.table),
-        }
-
-    def print(self) -> None:
-        print_table(
-            {"quantity": "left", "R-hat": "right", "effective draws": "right", "Monte-Carlo error": "right"},
-            [
-                (one["quantity"], *(self._told(one[name], form) for name, form in _FIGURES.items()))
-                for one in self.table.to_dict("records")
-            ],
-        )
-        weights = self.model.result_.chain_weights
-        if len(weights) > 1:
-            told = ", ".join(percent(weight) for weight in weights)
-            print_line(f"Weight of each chain, by how well it predicts held-out tokens: {told}.")
-        print_line(verdict_of(self.model))
-
-    def _told(self, value: float, form: str) -> str:
-        """A figure; where it is missing, why: only R-hat can be, of draws that are enough."""
-        if not np.isnan(value):
-            return format(value, form)
-        return "too few draws" if self.table["ess"].isna().any() else "one chain"
 
 
 VIEWS: dict[str | None, type[ModelView]] = {

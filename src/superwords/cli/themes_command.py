@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from superwords.cli.common import (
-    AsJson,
-    ModelFile,
-    only_one,
-    percent,
-    print_csv,
-    print_json,
-    print_line,
-    print_table,
-    say,
-)
-from superwords.cli.common import interval as between
-from superwords.cli.show_command import load_model
-from superwords.cli.trends_command import AsCsv, Picture
+from superwords.cli.common import AsJson, ModelFile
+from superwords.cli.opening import AsCsv, Picture, open_model, save_picture
+from superwords.cli.printing import interval as between
+from superwords.cli.printing import percent, print_csv, print_json, print_line, print_table
 from superwords.corpus.corpus import row_name
 from superwords.tabular import records
 
@@ -28,20 +18,15 @@ app = typer.Typer(add_completion=False)
 def themes(
     model_file: ModelFile, picture: Picture = None, as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Themes of concepts: those you made (`superwords edit --theme`), else a proposal by a tree.
+    """See concepts gathered into themes: your own (`superwords edit --theme`), or else proposed ones.
 
     \b
     superwords themes model.sw
     superwords themes model.sw --picture tree.png
     """
-    only_one({"--json": as_json, "--csv": as_csv})
-    model = load_model(model_file)
+    model = open_model(model_file, as_json, as_csv)
     table = model.themes()
-    if picture is not None:
-        from superwords.plots.figures import save_figure
-        from superwords.plots.relation_plots import concept_tree
-
-        say(f"The picture is {save_figure(concept_tree(model), picture)}.")
+    save_picture("concept_tree", model, picture=picture)
     if as_json:
         print_json({"themes": records(table), **model.tree().as_json()})
         return
@@ -54,6 +39,11 @@ def themes(
         held = between(one["prevalence_low"], one["prevalence_high"])
         lines.append((one["theme"], percent(one["prevalence"]), held, concepts))
     print_table({"theme": "name", "held by": "right", "interval": "right", "concepts": "words"}, lines)
-    print_line(f"Held by: share of {row_name(model.corpus_)} that hold any concept of the theme.")
+    print_line(
+        f"Held by: share of {row_name(model.corpus_)} that hold any concept of the theme, with a 95% interval."
+    )
     if len(table) and table["proposed"].all():
-        print_line("Proposed by shared words and documents; `superwords edit --theme` makes your own.")
+        print_line(
+            "These themes are proposed, from the words and documents that concepts share; "
+            "`superwords edit --theme` makes your own."
+        )

@@ -6,29 +6,19 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
 from scipy import sparse
 
-from superwords.cli.common import (
-    AsJson,
-    Jobs,
-    ModelFile,
-    Quiet,
-    busy,
-    check_output,
-    print_csv,
-    print_json,
-    say,
-    write_text,
-)
+from superwords.cli.common import AsJson, Jobs, ModelFile, Quiet, busy, check_output, say, write_text
 from superwords.cli.inputs import wrong_use
-from superwords.cli.show_command import load_model
+from superwords.cli.opening import load_model
+from superwords.cli.options import Cluster
+from superwords.cli.printing import print_csv, print_json
+from superwords.cluster import check_cluster, joined
 from superwords.corpus.corpus import Corpus
 from superwords.corpus.reading import document_languages
 from superwords.corpus.recipe import passage_length
-from superwords.corpus.sources import Documents, open_documents
+from superwords.corpus.sources import Documents, digest, open_documents
 from superwords.errors import InputError
 from superwords.tabular import csv_text
 
@@ -63,29 +53,48 @@ def transform(
             show_default="as the model's were",
         ),
     ] = None,
+    parts: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder to write Parquet files to as documents are weighed, for any number of documents. The same "
+            "command goes on where it was stopped.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     jobs: Jobs = None,
+    cluster: Cluster = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Weigh new documents on the concepts of a saved model; the concepts stay as they are.
+    """Find the concepts of a saved model in new documents; the concepts stay as they are.
 
-    The result has one row per document and one column per concept (concept_1, …, as `superwords show` numbers
-    them). A document's weights sum to 1, and 0 means that it does not hold the concept. With --json,
+    The result has one row per document and one column of weights per concept (concept_1, …, as `superwords show`
+    numbers them). A document's weights sum to 1; a weight of 0 means that it does not hold the concept. With --json,
     only the concepts a document holds are listed, with their names. If the model's documents were cut into passages,
     so are the new ones; a document's weights are those of its passages, each counting by its words.
 
     \b
     superwords transform model.sw new.csv --text speech -o weights.csv
     superwords transform model.sw tweets.csv --unit document -o weights.csv
+    superwords transform model.sw archive.parquet --parts weights --cluster auto
     """
     from superwords.concepts.tables import sources
+    from superwords.fitting.weighing import weight_table
 
     with wrong_use():
         passage_length(unit or "document")
+        check_cluster(cluster)
+    if parts is not None and (output is not None or as_json):
+        raise typer.BadParameter("--parts cannot be used with --output or --json; give one of them.")
     if output is not None:
         check_output(output)
     model = load_model(model_file)
-    with busy("reading and weighing", quiet):
+    if parts is not None:
+        key = {"model": digest(model_file), "documents": digest(file), "language": language, "unit": unit}
+        with joined(cluster, jobs, lambda line: say(line, quiet)):
+            write_parts(model, open_documents(file, text, id), key, parts, jobs, quiet)
+        return
+    with busy("reading and weighing", quiet), joined(cluster, jobs):
         corpus = new_corpus(model, open_documents(file, text, id), language, unit, jobs)
         model.n_jobs = jobs
         weights = weigh(model, corpus, quiet)
@@ -99,26 +108,65 @@ def transform(
         print_csv(weight_table(ids, weights))
 
 
+def write_parts(
+    model: ConceptModel,
+    documents: Documents,
+    key: dict[str, Any],
+    folder: Path,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    """A folder of Parquet files, with how far it is."""
+    from superwords import __version__
+    from superwords.fitting import weighing
+
+    if documents.counts is not None or documents.are_tokens:
+        raise InputError("--parts is for texts; counts and tokens are weighed without it.")
+    languages = document_languages(text_language(model, key["language"]), documents)
+    unit = key["unit"] or model.corpus_.unit
+    total, started = weighing.Weighed(0, 0, 0), key | {"superwords": __version__}
+    say(f"Weighing {len(documents.ids):,} documents.", quiet)
+    try:
+        for part in weighing.write_parts(model, documents, languages, unit, folder, started, jobs):
+            total = weighing.Weighed(*map(sum, zip(total, part)))
+            say(f"{total.n_documents:,} documents weighed.", quiet)
+    except KeyboardInterrupt:
+        raise InputError(
+            f"Stopped; the parts that are finished are kept in {folder}, and the same command goes on from there."
+        ) from None
+    say(
+        f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {total.n_empty:,} of those weighed now "
+        f"have no word that the model knows, and {total.n_unknown:,} words were unknown to it.",
+        quiet,
+    )
+
+
+def text_language(model: ConceptModel, language: str | None) -> str:
+    """In which language raw texts are read: the one given, or the model's."""
+    recipe = model.corpus_.notes.get("recipe")
+    if recipe is None or recipe["words"] == "tokens":
+        raise InputError(
+            "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
+            "give counts or tokens."
+        )
+    found = language or recipe["language"]
+    if found is None:
+        raise InputError("The model has texts of several languages; give --language, or column:NAME.")
+    return str(found)
+
+
 def new_corpus(
     model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
 ) -> Corpus:
     """The new documents, their words found and their rows cut as the model's were."""
-    recipe = model.corpus_.notes.get("recipe")
     options: dict[str, Any] = {}
     if documents.counts is None:
         options |= {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
     elif unit is not None:
         raise InputError("--unit is for texts; counts cannot be cut into passages.")
     if documents.counts is None and not documents.are_tokens:
-        if recipe is None or recipe["words"] == "tokens":
-            raise InputError(
-                "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
-                "give counts or tokens."
-            )
-        language = language or recipe["language"]
-        if language is None:
-            raise InputError("The model has texts of several languages; give --language, or column:NAME.")
-        options |= {"recipe": recipe, "language": document_languages(language, documents), "n_jobs": jobs}
+        languages = document_languages(text_language(model, language), documents)
+        options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": jobs}
     return Corpus.from_documents(documents, **options)
 
 
@@ -142,14 +190,6 @@ def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
     if n_empty:
         say(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.", quiet)
     return weights
-
-
-def weight_table(ids: list[str], weights: Any) -> pd.DataFrame:
-    dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
-    names = [f"concept_{j + 1}" for j in range(dense.shape[1])]
-    table = pd.DataFrame(dense, columns=pd.Index(names))
-    table.insert(0, "document", ids)
-    return table
 
 
 def held_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str, Any]:

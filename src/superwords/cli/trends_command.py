@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
 import typer
 
-from superwords.cli.common import (
-    AsJson,
-    ModelFile,
-    only_one,
+from superwords.cli.common import AsJson, ModelFile
+from superwords.cli.opening import AsCsv, Picture, open_model, save_picture
+from superwords.cli.printing import (
+    interval,
     percent,
+    points,
+    points_between,
     print_csv,
     print_json,
     print_line,
     print_table,
-    say,
 )
-from superwords.cli.show_command import load_model, points
 from superwords.corpus.corpus import row_name
 from superwords.tabular import records
 
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
 app = typer.Typer(add_completion=False)
-
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")]
-Picture = Annotated[Path | None, typer.Option(help="Draw it too: the name of a .png or .svg file.")]
 
 _BARS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
@@ -45,18 +41,18 @@ def trends(
     by: Annotated[
         str | None,
         typer.Option(
-            help="day, week, month, quarter, year or decade of dates; a width of numbers.",
-            show_default="by the length of time",
+            help="Length of a period: day, week, month, quarter, year or decade; of numbers, how many.",
+            show_default="chosen from the time covered",
         ),
     ] = None,
     concept: Annotated[
-        int | None, typer.Option(help="One concept: its periods, and its words early and late.")
+        int | None, typer.Option(help="One concept: each period, and its words early and late.")
     ] = None,
     picture: Picture = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """What rises and what falls over time, with the probability that it does.
+    """See which concepts rise and which fall over time, and how sure that is.
 
     \b
     superwords trends model.sw date --by month
@@ -65,15 +61,9 @@ def trends(
     """
     from superwords.concepts.over_time import time_page
 
-    only_one({"--json": as_json, "--csv": as_csv})
-    model = load_model(model_file)
-    width = _width(by)
-    if picture is not None:
-        from superwords.plots.figures import save_figure
-        from superwords.plots.relation_plots import small_multiples
-
-        chosen = None if concept is None else [concept]
-        say(f"The picture is {save_figure(small_multiples(model, column, width, chosen), picture)}.")
+    model = open_model(model_file, as_json, as_csv)
+    width, chosen = _width(by), None if concept is None else [concept]
+    save_picture("small_multiples", model, column, width, chosen, picture=picture)
     if as_csv:
         table = model.over_time(column, width)
         print_csv(table if concept is None else table[table["concept"] == concept])
@@ -108,7 +98,7 @@ def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
     lines = []
     for one in sure.to_dict("records"):
         own = periods.loc[periods["concept"] == one["concept"], "prevalence"]
-        change = f"{points(one['change'])} ({points(one['low'])} to {points(one['high'])})"
+        change = f"{points(one['change'])} ({points_between(one['low'], one['high'])})"
         line = (one["concept"], one["name"], bars(own, own.max()), percent(own.max()))
         lines.append((*line, change, percent(one["probability_rises"])))
     columns = {"": "right", "concept": "words", "by period": "left", "highest": "right"}
@@ -118,12 +108,12 @@ def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
     first, last = told[["first", "last"]].iloc[0] if len(told) else ("", "")
     rows = row_name(model.corpus_)
     print_line(
-        f"By period: the share of {rows} that hold the concept from {first} to {last}, as high as its highest; "
-        f"{_GAP} is a period without {rows}."
+        f"By period: the share of {rows} that hold the concept, from {first} to {last}; each line is scaled to its own "
+        f"highest share, which stands beside it. {_GAP} marks a period without {rows}."
     )
     print_line(
-        "Change: of that share along a straight line from the first period to the last, in percentage points, with a "
-        "95% interval; rises: the probability that the line goes up."
+        "Change in points: how far a straight line through these shares rises or falls from the first period to the "
+        "last, in percentage points, with a 95% interval. Rises: the probability that it rises."
     )
 
 
@@ -134,23 +124,19 @@ def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_j
     if as_json:
         print_json({"periods": records(own), "words": records(words)})
         return
-    name = own["name"].iloc[0]
+    name, rows = own["name"].iloc[0], row_name(model.corpus_)
     print_line(f"Concept {concept}: {name}")
     lines = []
     for one in own.to_dict("records"):
-        held = (
-            f"{percent(one['prevalence_low'])}–{percent(one['prevalence_high'])}"
-            if one["n_documents"]
-            else ""
-        )
-        shown = (
-            (percent(one["prevalence"]), held, percent(one["strength"]))
-            if one["n_documents"]
-            else ("", "", "")
-        )
-        lines.append((one["period"], one["n_documents"], *shown))
-    columns = {"period": "left", row_name(model.corpus_): "right", "held by": "right", "interval": "right"}
+        held = interval(one["prevalence_low"], one["prevalence_high"])
+        shown = (percent(one["prevalence"]), held, percent(one["strength"]))
+        lines.append((one["period"], one["n_documents"], *(shown if one["n_documents"] else ("", "", ""))))
+    columns = {"period": "left", rows: "right", "held by": "right", "interval": "right"}
     print_table({**columns, "strength": "right"}, lines)
+    print_line(
+        f"Held by: share of the period's {rows} that hold the concept, with a 95% interval; strength: its mean "
+        "weight in those that hold it."
+    )
     changed = words.head(_WORDS).to_dict("records")
     print_table(
         {"word": "left", "early": "right", "late": "right", "change in points": "right"},
@@ -159,8 +145,7 @@ def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_j
             for one in changed
         ],
     )
-    rows = row_name(model.corpus_)
     print_line(
-        f"Early and late: of the {rows} that hold the concept, the share that use the word for it, in the earlier and "
-        f"the later half of all {rows}."
+        f"Early, late: of the {rows} that hold the concept, the share that use the word for it, in the earlier "
+        f"and in the later half of all {rows}."
     )

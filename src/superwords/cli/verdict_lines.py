@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from superwords.cli.common import print_line
+from superwords.cli.printing import print_line
 from superwords.corpus.corpus import row_name
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GOOD_RHAT = 1.01
 GOOD_ESS_PER_CHAIN = 100
 LEAST_DRAWS = 4
+APPROXIMATE = "approximate"  # a note of the corpus, where what was found is not of the exact chain
 
 
 def plain_quantities(result: Result) -> dict[str, str]:
@@ -45,6 +46,11 @@ def convergence_table(result: Result) -> pd.DataFrame:
 
 def verdict(result: Result) -> str:
     """In two parts: what can be said of the whole, and which concepts can be relied on whatever the whole does."""
+    approximate = result.corpus.notes.get(APPROXIMATE)
+    return f"{approximate} {_verdict(result)}" if approximate else _verdict(result)
+
+
+def _verdict(result: Result) -> str:
     n_chains, n_draws = result.trace["posterior"]["log_joint"].shape
     if n_draws < LEAST_DRAWS:
         kept = f"{n_draws} draw" + ("s" if n_draws > 1 else "")
@@ -68,7 +74,7 @@ def _of_the_whole(result: Result) -> str:
         worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
         if rhat > GOOD_RHAT:
             return (
-                f"The chains differ as a whole: in {plain.get(worst, worst)} most "
+                f"The chains differ, most of all in {plain.get(worst, worst)} "
                 f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted)."
             )
     if ess < wanted:
@@ -91,6 +97,5 @@ def _of_the_concepts(result: Result) -> str:
     told = f"{n_found} of {len(shown)} concepts are found by {every} and can be relied on"
     n_others = len(result.summary.others.holders)
     if n_others:
-        told += f"; {n_others} more that {'is' if n_others == 1 else 'are'} not among them "
-        told += f"{'is' if n_others == 1 else 'are'} found by at least two other chains"
+        told += f"; {n_others} more {'is' if n_others == 1 else 'are'} found by at least two chains but not listed here"
     return f"{told}."

@@ -96,7 +96,7 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         return sampled
     names = sampled.names | decided.names
     fields = sampled.corpus, sampled.order, sampled.prior, sampled.draws, names
-    result = Result(*fields, decided.away, decided.themes)
+    result = Result(*fields, decided.away, decided.themes, sampled)
     as_sampled = (
         "chain_weights",
         "best_draw",
@@ -127,6 +127,37 @@ def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
         "themes": {str(concept): theme for concept, theme in decided.themes.items()},
         "shown": result.shown,
     }
+
+
+def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
+    """What was decided and when, the last decision first, each in a sentence."""
+    out = []
+    for made in dict.fromkeys(one.made for one in reversed(choices)):
+        said = [_told(kind, value, those) for (kind, value), those in _alike(choices, made).items()]
+        out.append({"made": made, "said": " ".join(said)})
+    return out
+
+
+def _alike(choices: Sequence[Choice], made: str) -> dict[tuple[str, str], list[int]]:
+    """The concepts of one decision by what was decided."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for one in choices:
+        if one.made == made:
+            found.setdefault((one.kind, one.value), []).append(one.concept)
+    return found
+
+
+def _told(kind: str, value: str, concepts: list[int]) -> str:
+    several = len(concepts) > 1
+    numbers = ", ".join(map(str, concepts[:-1])) + (" and " if several else "") + str(concepts[-1])
+    who = f"Concept{'s' if several else ''} {numbers} {'are' if several else 'is'}"
+    if kind == NAME:
+        return f"{who} called “{value}”." if value else f"{who} called by the automatic name again."
+    if kind == MERGE:
+        return f"{who} merged into concept {value}." if value else f"{who} shown apart again."
+    if kind == HIDE:
+        return f"{who} hidden." if value else f"{who} shown again."
+    return f"{who} in the theme “{value}”." if value else f"{who} in no theme."
 
 
 def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:

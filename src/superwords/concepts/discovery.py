@@ -18,8 +18,8 @@ from scipy.stats import norm
 from sklearn.preprocessing import normalize
 
 from superwords.concepts.means import concept_profiles, expected_words
-from superwords.concepts.ranking import names
-from superwords.concepts.searching import search_index, whole_number
+from superwords.concepts.ranking import automatic_names
+from superwords.concepts.searching import SearchIndex, search_index, whole_number
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,16 +78,21 @@ class Catalogue(NamedTuple):
 def catalogue(result: Result) -> Catalogue:
     """What discovery needs to know of the documents, made on first use and kept with the result."""
     if "discovery" not in result.__dict__:
-        plain = names(result.summary.words, result.n_concepts, result.corpus.vocabulary)
+        plain = automatic_names(result)
         index = search_index(result)
-        views = (
-            make_view(sparse.csr_array(expected_words(result).sqrt()), _CONCEPTS),
-            make_view(sparse.csr_array(normalize(index.has)), 1 - _CONCEPTS),
-        )
+        # As sampled, so that nothing is computed anew when people decide something.
+        views = catalogue(result.sampled).views if result.sampled is not None else _views(result, index)
         result.remember(discovery=Catalogue(index.ids, index.titles, index.weights, plain, views))
     made: Catalogue = result.__dict__["discovery"]
     given = [result.names.get(j + 1, name) for j, name in enumerate(made.names)]
     return made._replace(names=given)
+
+
+def _views(result: Result, index: SearchIndex) -> tuple[View, View]:
+    return (
+        make_view(sparse.csr_array(expected_words(result).sqrt()), _CONCEPTS),
+        make_view(sparse.csr_array(normalize(index.has)), 1 - _CONCEPTS),
+    )
 
 
 def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None = None) -> pd.DataFrame:

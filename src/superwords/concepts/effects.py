@@ -1,7 +1,8 @@
 """How prevalence, or strength, depends on several columns at once: a linear regression with documents as its cases.
 
 The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`: draws of who holds a
-concept, for each a regression and a draw of its coefficients (variances robust to heteroscedasticity, HC3), all pooled.
+concept, for each a regression by statsmodels and a draw of its coefficients (variances robust to heteroscedasticity,
+HC3), all pooled.
 A document of several passages counts by the share of its passages that hold the concept.
 
 The model knows nothing of the columns. Where a text leaves open whether it holds a concept, the sampler's draws follow
@@ -34,6 +35,7 @@ _ROUNDS, _WARM_UP, _DRAWN = 300, 50, 4000
 _HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
 _LEAST = 0.005  # a linear probability stays so far from 0 and 1
 _LEAST_PER_COLUMN = 3  # documents
+_NO_LEVERAGE = 1e-6  # a case that alone decides a coefficient has no residual
 
 
 def effects(result: Result, formula: str, of: str = "prevalence") -> pd.DataFrame:
@@ -114,18 +116,40 @@ def _check_size(design: Design) -> None:
         )
 
 
-def robust_fit(X: np.ndarray, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares of each column of Y on X: coefficients (J, p) and their HC3 covariances (J, p, p).
+class RobustFit:
+    """Least squares on one design, by statsmodels, with covariances robust to heteroscedasticity (HC3).
 
-    `more` times a case's leverage is added to its squared residual.
+    `together` fits all concepts of a round at once: statsmodels takes one outcome at a time, which is 35 times slower.
+    The pseudo-inverse and the leverages are its own, so the numbers are the same (tests/test_effects.py).
     """
-    inverse = np.linalg.pinv(X)  # (p, D)
-    leverage = np.einsum("pd,dp->d", inverse, X)[:, None]
-    coefficients = inverse @ Y
-    residual = (Y - X @ coefficients) / np.maximum(1 - leverage, 1e-6)
-    squared = residual**2 + more * leverage
-    covariance = np.einsum("pd,dj,qd->jpq", inverse, squared, inverse, optimize=True)
-    return coefficients.T, covariance
+
+    def __init__(self, X: np.ndarray) -> None:
+        one = ols(np.zeros(len(X)), X)
+        self.X = X
+        self.inverse = one.model.pinv_wexog  # (p, D)
+        self.leverage = one.get_influence().hat_matrix_diag[:, None]
+
+    def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (J, p) of each column of Y and their covariances (J, p, p).
+
+        `more` times a case's leverage is added to its squared residual.
+        """
+        coefficients = self.inverse @ Y
+        residual = (Y - self.X @ coefficients) / np.maximum(1 - self.leverage, _NO_LEVERAGE)
+        squared = residual**2 + more * self.leverage
+        covariance = np.einsum("pd,dj,qd->jpq", self.inverse, squared, self.inverse, optimize=True)
+        return coefficients.T, covariance
+
+
+def ols(y: np.ndarray, X: np.ndarray) -> Any:
+    """statsmodels' ordinary least squares."""
+    try:
+        from statsmodels.regression.linear_model import OLS
+    except ImportError:
+        raise InputError(
+            "Effects need statsmodels; install it by pip install 'superwords[effects]'."
+        ) from None
+    return OLS(y, X).fit()
 
 
 class _Memberships(NamedTuple):
@@ -170,11 +194,11 @@ def _memberships(outcomes: Outcomes, rows: np.ndarray) -> _Memberships:
 
 def _fit_prevalence(outcomes: Outcomes, design: Design) -> _Pooled:
     X, memberships = design.matrix, _memberships(outcomes, design.rows)
-    rng = np.random.default_rng(_SEED)
-    coefficients = robust_fit(X, memberships.drawn(rng, np.full(memberships.sure.shape, 0.5)))[0]
+    rng, regression = np.random.default_rng(_SEED), RobustFit(X)
+    coefficients = regression.together(memberships.drawn(rng, np.full(memberships.sure.shape, 0.5)))[0]
     means, variances = [], []
     for r in range(_WARM_UP + _ROUNDS):
-        mean, covariance = robust_fit(X, memberships.drawn(rng, X @ coefficients.T), _HALF)
+        mean, covariance = regression.together(memberships.drawn(rng, X @ coefficients.T), _HALF)
         coefficients = _drawn(rng, mean, covariance)
         if r >= _WARM_UP:
             means.append(mean[:, 1:])
@@ -208,8 +232,10 @@ def _fit_strength(outcomes: Outcomes, design: Design) -> _Pooled:
             own = X[holds]
             if len(own) < _LEAST_PER_COLUMN * X.shape[1] or np.linalg.matrix_rank(own) < X.shape[1]:
                 continue
-            coefficients, covariance = robust_fit(own, strength[holds][:, [j]])
-            mean[t, j], variance[t, j] = coefficients[0, 1:], np.diagonal(covariance[0])[1:]
+            one = ols(strength[holds, j], own)
+            if one.get_influence().hat_matrix_diag.max() > 1 - _NO_LEVERAGE:
+                continue  # a group of one, whose spread cannot be told
+            mean[t, j], variance[t, j] = one.params[1:], np.diagonal(one.cov_HC3)[1:]
     return _Pooled(mean, variance, outcomes.found)
 
 

@@ -173,26 +173,30 @@ def _design_effect(
     result: Result, rows: list[np.ndarray], drawn: list[sparse.csr_array], holders: np.ndarray
 ) -> np.ndarray:
     """(G, J): variance of the prevalence between sources over that of independent passages, at least 1."""
-    effect = np.ones(holders.shape[1:])
     parent = result.corpus.parent
     if parent is None:
-        return effect
-    for g, here in enumerate(rows):
-        _, source = np.unique(parent[here], return_inverse=True)
-        n_rows, n_sources = len(here), int(source.max()) + 1
-        size = np.bincount(source).astype(float)
-        gather = sparse.csr_array((np.ones(n_rows), (source, np.arange(n_rows))))
-        ratios = []
-        for one, held in zip(drawn, holders[:, g]):
-            share = held / n_rows
-            spread = (gather @ (one[here] > 0).astype(float)).toarray() - size[:, None] * share
-            between = (spread**2).sum(axis=0) * n_sources / max(n_sources - 1, 1)
-            within = n_rows * share * (1 - share)
-            ratios.append(
-                np.where(within > 0, between / np.where(within > 0, within, 1.0), n_rows / n_sources)
-            )
-        effect[g] = np.fmax(1.0, weighted_mean(np.array(ratios), draw_weights(result)))
-    return effect
+        return np.ones(holders.shape[1:])
+    group = np.repeat(np.arange(len(rows)), [len(here) for here in rows])
+    row = np.concatenate(rows)
+    n_parents = int(parent.max()) + 1
+    # A cell is a group's part of a source document.
+    cells, cell = np.unique(group * n_parents + parent[row], return_inverse=True)
+    of_cell = sparse.csr_array((np.ones(len(row)), (cell, row)), shape=(len(cells), len(parent)))
+    of_group = sparse.csr_array((np.ones(len(cells)), (cells // n_parents, np.arange(len(cells)))))
+    size = np.bincount(cell).astype(float)
+    n_rows, squared = (of_group @ size)[:, None], (of_group @ size**2)[:, None]
+    n_sources = np.bincount(cells // n_parents).astype(float)[:, None]
+    ratios = []
+    for one, held in zip(drawn, holders):
+        share = held / n_rows
+        counts = sparse.csr_array(of_cell @ (one > 0).astype(float))
+        products = (of_group @ (sparse.diags_array(size) @ counts)).toarray()
+        # Σ (count − size · share)² over a group's cells, without the cells that hold nothing.
+        spread = (of_group @ counts.power(2)).toarray() - 2 * share * products + share**2 * squared
+        between = np.maximum(spread, 0) * n_sources / np.maximum(n_sources - 1, 1)
+        within = n_rows * share * (1 - share)
+        ratios.append(np.where(within > 0, between / np.where(within > 0, within, 1.0), n_rows / n_sources))
+    return np.fmax(1.0, weighted_mean(np.array(ratios), draw_weights(result)[:, None, :]))
 
 
 def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:

@@ -8,23 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.tables import drawn_weights, kept_weights, source_shares, sources
+from superwords.concepts.labels import document_labels, label_columns, names_of
+from superwords.concepts.tables import drawn_weights, kept_weights, source_shares
 
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
-TITLES = ("title", "headline", "subject", "heading")
 _TITLE_LENGTH = 80
 _LEAST_EXPECTED = 1e-5
-
-
-def document_names(result: Result) -> tuple[list[str], pd.DataFrame]:
-    """Ids and metadata of the documents."""
-    corpus = result.corpus
-    return (corpus.ids, corpus.metadata) if corpus.parent is None else sources(corpus)
 
 
 def rows_of_documents(result: Result) -> sparse.csr_array:
@@ -80,12 +73,10 @@ def _words_on(result: Result) -> sparse.csr_array:
 
 
 def titles(result: Result) -> list[str]:
-    """What to call each document: its title, else its first words, else its most frequent words."""
+    """What to call each document: its speaker and title, else its first words, else its most frequent words."""
     corpus = result.corpus
-    _, metadata = document_names(result)
-    column = next((name for name in metadata if str(name).lower() in TITLES), None)
-    if column is not None:
-        return ["" if pd.isna(value) else _shortened(str(value)) for value in metadata[column]]
+    if label_columns(names_of(corpus)[1]):
+        return [_shortened(label) for label in document_labels(corpus)]
     rows = _fold(result)
     first = [int(rows.indices[start]) for start in rows.indptr[:-1]]
     if corpus.texts is not None:

@@ -10,13 +10,19 @@ of these draws use for it; no other word is shown as one of its words.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from superwords.concepts.summary import WordUse
 
+if TYPE_CHECKING:
+    from superwords.concepts.result import Result
+
 NAME_WORDS = 3
 TYPICAL = 0.5  # share of the draws from which on a typical draw has something
+_LEAST_TAKEN = 0.25
 _MIN_SHARE_OF_BEST = 0.25  # a name's further words must tell at least that much of what its first word tells
 
 
@@ -33,6 +39,41 @@ def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.
     return (
         np.split(order, np.searchsorted(words.concept[order], np.arange(1, n_concepts))) if n_concepts else []
     )
+
+
+def automatic_names(result: Result) -> list[str]:
+    """A name for every concept: the group of seed words that it took, else its one to three most telling words."""
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    found = names(words, result.n_concepts, vocabulary)
+    groups = result.corpus.notes.get("seeds") or {}
+    of_concept: dict[int, list[str]] = {}
+    for group, j in takers(words, result.n_concepts, vocabulary, groups).items():
+        of_concept.setdefault(j, []).append(group)
+    for j, taken in of_concept.items():
+        found[j] = " + ".join(taken)
+    return found
+
+
+def takers(
+    words: WordUse, n_concepts: int, vocabulary: list[str], groups: Mapping[str, Sequence[str]]
+) -> dict[str, int]:
+    """The concept that takes each group of words: that with the largest mean share of the words' uses.
+
+    A group of which no concept has at least a quarter is left out.
+    """
+    place = {word: i for i, word in enumerate(vocabulary)}
+    everywhere = np.bincount(words.word, words.documents, len(vocabulary))
+    out: dict[str, int] = {}
+    for group, members in groups.items():
+        own = [place[word] for word in members if word in place and everywhere[place[word]] > 0]
+        if not own or not n_concepts:
+            continue
+        at = np.isin(words.word, own)
+        share = words.documents[at] / everywhere[words.word[at]] / len(own)
+        taken = np.bincount(words.concept[at], share, n_concepts)
+        if taken.max() >= _LEAST_TAKEN:
+            out[group] = int(np.argmax(taken))
+    return out
 
 
 def names(words: WordUse, n_concepts: int, vocabulary: list[str]) -> list[str]:

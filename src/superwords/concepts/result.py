@@ -42,6 +42,8 @@ class Result:
         Concepts that people merged into others or hid, and which of the two; their columns are empty.
     themes
         Themes that people gathered concepts in.
+    sampled
+        The result before people decided anything, if this is one with their choices.
     """
 
     corpus: Corpus
@@ -51,6 +53,7 @@ class Result:
     names: dict[int, str] = field(default_factory=dict)
     away: dict[int, str] = field(default_factory=dict)
     themes: dict[int, str] = field(default_factory=dict)
+    sampled: Result | None = field(default=None, repr=False)
 
     @property
     def has_concepts(self) -> bool:

@@ -8,7 +8,7 @@ by its standard deviation over the documents. The share a is chosen by `known_it
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,16 +18,11 @@ from sklearn.preprocessing import normalize
 
 from superwords.concepts.examples import telling_passage
 from superwords.concepts.known_items import known_item_share
-from superwords.concepts.means import (
-    document_names,
-    expected_words,
-    mean_weights,
-    rows_of_documents,
-    titles,
-)
+from superwords.concepts.labels import names_of
+from superwords.concepts.means import expected_words, mean_weights, rows_of_documents, titles
 from superwords.concepts.neighbours import nearest
 from superwords.concepts.query_words import find_words
-from superwords.concepts.ranking import names
+from superwords.concepts.ranking import automatic_names
 from superwords.concepts.tables import top_words
 from superwords.concepts.terms import Terms, bm25, information, query_terms, read_terms
 from superwords.errors import InputError
@@ -64,10 +59,22 @@ class SearchIndex:
 
 
 def search_index(result: Result) -> SearchIndex:
-    """The index of a result, made on first use and kept with it."""
+    """The index of a result, made on first use and kept with it.
+
+    What is found is as sampled, whatever people decided; the concepts that are named follow their choices.
+    """
     if "search_index" not in result.__dict__:
-        result.remember(search_index=_make_index(result))
+        result.remember(
+            search_index=_make_index(result) if result.sampled is None else _decided(result, result.sampled)
+        )
     return result.__dict__["search_index"]
+
+
+def _decided(result: Result, sampled: Result) -> SearchIndex:
+    index = search_index(sampled)
+    if not result.away:
+        return index
+    return replace(index, weights=mean_weights(result), names=automatic_names(result))
 
 
 def _make_index(result: Result) -> SearchIndex:
@@ -79,7 +86,7 @@ def _make_index(result: Result) -> SearchIndex:
     word_told = information(sparse.csr_array(rows @ result.corpus.counts))
     near = nearest(words, expected)
     return SearchIndex(
-        document_names(result)[0],
+        names_of(result.corpus)[0],
         titles(result),
         terms,
         rows,
@@ -91,7 +98,7 @@ def _make_index(result: Result) -> SearchIndex:
         word_told,
         near,
         known_item_share(counts, words, told, expected, near),
-        names(result.summary.words, result.n_concepts, result.corpus.vocabulary),
+        automatic_names(result),
     )
 
 

@@ -104,7 +104,7 @@ def summarize(
     reference = reordered(usage_of(best), concept_order)
     size = max(len(best.state.concept), reference.on.nnz, 1)
     own = next(s for s, draw in enumerate(draws) if (draw.sweep, draw.score) == (best.sweep, best.score))
-    spaced = _spaced_draws(len(draws), own, max(_FEWEST_DRAWS, _MOST_PAIRS // size))
+    spaced = _spaced_draws(len(draws), own, most_spaced(size))
     of_spaced = np.zeros(len(draws))
     of_spaced[spaced] = shared_weights(chain_weights, draws.chain[spaced])
     counted = _Counted(chain_weights, own, shared_weights(chain_weights, draws.chain), spaced, of_spaced)
@@ -118,6 +118,11 @@ def summarize(
 def shared_weights(chain_weights: np.ndarray, chain: np.ndarray) -> np.ndarray:
     """(draws): the weight of each chain shared out among its draws."""
     return chain_weights[chain] / np.bincount(chain, minlength=len(chain_weights))[chain]
+
+
+def most_spaced(n_pairs: int) -> int:
+    """Of how many draws with so many memberships each one is kept."""
+    return max(_FEWEST_DRAWS, _MOST_PAIRS // max(1, n_pairs))
 
 
 def _spaced_draws(n_draws: int, reference: int, most: int) -> np.ndarray:

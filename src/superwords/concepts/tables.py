@@ -12,7 +12,7 @@ from scipy import sparse
 from superwords.concepts.alignment import LEAST_OVERLAP, handful, normalised, overlaps
 from superwords.concepts.coherence import coherence, presence
 from superwords.concepts.intervals import TAILS, interval, sparse_quantile, weighted_mean
-from superwords.concepts.ranking import TYPICAL, names, ranked_words, scores
+from superwords.concepts.ranking import TYPICAL, automatic_names, ranked_words, scores
 from superwords.concepts.summary import Alignment, shared_weights
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
@@ -54,9 +54,8 @@ def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def concept_names(result: Result) -> list[str]:
-    """Names of all concepts: those that people gave (`superwords.concepts.choices`), else their most telling words."""
-    automatic = names(result.summary.words, result.n_concepts, result.corpus.vocabulary)
-    return [result.names.get(j, name) for j, name in enumerate(automatic, 1)]
+    """Names of all concepts: those that people gave (`superwords.concepts.choices`), else `automatic_names`."""
+    return [result.names.get(j, name) for j, name in enumerate(automatic_names(result), 1)]
 
 
 def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
@@ -322,9 +321,11 @@ def _weight_intervals(
 ) -> tuple[np.ndarray, ...]:
     """(document, concept) as one number; mean weight, bounds and P(held) over the draws with a partner."""
     keys, values, counts = [], [], []
+    if only is not None and fold is not None:
+        fold = sparse.csr_array(fold[[only]])
     for weights, of_draw in zip(drawn_weights(result), draw_weights(result)):
-        own = _folded(weights, fold)
-        entries = sparse.coo_array(own if only is None else own[[only]])
+        own = _folded(weights[[only]] if fold is None and only is not None else weights, fold)
+        entries = sparse.coo_array(own)
         row = entries.row.astype(np.int64) + (only or 0)
         keys.append(row * result.n_concepts + entries.col)
         values.append(entries.data)

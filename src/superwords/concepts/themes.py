@@ -194,8 +194,15 @@ def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
     return out
 
 
-def theme_table(result: Result) -> pd.DataFrame:
+def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame:
     """Themes and how many documents speak of them: those that people made, else those of the tree.
+
+    Parameters
+    ----------
+    result
+        What a fit found.
+    tree
+        Its tree, if it is at hand.
 
     Returns
     -------
@@ -206,7 +213,7 @@ def theme_table(result: Result) -> pd.DataFrame:
     names = concept_names(result)
     proposed = not any(j in result.themes for j in result.shown)
     if proposed:
-        tree = make_tree(result)
+        tree = tree or make_tree(result)
         gathered = {
             name: [j for j, t in zip(tree.concepts, tree.theme) if t == number]
             for number, name in enumerate(tree.theme_names, 1)

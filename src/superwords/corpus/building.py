@@ -14,7 +14,7 @@ from superwords.corpus.grams import Cut, document_frequency
 from superwords.corpus.min_df import FEW_DOCUMENTS, choose_words
 from superwords.corpus.procedural import procedural_units
 from superwords.corpus.recipe import Fixed, TextOptions, recipe_of, threshold
-from superwords.corpus.stream import Progress, TokenStream, stream_texts, stream_tokens
+from superwords.corpus.stream import Piece, Progress, TokenStream, stream_texts, stream_tokens
 from superwords.corpus.vocabulary import (
     Parts,
     Words,
@@ -51,10 +51,11 @@ def count_texts(
     options: TextOptions,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    pieces: Sequence[Piece] = (),
 ) -> CountedTexts:
     """Reads, tags and counts texts; `options.fixed` holds the words of an earlier corpus to count instead."""
     codes = repeat(languages) if isinstance(languages, str) else languages
-    stream = stream_texts(texts, codes, options.method, n_documents, n_workers(n_jobs), progress)
+    stream = stream_texts(texts, codes, options.method, n_documents, n_workers(n_jobs), progress, pieces)
     language = languages if isinstance(languages, str) else None
     return _count(stream, options, language)
 

@@ -262,7 +262,8 @@ class Corpus:
         names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
 
         def count() -> CountedTexts:
-            return count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress)
+            pieces = documents.pieces if isinstance(documents, TextStream) else ()
+            return count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress, pieces)
 
         counted = count() if cache is None else cache.counted(_checked(documents), languages, options, count)
         is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts

@@ -50,7 +50,7 @@ class CountCache:
         found = _read(entry)
         if found is not None:
             self.say(
-                f"Counted before, so read from the cache ({_size(entry)}); --no-cache reads the texts anew."
+                f"Counted before, so read from the cache ({_size(entry)}); --no-cache reads the texts again."
             )
             return found
         counted = count()

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -158,7 +159,25 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None) -> Iterator
         csv.field_size_limit(usual_limit)
 
 
-def parquet_rows(path: Path) -> Iterator[Row]:
+def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None = None) -> Iterator[Row]:
+    """Rows of a Parquet file, or of one of its row groups; of all columns, or of some."""
+    number = 0
+    with _opened_parquet(path) as file:
+        groups = None if group is None else [group]
+        for batch in file.iter_batches(batch_size=1000, row_groups=groups, columns=columns):
+            for values in batch.to_pylist():
+                number += 1
+                yield Row(f"{path}, row {number}", values)
+
+
+def parquet_groups(path: Path) -> list[int]:
+    """How many rows each row group of a Parquet file has."""
+    with _opened_parquet(path) as file:
+        return [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+
+
+@contextmanager
+def _opened_parquet(path: Path) -> Iterator[Any]:
     try:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
@@ -167,12 +186,8 @@ def parquet_rows(path: Path) -> Iterator[Row]:
         ) from None
     arrow_errors = importlib.import_module("pyarrow").ArrowException
     try:
-        number = 0
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=1000):
-                for values in batch.to_pylist():
-                    number += 1
-                    yield Row(f"{path}, row {number}", values)
+            yield file
     except (arrow_errors, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None

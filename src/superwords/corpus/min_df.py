@@ -62,11 +62,11 @@ def choose_words(
             if is_rich(place):
                 break
     if len(found[place].labels) < wanted:
-        why = f"{len(key):,} candidate words are few, so the lowest number was taken"
+        why = f"the text has only {len(key):,} words to choose from, so the lowest number was taken"
     elif place + 1 < len(steps):
-        why = f"{len(key):,} candidate words support about {wanted:,} different ones"
+        why = f"with {len(key):,} words to choose from, the text supports about {wanted:,} different ones"
     elif by_rows <= parts.number // 4:
-        why = f"with a higher number many rows would keep fewer than {SEVERAL} different words"
+        why = f"with a higher number, many texts would keep fewer than {SEVERAL} different words"
     else:
         why = f"a word need not be in more than a quarter of the {parts.name}"
     return ChosenWords(found[place], steps[place], why)

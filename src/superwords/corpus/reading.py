@@ -190,21 +190,25 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     rows = f"{corpus.n_documents:,} documents"
     if corpus.parent is not None:
         rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
-        rows += ' (the unit "document" keeps documents whole)'
+        rows += ' (unit "document" would keep documents whole)'
     lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
     if "min_df_chosen" in corpus.notes:
         number, parts = corpus.notes["min_df"], corpus.notes["min_df_counts"]
         lines.append(f"A word is in at least {number} {parts} (min-df): {corpus.notes['min_df_chosen']}.")
     if n_sources(corpus) < FEW_DOCUMENTS:
-        lines.append(f"So few documents say little: {FEW_DOCUMENTS} or more would tell concepts from chance.")
+        lines.append(
+            f"So few documents say little: with {FEW_DOCUMENTS} or more, concepts can be told from chance."
+        )
     empty = corpus.notes.get("empty_documents", [])
     if empty:
-        lines.append(f"Documents without any of these words (kept): {len(empty):,} ({_few(empty)}).")
+        lines.append(
+            f"Documents that have none of these words (they are kept): {len(empty):,} ({_few(empty)})."
+        )
     lines += _thin_vocabulary(corpus)
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         words = _few(procedural)
-        lines.append(f"Words that look merely procedural: {words}; drop-procedural leaves them out.")
+        lines.append(f"Words that look like procedure: {words}; drop-procedural leaves them out.")
     elif procedural:
         lines.append(f"Procedural words left out: {_few(procedural)}.")
     return lines

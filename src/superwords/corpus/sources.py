@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from io import TextIOWrapper
 from math import nan
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pandas as pd
@@ -26,6 +27,7 @@ from superwords.corpus.formats import (
     file_lines,
     json_rows,
     line_rows,
+    parquet_groups,
     parquet_rows,
     whole_text,
 )
@@ -34,6 +36,7 @@ from superwords.errors import InputError
 _NUMBER = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _WHOLE = re.compile(r"[-+]?\d{1,18}")
 SHOWN_COLUMNS = 20
+PIECE_BYTES = 400_000  # of files that one task reads
 FILE_KINDS = ".csv, .tsv, .jsonl (each also .gz), .txt, .parquet, .npz, or a folder of .txt files"
 
 
@@ -55,11 +58,55 @@ class Documents:
 
 
 @dataclass(frozen=True)
+class FilePiece:
+    """Some files of one document each."""
+
+    paths: tuple[Path, ...]
+    encoding: str
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.paths)
+
+    def texts(self) -> Iterator[str]:
+        for path in self.paths:
+            _check_shared(path)
+            yield whole_text(path, self.encoding)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a Parquet file."""
+
+    path: Path
+    number: int
+    n_documents: int
+    column: str
+
+    def texts(self) -> Iterator[str]:
+        _check_shared(self.path)
+        for row in parquet_rows(self.path, self.number, [self.column]):
+            yield _text_of(row, self.column)
+
+
+def _check_shared(path: Path) -> None:
+    if not path.exists():
+        raise InputError(
+            f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
+        )
+
+
+@dataclass(frozen=True)
 class TextStream:
-    """Texts read from their source each time they are asked for, so that they need not be in memory."""
+    """Texts read from their source each time they are asked for, so that they need not be in memory.
+
+    `pieces` are parts of the source, one after the other, that a worker can read by itself; none where lines have to
+    be read one by one.
+    """
 
     read: Callable[[], Iterator[Any]]
     length: int
+    pieces: Sequence[FilePiece | RowGroup] = ()
 
     def __iter__(self) -> Iterator[Any]:
         return self.read()
@@ -114,7 +161,9 @@ def _read_path(
     if kind in (".jsonl", ".ndjson"):
         return _from_rows(lambda: json_rows(file_lines(path, encoding), name), name, text, id)
     if kind == ".parquet":
-        return _from_rows(lambda: parquet_rows(path), name, text, id)
+        return _from_rows(
+            lambda: parquet_rows(path), name, text, id, cut=lambda column: _row_groups(path, column)
+        )
     if kind == ".txt":
         return _from_rows(lambda: line_rows(file_lines(path, encoding), name), name, text, id)
     if kind == ".npz":
@@ -146,6 +195,7 @@ def _from_rows(
     id: str | None,
     is_typed: bool = True,
     in_memory: bool = False,
+    cut: Callable[[str], Sequence[FilePiece | RowGroup]] = lambda column: (),
 ) -> Documents:
     """One pass that checks every row and keeps its metadata; texts are read again when they are needed."""
     metadata: list[dict[str, Any]] = []
@@ -179,7 +229,7 @@ def _from_rows(
     def texts() -> Iterator[Any]:
         return (_text_of(row, text_column) for row in read_rows() if row.values is not None)
 
-    stream = list(texts()) if in_memory else TextStream(texts, len(places))
+    stream = list(texts()) if in_memory else TextStream(texts, len(places), cut(text_column))
     lines = "1 empty line was" if n_blank == 1 else f"{n_blank:,} empty lines were"
     notes = (f"{lines} skipped.",) if n_blank else ()
     return Documents(stream, list(places), _table_of(metadata, is_typed), kinds.pop(), notes=notes)
@@ -280,10 +330,29 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
                 },
             )
 
-    found = _from_rows(rows, str(folder), "text", "id")
+    found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: _file_pieces(paths, encoding))
     n_others = sum(path.is_file() for path in folder.rglob("*")) - len(paths)
     files = "1 file that is" if n_others == 1 else f"{n_others:,} files that are"
     return replace(found, notes=(f"{files} not .txt left out.",)) if n_others else found
+
+
+def _file_pieces(paths: Sequence[Path], encoding: str) -> list[FilePiece]:
+    """Files in their order, so many together that it is worth a task."""
+    pieces: list[FilePiece] = []
+    some: list[Path] = []
+    size = 0
+    for path in paths:
+        some.append(path.resolve())
+        size += path.stat().st_size
+        if size >= PIECE_BYTES or path is paths[-1]:
+            pieces.append(FilePiece(tuple(some), encoding))
+            some, size = [], 0
+    return pieces
+
+
+def _row_groups(path: Path, column: str) -> list[RowGroup]:
+    groups = enumerate(parquet_groups(path))
+    return [RowGroup(path.resolve(), g, n_rows, column) for g, n_rows in groups]
 
 
 def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Documents:

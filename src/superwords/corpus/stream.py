@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
+from typing import Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 
+from superwords.cluster import current, spread
 from superwords.corpus.phrases import (
     CAN_END,
     CAN_START,
@@ -30,6 +32,15 @@ CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer t
 OPENING_ITEMS = 5
 
 Progress = Callable[[int, int], None]
+
+
+class Piece(Protocol):
+    """A part of a source of texts that a worker reads by itself."""
+
+    @property
+    def n_documents(self) -> int: ...
+
+    def texts(self) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True)
@@ -110,16 +121,21 @@ def stream_texts(
     n_documents: int,
     n_jobs: int = 1,
     progress: Progress | None = None,
+    pieces: Sequence[Piece] = (),
 ) -> TokenStream:
-    """All candidates of all texts. The work is cut into the same chunks at any number of jobs."""
+    """All candidates of all texts, by all cores or by the cluster; how the work is cut does not change a bit.
+
+    Where there are pieces enough, workers read them by themselves; else the texts are read here and handed over.
+    """
+    if len(pieces) >= CHUNKS_WORTH_WORKERS:
+        codes = iter(languages)
+        cut = ((piece, list(islice(codes, piece.n_documents))) for piece in pieces)
+        return _join(spread(partial(read_piece, method=method), cut, n_jobs), n_documents, progress)
     chunks = _chunks(texts, languages)
     first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
-    if n_jobs == 1 or len(first) < CHUNKS_WORTH_WORKERS:
-        parts: Iterable[TokenStream] = (read_chunk(c, method) for c in chain(first, chunks))
-    else:
-        workers = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="2*n_jobs")
-        parts = workers(delayed(read_chunk)(c, method) for c in chain(first, chunks))
-    return _join(parts, n_documents, progress)
+    read, work = partial(read_chunk, method=method), chain(first, chunks)
+    is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
+    return _join(map(read, work) if is_alone else spread(read, work, n_jobs), n_documents, progress)
 
 
 def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
@@ -135,7 +151,13 @@ def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
     return builder.finish()
 
 
-def read_chunk(chunk: list[tuple[str, str]], method: Method) -> TokenStream:
+def read_piece(work: tuple[Piece, list[str]], method: Method) -> TokenStream:
+    """The candidates of a piece, with the language of each of its documents."""
+    piece, languages = work
+    return read_chunk(zip(piece.texts(), languages, strict=True), method)
+
+
+def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
     """The candidates of a few documents, given as (text, language) pairs."""
     builder = _StreamBuilder()
     for text, language in chunk:

@@ -131,17 +131,25 @@ def _libraries(folder: Path | None) -> list[tuple[str, Encoder]]:
         return list(every.items())
     if (folder / "meta.json").is_file():
         return [("spacy", _spacy)]
-    if _model_type(folder) == "model2vec" or not (folder / "modules.json").is_file():
+    if _is_static(folder):
         return [("model2vec", _model2vec)]
     return [("sentence_transformers", _sentence_transformers)]
 
 
-def _model_type(folder: Path) -> str | None:
+def _is_static(folder: Path) -> bool:
+    """Whether a folder is model2vec's: all its modules are static embeddings (or it has none)."""
+    modules = _read_json(folder / "modules.json")
+    if not isinstance(modules, list):
+        return True
+    of_words = ("StaticEmbedding", "Normalize")
+    return all(isinstance(one, dict) and str(one.get("type", "")).endswith(of_words) for one in modules)
+
+
+def _read_json(path: Path) -> Any:
     try:
-        found = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found.get("model_type") if isinstance(found, dict) else None
 
 
 def _model2vec(name: str, words: list[str]) -> Any:

@@ -12,8 +12,10 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.features.block import check_vocabulary, column, find_word, read_table
+from superwords.features.combining import scale
 
 STRENGTH = 1.0
+SHARE = 3.0  # of the other features' variance that seeds of strength 1 get; chosen on packages (docs/lab/results.md)
 _SHOWN = 8
 
 
@@ -54,6 +56,48 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
             values[i, g] = strength * own
     values[~values.any(axis=1)] = np.nan
     return values
+
+
+def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Seeds beside other features: words of no group get what their likeness to the seeds leads one to expect.
+
+    A word that a person said nothing of is not known to be outside a group. Left at the block's mean it would be
+    pushed out of the concept that takes the group's words. So it gets the mean of max(0, cosine) with the group's
+    seeds, by the other features and weighed by the seeds' strengths; seeds keep their own.
+
+    Parameters
+    ----------
+    values : array
+        (V, G) of `seeds`, NaN for words of no group.
+    others : array
+        (V, F) The other features, centred; words unknown to them are NaN.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, G + F), the seeds scaled to `SHARE` times the variance of the others and the square of their mean strength.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superwords.features.seeding import spread_seeds
+    >>> seeds, others = np.array([[1.0], [np.nan], [np.nan]]), np.array([[1.0], [0.9], [-1.9]])
+    >>> (np.diff(spread_seeds(seeds, others)[:, 0]) < 0).tolist()  # like a seed, and unlike it
+    [False, True]
+    """
+    known = ~np.isnan(values).any(axis=1)
+    own, company = np.nan_to_num(values), np.nan_to_num(others)
+    length = np.linalg.norm(company, axis=1, keepdims=True)
+    unit = company / np.maximum(length, 1e-12)
+    like = np.maximum(unit @ unit[known].T, 0.0)
+    spread = like @ own[known] / np.maximum(own.sum(axis=0), 1e-12)
+    strength = float(own[own > 0].mean())
+    filled = np.where(own > 0, own / strength, spread)
+    variance = float((company**2).mean(axis=0).sum())
+    every = np.ones(len(filled), bool)
+    out = np.hstack([scale(filled, every, SHARE * strength**2 * variance), company])
+    out[~known & np.isnan(others).any(axis=1)] = np.nan
+    return out
 
 
 def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, float]]:

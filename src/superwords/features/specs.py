@@ -17,7 +17,7 @@ from superwords.features.cooccur import cooccurrence_components
 from superwords.features.language_models import embedding_components
 from superwords.features.numbers import table
 from superwords.features.picture import picture_components
-from superwords.features.seeding import find_seeds, seeds
+from superwords.features.seeding import find_seeds, seeds, spread_seeds
 from superwords.features.word_vectors import vectors
 
 AUTO, NONE = "auto", "none"
@@ -73,11 +73,22 @@ def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> Ma
         except InputError as error:
             say(f"No word features are used: {error}")
             return MadeFeatures(None, True, {})
-    blocks = [_BLOCKS[kind](source, corpus, say) for kind, source in map(_parts, wanted)]
+    blocks = [(kind, _BLOCKS[kind](source, corpus, say)) for kind, source in map(_parts, wanted)]
     groups = _seed_words(wanted, corpus)
     if len(blocks) == 1:
-        return MadeFeatures(blocks[0], True, groups)
-    return MadeFeatures(combine(*blocks), False, groups)
+        return MadeFeatures(blocks[0][1], True, groups)
+    given = [values for kind, values in blocks if kind == "seeds"]
+    others = [values for kind, values in blocks if kind != "seeds"]
+    if not given or not others:
+        return MadeFeatures(combine(*given, *others), False, groups)
+    return MadeFeatures(spread_seeds(_side_by_side(given), combine(*others)), False, groups)
+
+
+def _side_by_side(given: list[np.ndarray]) -> np.ndarray:
+    """Seeds of several files as one block: NaN where a word is in none."""
+    values = np.hstack([np.nan_to_num(one) for one in given])
+    values[~values.any(axis=1)] = np.nan
+    return values
 
 
 def is_spec(features: Any) -> bool:

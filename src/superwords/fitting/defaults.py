@@ -7,6 +7,7 @@ from __future__ import annotations
 N_CHAINS = 4
 N_SWEEPS = 150
 INIT = "topics"
+START_ROWS = "auto"  # a part of the rows first, where there are many (sampler/part_start.py)
 # In `superwords.fit` and on the command line, where features tell more than the text:
 INIT_BY_FEATURES = "kmeans"
 B1 = B2 = "auto"  # by a rule of the corpus's size (docs/lab/settings.md); the paper: 1

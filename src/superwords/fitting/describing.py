@@ -23,7 +23,8 @@ def model_lines(model: ConceptModel) -> list[str]:
         return [f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."]
     table = model.concepts(_WORDS)
     n = len(table)
-    lines = [f"ConceptModel of {rows}: {n:,} concept{'' if n == 1 else 's'}."]
+    kind = "" if model.approximate is None else f", an approximation ({model.approximate})"
+    lines = [f"ConceptModel of {rows}{kind}: {n:,} concept{'' if n == 1 else 's'}."]
     first = table.head(_CONCEPTS)
     lines += [f"{j}: {', '.join(words)}" for j, words in zip(first["concept"], first["top_words"])]
     if n > _CONCEPTS:

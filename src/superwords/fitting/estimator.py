@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import arviz_base
@@ -16,6 +17,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
+from superwords.cluster import joined
+from superwords.concepts.agreement import APPROXIMATE
 from superwords.concepts.result import Result
 from superwords.container import Choice, damage_said
 from superwords.corpus.corpus import Corpus
@@ -27,24 +30,27 @@ from superwords.fitting import defaults, store
 from superwords.fitting import folding as foldin
 from superwords.fitting.curation import CuratedConcepts
 from superwords.fitting.describing import model_lines
+from superwords.fitting.forecast import Forecast
+from superwords.fitting.on_cluster import on_cluster
 from superwords.fitting.parts import Findings, ModelParts
-from superwords.fitting.running import Schedule, document_order, run_chains
+from superwords.fitting.running import Schedule, document_order, in_threads, run_chains
 from superwords.fitting.settings import (
     check_settings,
     make_prior,
     make_schedule,
     make_seed,
-    make_starts,
     make_steps,
     make_theta,
     plain_settings,
     scale_features,
     whole_number,
 )
+from superwords.fitting.shards import sample_shards
+from superwords.fitting.starting import start_chains
+from superwords.jobs import n_workers
 from superwords.progress import Watcher, make_watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
-from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model, make_data
 from superwords.tabular import lines_as_html
 
@@ -78,6 +84,13 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         clusters), "random", "single" (one concept that holds every word) or "prior"; the first three also with a
         number of concepts ("topics:30"). With features that bind words which share no document, such as pictures,
         "kmeans" is better. A sequence names one start for each chain.
+    approximate : str, optional
+        "shards:8": the rows in eight shards that are sampled apart, for a corpus too large for one chain
+        (docs/cluster.md). It is an approximation, and every result says so. "shards:8x5000": of 5,000 rows each, the
+        other rows folded in. None: the exact chain.
+    start_rows : int, "auto" or None
+        On how many rows, picked by the seed, a chain arrives before the others join its concepts. "auto": on 8,000
+        where there are more than 20,000; None: on all. It is a start only: every sweep counted has all rows.
     standardize_features : bool
         False: features are used as given.
     steps : str
@@ -85,6 +98,9 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         steps, for comparison only).
     n_jobs : int, optional
         Cores to use: 2 is two, -1 all, -2 all but one; None is all. It does not change a bit of the result.
+    cluster : str, optional
+        Run on a cluster (docs/cluster.md): "auto" starts one on this machine, "HOST:PORT" joins one. It does not
+        change a bit either.
     random_state : int, numpy Generator or None
         The same seed gives the same bits.
     progress : bool, "auto" or function
@@ -140,11 +156,14 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         n_burn_in: int | None = None,
         thin: int | None = None,
         init: str | Sequence[str] = defaults.INIT,
+        start_rows: int | str | None = defaults.START_ROWS,
         standardize_features: bool = True,
         steps: str = "exact",
         n_jobs: int | None = None,
         random_state: Any = None,
         progress: Any = defaults.PROGRESS,
+        cluster: str | None = None,
+        approximate: str | None = None,
     ):
         self.alpha_omega = alpha_omega
         self.lam = lam
@@ -160,11 +179,14 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         self.n_burn_in = n_burn_in
         self.thin = thin
         self.init = init
+        self.start_rows = start_rows
         self.standardize_features = standardize_features
         self.steps = steps
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
+        self.cluster = cluster
+        self.approximate = approximate
 
     if not TYPE_CHECKING:  # else every name would pass for an attribute
 
@@ -202,8 +224,9 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         3
         """
         watcher = make_watcher(self.progress)
-        self.start(X, features, watcher)
-        self._sample(watcher)
+        with joined(self.cluster, self.n_jobs, watcher.say):
+            self.start(X, features, watcher)
+            self._sample(watcher)
         return self
 
     def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
@@ -230,7 +253,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         >>> model.transform(["More coffee, less sugar."]).shape == (1, model.n_concepts_)
         True
         """
-        return foldin.transform(self, X, n_sweeps, return_inclusion)
+        with joined(self.cluster, self.n_jobs):
+            return foldin.transform(self, X, n_sweeps, return_inclusion)
 
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Sample on, with the bits an uninterrupted run would have had.
@@ -254,6 +278,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         30
         """
         more = whole_number("n_sweeps", n_sweeps, 1)
+        if self.approximate is not None:
+            self._make_exact()
         schedule = self.schedule_
         if any(schedule.n_kept(one.sweep) != len(kept) for one, kept in zip(self.chains_, self.kept_)):
             schedule = schedule._replace(n_burn_in=max(one.sweep for one in self.chains_))
@@ -386,22 +412,56 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
         values = scale_features(
             found.values, counts.shape[1], self.standardize_features and found.standardize
         )
-        model = Model(prior, make_data(counts, values), make_affinity(counts, values), make_steps(given))
+        model = Model(
+            prior,
+            make_data(counts, values),
+            make_affinity(counts, values),
+            make_steps(given, counts.shape[0]),
+        )
         seed = make_seed(self.random_state)
-        chains = [
-            Chain(model, initial_state(start, model.data, prior, theta, seed, c), seed, c)
-            for c, start in enumerate(make_starts(given))
-        ]
+        schedule = make_schedule(given)
+        if self.approximate is None:
+            chains = start_chains(given, model, theta, seed, tell.say)
+            kept = [ChainDraws(chain=c) for c in range(len(chains))]
+        else:
+            run = partial(self._run, tell)
+            chains, kept, schedule, note = sample_shards(given, model, theta, seed, schedule, run)
+            corpus = replace(corpus, notes={**corpus.notes, APPROXIMATE: note})
         self._forget()
         self.corpus_, self.order_, self.seed_ = corpus, order, seed
-        self.schedule_, self.chains_ = make_schedule(given), chains
-        self.kept_ = [ChainDraws(chain=c) for c in range(len(chains))]
+        self.schedule_, self.chains_, self.kept_ = schedule, chains, kept
         self.choices_ = []
 
     def _sample(self, watcher: Watcher) -> None:
-        with watcher.watching(self):
-            is_told = type(watcher) is not Watcher
-            run_chains(self.chains_, self.kept_, self.schedule_, self.n_jobs, watcher if is_told else None)
+        if any(one.sweep < self.schedule_.n_sweeps for one in self.chains_):
+            self._run(watcher, self.chains_, self.kept_, self.schedule_, self)
+
+    def _run(
+        self,
+        watcher: Watcher,
+        chains: list[Chain],
+        kept: list[ChainDraws],
+        schedule: Schedule,
+        watched: Any = None,
+    ) -> None:
+        """Take chains to their last sweep, in threads or on the cluster."""
+        with joined(self.cluster, self.n_jobs, watcher.say) as machines:
+            n_at_once = n_workers(self.n_jobs) if machines is None else machines.n_cores
+            forecast = Forecast(watcher, min(len(chains), n_at_once), machines is None)
+            told = forecast if type(watcher) is not Watcher else None
+            runner = in_threads if machines is None else on_cluster(machines, watcher.say)
+            seen = watched or SimpleNamespace(chains_=chains, kept_=kept, schedule_=schedule)
+            with forecast.watching(seen):
+                run_chains(chains, seen.kept_, schedule, self.n_jobs, told, runner)
+
+    def _make_exact(self) -> None:
+        """From here on the exact chain: what was approximated is where it starts, and none of its draws are kept."""
+        self.approximate = None
+        notes = {name: note for name, note in self.corpus_.notes.items() if name != APPROXIMATE}
+        self.corpus_ = replace(self.corpus_, notes=notes)
+        self.kept_ = [ChainDraws(chain=c) for c in range(len(self.chains_))]
+        self.schedule_ = self.schedule_._replace(n_burn_in=self.schedule_.n_sweeps)
+        self._forget()
 
     def _forget(self) -> None:
         """Drop what was computed from earlier draws."""

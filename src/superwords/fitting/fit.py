@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from superwords.cluster import joined
 from superwords.corpus.reading import WORD_OPTIONS, check_options, read_documents
 from superwords.errors import InputError
 from superwords.features.specs import check_spec, is_spec, says_only_the_text
@@ -16,7 +17,7 @@ from superwords.progress import make_watcher
 from superwords.sampler.compiling import compile_ahead
 
 READING = ("language", "unit", "keep_texts", "vocabulary", "cache", *WORD_OPTIONS)
-_OWN = ("features", "cluster")
+_OWN = ("features",)
 
 
 def fit(
@@ -28,7 +29,7 @@ def fit(
     n_chains: int = defaults.N_CHAINS,
     n_sweeps: int = defaults.N_SWEEPS,
     random_state: Any = None,
-    cluster: Any = None,
+    cluster: str | None = None,
     *,
     features: Any = defaults.FEATURES,
     n_jobs: int | None = None,
@@ -53,8 +54,9 @@ def fit(
         Chains that are run side by side, and sweeps of each.
     random_state : int, optional
         The same seed gives the same concepts, to the bit, whatever `n_jobs` is.
-    cluster : None
-        Reserved for running the chains on several machines.
+    cluster : str, optional
+        Run on a cluster (docs/cluster.md): "auto" starts one on this machine, "HOST:PORT" joins one. It does not
+        change a bit of the result.
     features : "auto", array, str or None
         What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". "auto":
         co-occurrence, where it tells anything. None: nothing.
@@ -86,11 +88,12 @@ def fit(
     asked |= {"cluster": cluster, "features": features, "n_jobs": n_jobs, "progress": progress, **options}
     model, reading = checked(asked)
     watcher = make_watcher(progress)
-    with watcher.reading() as read:
-        corpus = read_documents(
-            documents, text, id, groups, n_jobs=n_jobs, progress=read, say=watcher.say, **reading
-        )
-    return model.fit(corpus, features=features)
+    with joined(cluster, n_jobs, watcher.say):
+        with watcher.reading() as read:
+            corpus = read_documents(
+                documents, text, id, groups, n_jobs=n_jobs, progress=read, say=watcher.say, **reading
+            )
+        return model.fit(corpus, features=features)
 
 
 def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
@@ -105,8 +108,6 @@ def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
         if name not in known:
             options = ", ".join(sorted({*READING, *known}))
             raise InputError(f"{name}={settings[name]!r} is not known; the options are {options}.")
-    if asked.get("cluster") is not None:
-        raise InputError(f"cluster={asked['cluster']!r} cannot be used yet; chains run on this machine only.")
     features = asked.get("features", defaults.FEATURES)
     if not says_only_the_text(features):
         settings.setdefault("init", defaults.INIT_BY_FEATURES)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.cluster import current
 from superwords.concepts.curating import merged_weights
 from superwords.corpus.corpus import Corpus, check_counts
 from superwords.corpus.reading import are_texts
 from superwords.errors import InputError
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
+from superwords.sampler.compiling import one_at_a_time
 from superwords.sampler.foldin import fold_in
 from superwords.sampler.state import Sizes, sizes_of
 from superwords.sampler.workspace import Concepts, make_concepts
@@ -140,17 +144,35 @@ def fold(
         return Folded(np.zeros((n_documents, 0)), np.zeros((n_documents, 0)))
     is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
 
-    def of_block(first: int) -> Folded:
-        folded = _fold_block(concepts, sparse.csr_array(counts[first : first + _BLOCK]), seed, n_sweeps)
-        return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
-
-    with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
-        blocks = list(pool.map(of_block, range(0, n_documents, _BLOCK)))
+    cut = (sparse.csr_array(counts[first : first + _BLOCK]) for first in range(0, n_documents, _BLOCK))
+    of_block = partial(_fold_block, concepts, seed, n_sweeps, is_dense)
+    machines = current()
+    if machines is not None and n_documents > _BLOCK:
+        blocks = list(machines.spread(partial(fold_elsewhere, of_block), cut))
+    else:
+        with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
+            blocks = list(pool.map(of_block, cut))
     stack = np.concatenate if is_dense else lambda parts: sparse.vstack(parts, format="csr")
     return Folded(*(stack(parts) for parts in zip(*blocks)))
 
 
-def _fold_block(concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int) -> Folded:
+def fold_elsewhere(fold_it: Callable[[Any], Any], counts: Any) -> Any:
+    """In a worker of a cluster: the first one of its machine compiles, the others wait."""
+    global _is_compiled
+    if _is_compiled:
+        return fold_it(counts)
+    with one_at_a_time():
+        folded = fold_it(counts)
+    _is_compiled = True
+    return folded
+
+
+_is_compiled = False
+
+
+def _fold_block(
+    concepts: Concepts, seed: int, n_sweeps: int, is_dense: bool, counts: sparse.csr_array
+) -> Folded:
     burn_in = n_sweeps // _BURN_IN
     weight, inclusion = fold_in(concepts, counts, seed, n_sweeps, burn_in)
     inclusion /= n_sweeps - burn_in
@@ -158,4 +180,5 @@ def _fold_block(concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweep
     least = np.minimum(LEAST_INCLUSION, inclusion.max(axis=1, keepdims=True))
     weight[inclusion < least] = 0.0
     total = weight.sum(axis=1, keepdims=True)
-    return Folded(np.divide(weight, total, out=weight, where=total > 0), inclusion)
+    folded = Folded(np.divide(weight, total, out=weight, where=total > 0), inclusion)
+    return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))

@@ -12,12 +12,15 @@ import xarray
 from superwords.concepts import agreement, discovery, examples, groups, searching, tables
 from superwords.concepts.result import Result
 from superwords.draws import Draws, Kept
+from superwords.fitting.moves import move_statistics, move_table
+from superwords.sampler.chain import Chain
 
 
 class FoundConcepts:
     """The read-only half of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
 
     result_: Result
+    chains_: list[Chain]
 
     @property
     def n_features_in_(self) -> int:
@@ -69,8 +72,13 @@ class FoundConcepts:
 
     @property
     def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on"."""
-        return self.result_.trace
+        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on".
+
+        `moves` has what the moves of each chain tried and accepted, and their seconds (see `moves()`).
+        """
+        trace = self.result_.trace.copy()
+        trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
+        return trace
 
     @property
     def names_(self) -> dict[int, str]:
@@ -420,6 +428,21 @@ class FoundConcepts:
         True
         """
         return agreement.convergence_table(self.result_)
+
+    def moves(self) -> pd.DataFrame:
+        """What every move of the sweeps so far tried, what was accepted, and the time it took, over all chains.
+
+        Returns
+        -------
+        DataFrame
+            A row per move and kind of proposal; Gibbs steps propose nothing. The time stands in a move's first row.
+
+        Examples
+        --------
+        >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
+        True
+        """
+        return move_table(self.chains_)
 
     def verdict(self) -> str:
         """Whether the chains agree, or why to sample longer, and which concepts can be relied on.

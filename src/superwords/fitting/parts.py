@@ -75,8 +75,7 @@ def chain_part(number: int) -> str:
 
 
 def plain_position(position: Position) -> dict[str, Any]:
-    """Without the seconds: the same run leaves the same file."""
-    return _dictionaries({**position._asdict(), "seconds": {}})
+    return _dictionaries(position._asdict())
 
 
 def _dictionaries(value: Any) -> Any:
@@ -182,7 +181,9 @@ def _read_position(fields: dict[str, Any], shape: tuple[int, int]) -> Position:
     sweep, tried, accepted = fields["sweep"], fields["tried"], fields["accepted"]
     _require(type(sweep) is int and 0 <= sweep < _MOST_SWEEPS, "a chain is at no sweep")
     _require(all(type(n) is int for n in (*tried.values(), *accepted.values())), "its counts are none")
-    return Position(sweep, prior, state, tokens, {}, tried, accepted)
+    seconds = fields["seconds"]
+    _require(all(type(one) is float and 0 <= one < np.inf for one in seconds.values()), "its times are none")
+    return Position(sweep, prior, state, tokens, seconds, tried, accepted)
 
 
 def _read_findings(plain: dict[str, Any], shape: tuple[int, int], n_chains: int) -> Findings:

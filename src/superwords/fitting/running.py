@@ -1,16 +1,17 @@
 """Running several chains side by side: same bits at any number of jobs, stopped cleanly, advanced later.
 
 A *runner* is given chains as plain arrays and hands back what they do, sweep by sweep. Here they run in threads
-(`in_threads`); whatever else can call `run_chain`, and pass on what it hands back in its order, is a runner too.
+(`in_threads`) or on a cluster (`fitting.on_cluster`); whatever else passes on what `sweeps_of` gives, in its order, is
+a runner too.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,6 @@ from superwords.jobs import n_workers
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain, Position
 from superwords.sampler.compiling import await_kernels
-from superwords.sampler.model import Model
 from superwords.sampler.state import n_concepts
 
 _LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept
@@ -48,12 +48,13 @@ class Task(NamedTuple):
     """One chain in plain arrays, and how far it is to go; it can be pickled."""
 
     chain: int
-    model: Model
+    model: Any  # a Model; None while it travels apart from the task
     seed: int
     position: Position
     schedule: Schedule
     position_every: float = np.inf  # seconds between two positions handed back; the last one always is
     is_reported: bool = False  # somebody looks at the log joint while it runs
+    n_threads: int = 1  # for the moves that can use several; it does not change a bit
 
 
 class Swept(NamedTuple):
@@ -70,11 +71,12 @@ Receive = Callable[[Swept], None]
 Runner = Callable[[Sequence[Task], int, Receive, threading.Event], None]
 
 
-def run_chain(task: Task, hand_back: Receive, is_stopped: Callable[[], bool]) -> None:
+def sweeps_of(task: Task, is_stopped: Callable[[], bool]) -> Iterator[Swept]:
     """Take one chain to its last sweep; what it does depends on the task only."""
     schedule, start = task.schedule, perf_counter()
     chain = Chain(task.model, task.position.state, task.seed, task.chain)
     chain.go_to(task.position)
+    chain.n_threads = task.n_threads
     next_position = monotonic() + task.position_every
     log_joint = _LogJoint(task.is_reported)
     is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
@@ -94,7 +96,7 @@ def run_chain(task: Task, hand_back: Receive, is_stopped: Callable[[], bool]) ->
             log_joint.of(chain, kept),
             perf_counter() - start,
         )
-        hand_back(Swept(progress, kept, position))
+        yield Swept(progress, kept, position)
 
 
 class _LogJoint:
@@ -113,13 +115,18 @@ class _LogJoint:
         return self.value
 
 
+def _run_chain(task: Task, receive: Receive, stop: threading.Event) -> None:
+    for swept in sweeps_of(task, stop.is_set):
+        receive(swept)
+
+
 def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
     """The runner of this process; `receive` is called in the threads."""
     await_kernels()
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for job in [pool.submit(run_chain, task, receive, stop.is_set) for task in tasks]:
+            for job in [pool.submit(_run_chain, task, receive, stop) for task in tasks]:
                 job.result()
         except BaseException:
             stop.set()
@@ -159,10 +166,11 @@ def run_chains(
     for chain, kept in zip(chains, draws, strict=True):
         kept.cut(chain.sweep)
     every = np.inf if watcher is None else watcher.every
+    to_run = [c for c, one in enumerate(chains) if one.sweep < schedule.n_sweeps]
+    n_threads = max(1, n_workers(n_jobs) // max(1, len(to_run))) if runner is in_threads else 1
     tasks = [
-        Task(c, one.model, one.seed, one.position(), schedule, every, watcher is not None)
-        for c, one in enumerate(chains)
-        if one.sweep < schedule.n_sweeps
+        Task(c, one.model, one.seed, one.position(), schedule, every, watcher is not None, n_threads)
+        for c, one in ((c, chains[c]) for c in to_run)
     ]
     runner(tasks, max(1, min(len(tasks), n_workers(n_jobs))), receive, stop)
     if raised:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from superwords.cluster import check_cluster
 from superwords.corpus.corpus import documents_using
 from superwords.errors import InputError
 from superwords.fitting.running import Schedule
@@ -16,27 +18,39 @@ from superwords.jobs import n_workers
 from superwords.progress import make_watcher
 from superwords.sampler.initial import parse_start
 from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
+from superwords.sampler.part_start import LARGE, ROWS
 
 # About so many words in a concept before looking; with a b₂ that holds them to it fewer, and those of many
 # documents first: else they gather in one concept that half of the documents hold.
 WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
-# What "auto" means (docs/lab/settings.md): b₁ = 3 D, b₂ = 10 + D/30, and about one concept before looking (α_ω = 1/D):
+# What "auto" means (docs/lab/settings.md): b₁ = 0.3 D, b₂ = 5 + D/60, and about one concept before looking (α_ω = 1/D):
 # at a large b₁ a larger mass would be that of concepts which one document alone holds.
-B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 3.0, 10.0, 30.0, 1.0
+B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 0.3, 5.0, 60.0, 1.0
+_LARGE_B1 = 0.1  # per document
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 KEPT_PER_CHAIN = 100
+MANY_ROWS = (
+    10_000  # from which on the f step has words apart, so that threads share them (docs/performance.md)
+)
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
+
+
+MOST_ROWS = 8_000  # of a shard, where it is not said
+_SHARDS = re.compile(r"shards:(?P<shards>[1-9]\d{0,5})(x(?P<rows>[1-9]\d{0,8}))?")
 
 
 def check_settings(given: Mapping[str, Any]) -> None:
     """Refuse what no corpus could be fitted with, so that it is said before any text is read."""
     make_starts(given)
+    make_start_rows(given, 1)
     make_schedule(given)
     make_steps(given)
     check_seed(given["random_state"])
     n_workers(given["n_jobs"])
+    check_cluster(given["cluster"])
+    parse_approximation(given["approximate"])
     make_watcher(given["progress"])
     # Rules of the corpus are tried on one that fits what is given.
     make_prior({**given, "lam": None}, _any_counts(1))
@@ -81,6 +95,37 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
     return init
 
 
+def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
+    """On how many rows chains arrive before the others join; None: all of them."""
+    rows = given["start_rows"]
+    if rows is None:
+        return None
+    if isinstance(rows, str):
+        if rows != "auto":
+            raise InputError(f"start_rows={rows!r} is not known; give 'auto', a number of rows, or None.")
+        rows = ROWS if n_rows > LARGE else n_rows
+    rows = whole_number("start_rows", rows, 1)
+    return rows if rows < n_rows else None
+
+
+class Plan(NamedTuple):
+    n_shards: int
+    n_rows: int  # of each, at the most
+
+
+def parse_approximation(approximate: Any) -> Plan | None:
+    """What "shards:8" or "shards:8x5000" asks for."""
+    if approximate is None:
+        return None
+    found = _SHARDS.fullmatch(approximate) if isinstance(approximate, str) else None
+    if found is None or found["shards"] == "1":
+        raise InputError(
+            f"approximate={approximate!r} is not known; give 'shards:8' for eight shards, or 'shards:8x5000' for "
+            "eight of 5,000 rows each."
+        )
+    return Plan(int(found["shards"]), int(found["rows"] or MOST_ROWS))
+
+
 def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
     """The hyperparameters: numbers given are held fixed at, others set by a rule of the corpus."""
     n_documents = counts.shape[0]
@@ -98,10 +143,9 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
 
     b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
     b2 = positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2)
+    is_b1_large = b1 > max(1.0, _LARGE_B1 * n_documents)
     return Prior(
-        alpha_omega=positive(
-            "alpha_omega", min(1.0, CONCEPTS_AT_LARGE_B1 / n_documents) if b1 > n_documents else 1.0
-        ),
+        alpha_omega=positive("alpha_omega", CONCEPTS_AT_LARGE_B1 / n_documents if is_b1_large else 1.0),
         b1=b1,
         b2=b2,
         lam=make_lam(given["lam"], counts, is_b2_large=b2 >= B2_LEAST),
@@ -113,8 +157,8 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
     )
 
 
-def make_steps(given: Mapping[str, Any]) -> Steps:
-    """The moves of a sweep: the named kind, and the hyperparameters it samples."""
+def make_steps(given: Mapping[str, Any], n_rows: int = 1) -> Steps:
+    """The moves of a sweep: the named kind, and the hyperparameters it samples; with many rows, words apart."""
     if given["steps"] not in STEPS:
         raise InputError(f"steps={given['steps']!r} is not known; choose 'exact', 'prior' or 'published'.")
 
@@ -122,6 +166,7 @@ def make_steps(given: Mapping[str, Any]) -> Steps:
         return isinstance(given[name], str) and given[name] == "sample"
 
     return STEPS[given["steps"]]._replace(
+        columns=given["steps"] == "exact" and n_rows > MANY_ROWS,
         sample_theta=sampled("theta"),
         sample_alpha_omega=sampled("alpha_omega"),
         sample_b1=sampled("b1"),
@@ -257,7 +302,7 @@ def check_seed(random_state: Any) -> None:
 
 def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The estimator's parameters as a file holds them, but for those that only make sense where they were given."""
-    kept = {name: value for name, value in given.items() if name != "progress"}
+    kept = {name: value for name, value in given.items() if name not in ("progress", "cluster")}
     if not isinstance(kept["random_state"], int | np.integer):
         kept["random_state"] = None
     return {name: _plain_setting(value) for name, value in kept.items()}

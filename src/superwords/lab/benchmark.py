@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from superwords.fitting.estimator import ConceptModel
 from superwords.lab.baselines import add_documents, tomotopy_module
 from superwords.lab.generators import Planted, plant_corpus
+from superwords.machine import peak_memory
 from superwords.sampler.chain import Chain
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
@@ -111,13 +111,6 @@ def time_first_sweep() -> dict[str, float]:
             )
             out[f"{name}_seconds"] = perf_counter() - start
     return out
-
-
-def peak_memory() -> float:
-    """Megabytes this process has used at the most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1024 if sys.platform != "darwin" else 1024**2
-    )
 
 
 def run_bench(tell: Tell, quick: bool = False) -> dict[str, Any]:

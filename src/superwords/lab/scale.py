@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
-from superwords.lab.benchmark import peak_memory
 from superwords.lab.generators import Planted
+from superwords.machine import peak_memory
 from superwords.sampler.state import n_concepts, sizes_of
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 100_000)
@@ -29,6 +29,7 @@ N_WORDS, N_CONCEPTS, N_FEATURES = 10_000, 300, 50
 LENGTH, PER_DOCUMENT = 100, 4
 N_SWEEPS, MEASURED = 200, 5
 LEAST_JACCARD = 0.5
+SHARED = ("tokens", "columns")  # moves that threads share
 _BLOCK = 200  # documents generated at a time
 _USED = 0.8  # share of a concept's words that a document has on
 _NOISE = 0.5
@@ -113,6 +114,39 @@ def measure(n_documents: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:
         "matched": matched(planted.truth, on),
         "sweeps": n_sweeps,
     }
+
+
+def run_threads(
+    n_documents: int, n_sweeps: int, n_threads: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """One chain with one thread and with several, and how much of the time they share."""
+    planted = plant_large(n_documents)
+    model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=0)
+    model.start(planted.counts, planted.features)
+    chain = model.chains_[0]
+    with threadpool_limits(1):
+        chain.step()
+        at = chain.position()
+        seconds = {}
+        for n in (1, n_threads):
+            chain.go_to(at._replace(seconds={}))
+            chain.n_threads = n
+            for _ in range(n_sweeps):
+                chain.step()
+            seconds[n] = {name: taken / n_sweeps for name, taken in chain.seconds.items()}
+    alone, together = sum(seconds[1].values()), sum(seconds[n_threads].values())
+    shared = sum(seconds[1][name] for name in SHARED) / alone
+    tell(
+        f"{n_documents:,} documents, one chain: {alone:.2f} s a sweep with one thread, {together:.2f} s with "
+        f"{n_threads}: {alone / together:.2f} times as fast"
+    )
+    tell(
+        f"{shared:.0%} of the time is in steps that threads share; if the machine had nothing else to do, {n_threads} "
+        f"would be {1 / (1 - shared + shared / n_threads):.2f} times as fast"
+    )
+    for name, taken in seconds[1].items():
+        tell(f"  {name}: {taken:.3f} s with one thread, {seconds[n_threads][name]:.3f} s with {n_threads}")
+    return {"documents": n_documents, "threads": n_threads, "seconds": seconds, "shared": shared}
 
 
 def run_scale(sizes: Sequence[int], n_sweeps: int, tell: Callable[[str], None]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, Prior, n_documents, n_words
+from superwords.sampler.moves.columns import move_columns
 from superwords.sampler.moves.concentrations import move_concentrations
 from superwords.sampler.moves.concepts import move_concepts
 from superwords.sampler.moves.contract import ChainState, Move
@@ -17,6 +18,7 @@ from superwords.sampler.moves.tokens import move_theta, move_tokens
 from superwords.sampler.moves.words import move_words
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import State, Tokens, check_state
+from superwords.sampler.workspace import KINDS
 
 # The moves of a sweep in their order: c → z and π → splits and merges → f → θ → concentrations. z is imputed once, and
 # discarded with the sweep. A new move is one line here.
@@ -25,9 +27,12 @@ MOVES: dict[str, Move] = {
     "tokens": move_tokens,
     "split_merge": move_split_merge,
     "words": move_words,
+    "columns": move_columns,
     "theta": move_theta,
     "concentrations": move_concentrations,
 }
+# The kinds of proposal that a move counts; moves that are not here are Gibbs steps, which are always accepted.
+PROPOSALS = {"concepts": KINDS, "split_merge": ("split", "merge")}
 PUBLISHED_ORDER = ("concepts", "words", "tokens", "theta", "concentrations")  # f by the z of the last sweep
 
 
@@ -58,7 +63,8 @@ class Chain:
     """Advances a state sweep by sweep, by the moves of `MOVES`.
 
     Sampled concentrations stand in `model.prior`. `seconds` are by move, `tried` and `accepted` by kind of proposal.
-    What follows depends only on (model, state, seed, chain, sweep): a chain stored and restored goes on bit by bit.
+    What follows depends only on (model, state, seed, chain, sweep): a chain stored and restored goes on bit by bit, and
+    `n_threads`, which its moves may use, changes nothing but the time.
     """
 
     def __init__(self, model: Model, state: State, seed: int, chain: int = 0, sweep: int = 0):
@@ -66,6 +72,7 @@ class Chain:
         self.model = model
         self.state = State(*(array.copy() for array in state))
         self.tokens: Tokens | None = None
+        self.n_threads = 1
         self.sweep = sweep
         self.seed = seed
         self.stream = new_stream(seed, chain)
@@ -94,14 +101,14 @@ class Chain:
 
     def step(self) -> None:
         """One sweep."""
-        now = ChainState(self.model, self.state, self.tokens)
+        now = ChainState(self.model, self.state, self.tokens, self.n_threads)
         for name in PUBLISHED_ORDER if self.model.steps.published_order else MOVES:
             start = perf_counter()
             now, info = MOVES[name](self.stream, self.sweep, now)
             self.seconds[name] += perf_counter() - start
             self.tried.update(info.tried)
             self.accepted.update(info.accepted)
-        self.model, self.state, self.tokens = now
+        self.model, self.state, self.tokens, _ = now
         self.sweep += 1
 
     def log_joint(self) -> float:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from superwords.sampler.chain import MOVES, Chain
 from superwords.sampler.jit import cache_folder
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
 from superwords.sampler.moves.contract import ChainState
-from superwords.sampler.simulate import simulate
+from superwords.sampler.state import State
 
 # Two processes that have about as much to do.
 _HALVES = (("concepts",), ("tokens", "split_merge", "words"))
@@ -41,18 +44,41 @@ def await_kernels() -> None:
         _running.pop().wait()
 
 
+def compile_here() -> None:
+    """Have the kernels compiled by one of the processes of this machine; the others wait for it."""
+    with one_at_a_time():
+        compile_ahead()
+        await_kernels()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Only one process of this machine is in here at any moment, where files can be locked."""
+    folder = cache_folder()
+    if folder is None or os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    with open(Path(folder) / "compiling.lock", "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _mark(folder: str, moves: tuple[str, ...]) -> Path:
     return Path(folder) / f"{'-'.join(moves)}.compiled"
 
 
 def _compile(moves: tuple[str, ...]) -> None:
-    """Call the moves once, on a problem of the types that a fit has."""
-    prior = Prior(3.0, 1.0, 1.0, np.full(6, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
-    made = simulate(prior, np.full(5, 8), 2, np.ones(6), seed=1)
-    near, rho = np.arange(6, dtype=np.int32)[:, None], np.full((6, 1), 0.5)
-    data = make_data(made.counts, made.features, made.null)
+    """Call the moves once, on a problem of the types that a fit has: three documents that hold two concepts each."""
+    prior = Prior(3.0, 1.0, 1.0, np.full(4, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
+    data = make_data(sparse.csr_array(np.full((3, 4), 2)), np.eye(4)[:, :2])
+    pairs = np.arange(7, dtype=np.int64)
+    concept, words = np.tile(np.arange(2, dtype=np.int32), 3), np.tile(np.arange(4, dtype=np.int32), 3)
+    state = State(pairs[::2].copy(), concept, np.ones(6), 2 * pairs, words, np.ones(4))
+    near, rho = np.arange(4, dtype=np.int32)[:, None], np.full((4, 1), 0.5)
     steps = Steps(sample_theta=True)
-    chain = Chain(Model(prior, data, Affinity(near, rho, rho), steps), made.state, seed=1)
+    chain = Chain(Model(prior, data, Affinity(near, rho, rho), steps), state, seed=1)
     now = ChainState(chain.model, chain.state, None)
     for name in moves:
         now, _ = MOVES[name](chain.stream, 0, now)

@@ -34,7 +34,7 @@ def initial_state(init: str, data: Data, prior: Prior, theta: np.ndarray, seed: 
     vocabulary = n_words(data)
     if name == "topics":
         n = number or max(2, round(math.sqrt(data.count.sum()) / _ROOT_OF_TOKENS_PER_TOPIC))
-        topics = draw_topics(_counts(data), min(n, vocabulary), new_stream(seed, chain))
+        topics = draw_topics(counts_of(data), min(n, vocabulary), new_stream(seed, chain))
         return _from_topics(topics, data, prior, theta, rng)
     n = min(vocabulary, number or max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
     if name == "single":
@@ -88,7 +88,7 @@ def _from_topics(
 def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
     """Spherical k-means on the features; words without any go where the documents they occur in point."""
     known = data.known & bool(data.Y.shape[1])
-    counts = _counts(data)
+    counts = counts_of(data)
     if known.sum() < 2:
         return _kmeans(_profiles(counts), n_clusters, rng)
     cluster = np.zeros(len(known), int)
@@ -118,7 +118,8 @@ def _profiles(counts: sparse.csr_array) -> np.ndarray:
     return TruncatedSVD(50, random_state=0).fit_transform(presence)
 
 
-def _counts(data: Data) -> sparse.csr_array:
+def counts_of(data: Data) -> sparse.csr_array:
+    """(D, V) as a matrix."""
     return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(n_documents(data), n_words(data)))
 
 
@@ -131,7 +132,7 @@ def _from_partition(
     everywhere: bool = False,
 ) -> State:
     """Each cluster a concept, held by the documents that use one of its words (or by all), all its words on."""
-    counts = _counts(data)
+    counts = counts_of(data)
     used, cluster = np.unique(cluster, return_inverse=True)
     member = sparse.csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)))
     holds = sparse.csr_array(counts @ member)

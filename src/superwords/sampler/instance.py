@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, kernel, part
+from superwords.sampler.jit import inlined, lean, part
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream
 from superwords.sampler.semantics import posterior
@@ -29,17 +29,14 @@ class Instance(NamedTuple):
     known: np.ndarray  # (V)
 
 
-@kernel
-def _draw_noise(n_rows, scale, shape, stream, sweep):
+@lean
+def _draw_noise(precision, noise, scale, shape, stream, sweep):
     open_stream(stream, SEMANTICS, sweep, 0)
-    precision = np.empty(len(scale))
     for k in range(len(scale)):
         precision[k] = gamma(stream, shape) / scale[k]
-    noise = np.empty((n_rows, len(scale)))
-    for j in range(n_rows):
+    for j in range(len(noise)):
         for k in range(len(scale)):
             noise[j, k] = normal(stream) / math.sqrt(precision[k])
-    return precision, noise
 
 
 def no_features(n_slots: int, n_words: int) -> Instance:
@@ -66,7 +63,8 @@ def draw_instance(sizes: Sizes, data: Data, prior: Prior, stream: np.ndarray, sw
     else:
         b = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma
         A, X = np.zeros((0, 0)), np.zeros((0, n_features))
-    precision, noise = _draw_noise(n_rows, b, shape, stream, sweep)
+    precision, noise = np.empty(n_features), np.empty((n_rows, n_features))
+    _draw_noise(precision, noise, b, shape, stream, sweep)
     x = X + np.linalg.cholesky(A) @ noise if n_rows else X
     pull = np.ascontiguousarray(sizes.m.T.astype(float) @ x)
     return Instance(np.ascontiguousarray(x), precision, pull, sizes.total.copy(), data.Y, data.known)

@@ -66,6 +66,7 @@ class Steps(NamedTuple):
     word_moves: float = 1.0  # share of the documents that use a word in which its tokens may change concept
     split_merges: int = 2  # splits and merges of whole concepts tried in a sweep
     words: bool = True
+    columns: bool = False  # f given X, σ² and u: words do not depend on each other, and threads share them
     sample_theta: bool = False
     sample_alpha_omega: bool = False
     sample_b1: bool = False

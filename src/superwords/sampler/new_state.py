@@ -21,8 +21,9 @@ class NewState(NamedTuple):
     word: np.ndarray
 
 
-def new_state(state: State) -> NewState:
-    n_pairs, n_entries = len(state.concept) + 64, len(state.word) + 1024
+def new_state(state: State, share: float = 1.0) -> NewState:
+    """Room for about as much as `share` of a state."""
+    n_pairs, n_entries = int(share * len(state.concept)) + 64, int(share * len(state.word)) + 1024
     return NewState(
         np.zeros_like(state.doc_ptr),
         np.zeros(n_pairs, np.int32),

@@ -31,7 +31,8 @@ from superwords.sampler.jit import kernel
     FOLD_IN,
     CONCENTRATION,
     SPLIT_MERGE,
-) = range(12)
+    COLUMNS,
+) = range(13)
 
 # Places in a stream
 COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3

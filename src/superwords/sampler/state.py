@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.errors import InputError
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import lean
 from superwords.sampler.random import RELABEL, below, open_stream
 
 AFTER_CONCEPTS, AFTER_SPLIT_MERGE = 0, 1  # turns of relabel in a sweep
@@ -48,44 +48,47 @@ def n_concepts(state: State) -> int:
     return int(state.concept.max()) + 1 if len(state.concept) else 0
 
 
-@kernel
-def count_memberships(state, n_concepts, n_words):
-    """Rebuild m_ji, m_j and n_i from the state."""
-    m = np.zeros((n_concepts, n_words), np.int32)
-    holders = np.zeros(n_concepts, np.int64)
-    total = np.zeros(n_words, np.int64)
+@lean
+def _count_memberships(state, sizes):
     for p in range(len(state.concept)):
         j = state.concept[p]
-        holders[j] += 1
+        sizes.holders[j] += 1
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
-            m[j, state.word[e]] += 1
-            total[state.word[e]] += 1
-    return Sizes(m, holders, total)
+            sizes.m[j, state.word[e]] += 1
+            sizes.total[state.word[e]] += 1
 
 
 def sizes_of(state: State) -> Sizes:
     return count_memberships(state, n_concepts(state), len(state.theta))
 
 
-@kernel
-def relabel(state, n_slots, stream, sweep, turn):
+def count_memberships(state: State, n_rows: int, n_words: int) -> Sizes:
+    """Rebuild m_ji, m_j and n_i from the state."""
+    sizes = Sizes(
+        np.zeros((n_rows, n_words), np.int32), np.zeros(n_rows, np.int64), np.zeros(n_words, np.int64)
+    )
+    _count_memberships(state, sizes)
+    return sizes
+
+
+def relabel(state: State, stream: np.ndarray, sweep: int, turn: int) -> None:
     """Number the concepts in use 0..J−1 in a uniformly random order.
 
     Concepts are an unordered set: were their numbers to carry history, a scan in their order would be inexact.
     """
-    label = np.full(n_slots, -1, np.int32)
-    for p in range(len(state.concept)):
-        label[state.concept[p]] = 0
-    used = np.flatnonzero(label == 0)
+    used = np.flatnonzero(np.bincount(state.concept))
+    _shuffle(used, stream, sweep, turn)
+    label = np.zeros(n_concepts(state), np.int32)
+    label[used] = np.arange(len(used))
+    state.concept[:] = label[state.concept]
+
+
+@lean
+def _shuffle(numbers, stream, sweep, turn):
     open_stream(stream, RELABEL, sweep, turn)
-    for k in range(len(used) - 1, 0, -1):
+    for k in range(len(numbers) - 1, 0, -1):
         swap = below(stream, k + 1)
-        used[k], used[swap] = used[swap], used[k]
-    for k in range(len(used)):
-        label[used[k]] = k
-    for p in range(len(state.concept)):
-        state.concept[p] = label[state.concept[p]]
-    return len(used)
+        numbers[k], numbers[swap] = numbers[swap], numbers[k]
 
 
 def check_state(state: State, n_documents: int, n_words: int) -> None:

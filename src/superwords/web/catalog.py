@@ -10,10 +10,12 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.concepts.agreement import plain_quantities
+from superwords.concepts.curating import Curation, decisions, history
+from superwords.concepts.dates import time_columns
 from superwords.concepts.examples import concepts_of_word, telling_passage, word_index
 from superwords.concepts.groups import group_values
-from superwords.concepts.ranking import TYPICAL
-from superwords.concepts.ranking import names as automatic_names
+from superwords.concepts.labels import row_labels
+from superwords.concepts.ranking import TYPICAL, automatic_names
 from superwords.concepts.tables import concept_index, draw_weights, drawn_weights
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
@@ -22,9 +24,10 @@ from superwords.tabular import plain
 from superwords.web.json_tables import Column, Table
 
 MOST_GROUPS = 12
+MOST_CHOSEN_GROUPS = 200  # of a column that was asked for
+MOST_HISTORY = 200
 SHOWN_GROUP_COLUMNS = 2
 MARKER_WORDS = 10
-TITLE_LENGTH = 80  # mean characters of a title at the most
 NEIGHBOURS = 50
 _KEPT_TABLES = 64
 
@@ -48,28 +51,74 @@ class Catalog:
         """What the page must know before it shows anything."""
         corpus = self.corpus
         return {
-            "documents": corpus.n_documents,
+            "rows": corpus.n_documents,
+            "documents": corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent)),
             "words": corpus.n_words,
             "tokens": corpus.n_tokens,
             "concepts": len(self.model.result_.shown),
             "passages": corpus.parent is not None,
             "texts": corpus.texts is not None,
             "groups": [{"column": name, "labels": labels} for name, labels in self.group_columns.items()],
-            "verdict": self.model.verdict(),
+            "times": self.time_columns,
+            "columns": [str(name) for name in corpus.metadata.columns],
+            "verdict": self._verdict,
+            "decided": self.decided(),
         }
 
     @cached_property
+    def _verdict(self) -> str:
+        return self.model.verdict()
+
+    @cached_property
+    def time_columns(self) -> list[str]:
+        return [str(name) for name in time_columns(self.corpus.metadata)]
+
+    def decided(self) -> dict[str, Any]:
+        """What people decided: the concepts that are away and why, the themes, and every decision."""
+        model = self.model
+        decided = decisions(model.choices_)
+        return {
+            "hidden": [self._as_sampled(j) for j in sorted(decided.hidden)],
+            "merged": [
+                {
+                    "concept": j,
+                    "name": self.names[j - 1],
+                    "members": [self._as_sampled(one) for one in sorted(those)],
+                }
+                for j, those in sorted(_members(decided).items())
+            ],
+            "themes": sorted(set(model.result_.themes.values())),
+            "history": history(model.choices_)[:MOST_HISTORY],
+        }
+
+    def _as_sampled(self, concept: int) -> dict[str, Any]:
+        """A concept that is away by its own words."""
+        return {
+            "concept": concept,
+            "name": self.model.names_.get(concept, self._sampled_names[concept - 1]),
+        }
+
+    @cached_property
+    def _sampled_names(self) -> list[str]:
+        return automatic_names(self.model.sampled_)
+
+    @cached_property
     def group_columns(self) -> dict[str, list[str]]:
-        """Columns of the metadata that divide the documents into a few groups, and these groups' names."""
-        found = {}
-        for column in self.corpus.metadata.columns:
+        """Columns that divide the documents into groups, and the groups' names; those asked for at the fit first.
+
+        Other columns count if they have a few groups only.
+        """
+        found: dict[str, list[str]] = {}
+        chosen = [name for name in self.corpus.notes.get("groups", []) if name in self.corpus.metadata]
+        for column in dict.fromkeys([*chosen, *self.corpus.metadata.columns]):
             values = group_values(self.corpus.metadata[column]).dropna()
             try:
                 sizes = values.astype(str).value_counts()
                 n_groups = values.nunique()
             except TypeError:  # lists and the like cannot be told apart
                 continue
-            if 2 <= n_groups <= MOST_GROUPS and n_groups == len(sizes) and n_groups < len(values):
+            most = MOST_CHOSEN_GROUPS if column in chosen else MOST_GROUPS
+            if 2 <= n_groups <= most and n_groups == len(sizes) and n_groups < len(values):
                 found[str(column)] = [str(label) for label in sizes.index]
         return found
 
@@ -84,42 +133,64 @@ class Catalog:
         return [self.model.names_.get(j, name) for j, name in enumerate(self._automatic_names, 1)]
 
     @property
-    def _shown_names(self) -> list[str]:
+    def shown_names(self) -> list[str]:
         names = self.names
         return [names[j - 1] for j in self.model.result_.shown]
 
     @cached_property
     def _automatic_names(self) -> list[str]:
-        return automatic_names(
-            self.model.result_.summary.words, self.model.n_concepts_, self.corpus.vocabulary
-        )
+        return automatic_names(self.model.result_)
 
     def automatic_name(self, concept: int) -> str:
         return self._automatic_names[concept_index(self.model.result_, concept)]
 
     @cached_property
-    def _concepts(self) -> pd.DataFrame:
+    def concept_rows(self) -> pd.DataFrame:
         return self.model.concepts()
 
     def concepts(self) -> Table:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
+            Column("top_words", "Most telling words", "words", sortable=False),
             Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
             Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("n_words", "Words", "number"),
             Column("coherence", "Coherence", "decimal"),
+            Column("found_by", "Found by", "chains", link="n_chains"),
             Column("stability", "Stability", "share"),
-            Column("top_words", "Most telling words", "words", sortable=False),
         ]
-        return Table(columns, self._concepts.assign(name=_texts(self._shown_names)))
+        themes = self.model.result_.themes
+        if self.concept_rows["much_like"].notna().any():
+            columns.append(Column("much_like", "Much like", "twin"))
+        if themes:
+            columns.insert(2, Column("theme", "Theme"))
+        rows = self.concept_rows.assign(
+            name=texts(self.shown_names),
+            theme=texts(themes.get(j) for j in self.concept_rows["concept"]),
+            n_chains=self.concept_rows["stability_by_chain"].map(len),
+            much_like=pd.to_numeric(self.concept_rows["much_like"]),
+        )
+        rows = rows.sort_values("prevalence", ascending=False, kind="stable", na_position="last")
+        return Table(columns, rows, "prevalence")
 
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
         j = concept_index(self.model.result_, concept)
-        row = self._concepts.set_index("concept", drop=False).loc[j + 1]
+        row = self.concept_rows.set_index("concept", drop=False).loc[j + 1]
         known = {str(key): plain(value) for key, value in row.items()}
-        name = self.names[concept - 1]
-        return {**known, "name": name, "automatic_name": self.automatic_name(concept)}
+        names, result = self.names, self.model.result_
+        like = known["much_like"]
+        return {
+            **known,
+            "name": names[concept - 1],
+            "automatic_name": self.automatic_name(concept),
+            "theme": result.themes.get(concept),
+            "much_like_name": None if like is None else names[like - 1],
+            "members": [
+                self._as_sampled(one) for one in _members(decisions(self.model.choices_)).get(concept, [])
+            ],
+            "others": [[j, names[j - 1]] for j in result.shown if j != concept],
+        }
 
     def concept_words(self, concept: int) -> Table:
         columns = [
@@ -166,7 +237,6 @@ class Catalog:
         return pd.DataFrame(
             {
                 "row": row,
-                "document": _texts(self.corpus.ids[d] for d in row),
                 **self.labels_of(row),
                 "weight": weight[row],
                 "probability": np.minimum(held[row], 1.0),
@@ -175,27 +245,31 @@ class Catalog:
         )
 
     @cached_property
-    def _label_keys(self) -> dict[str, Any]:
-        """What tables of documents show of them: a title, if the metadata have one, and the first groups."""
-        metadata = self.corpus.metadata
-        titles = [key for key in metadata.columns if _is_title(metadata[key])][:1]
-        groups = [self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]]
-        return {f"label {key}": key for key in [*titles, *groups]}
+    def row_labels(self) -> list[str]:
+        """What each row of the corpus is called."""
+        return row_labels(self.corpus)
+
+    @cached_property
+    def shown_groups(self) -> dict[str, Any]:
+        """The first columns of groups, as tables of documents show them."""
+        return {f"label {name}": self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]}
 
     def labels_of(self, rows: np.ndarray) -> dict[str, pd.Series]:
+        """Of some rows: label, id and groups."""
+        metadata = self.corpus.metadata.iloc[rows]
         return {
-            name: _texts(
-                None if pd.isna(value) else str(value) for value in self.corpus.metadata[key].iloc[rows]
-            )
-            for name, key in self._label_keys.items()
+            "label": texts(self.row_labels[d] for d in rows),
+            "document": texts(self.corpus.ids[d] for d in rows),
+            **{name: group_texts(metadata[key]) for name, key in self.shown_groups.items()},
         }
 
     def row_column(self) -> Column:
-        label = "Document" if self.corpus.parent is None else "Passage"
-        return Column("document", label, "document", link="row")
+        if self.corpus.parent is None:
+            return Column("label", "Document", "document", link="row", note="document")
+        return Column("label", "Passage", "passage-link", link="row", note="document")
 
     def label_columns(self) -> list[Column]:
-        return [Column(name, str(key)) for name, key in self._label_keys.items()]
+        return [Column(name, str(key)) for name, key in self.shown_groups.items()]
 
     def concept_documents(self, concept: int) -> Table:
         columns = [
@@ -210,7 +284,7 @@ class Catalog:
         columns.append(Column("passage", "Telling passage", "passage", sortable=False))
 
         def with_passages(rows: pd.DataFrame) -> pd.DataFrame:
-            return rows.assign(passage=_texts(self.passage(int(d), concept) for d in rows["row"]))
+            return rows.assign(passage=texts(self.passage(int(d), concept) for d in rows["row"]))
 
         return Table(columns, self.holders(concept), complete=with_passages)
 
@@ -237,7 +311,7 @@ class Catalog:
             Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("top_words", "Words", "words", sortable=False),
         ]
-        return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=_texts(top)))
+        return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=texts(top)))
 
     def group_differences(self, column: str, first: str, second: str) -> Table:
         """Prevalence in one group less that in another, the largest differences first."""
@@ -245,13 +319,13 @@ class Catalog:
         rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
         columns = [
             Column("name", "Concept", "concept", link="concept"),
-            Column("one", f"In {first}", "share"),
-            Column("other", f"In {second}", "share"),
+            Column("one", f"In {first}", "share", beside="other"),
+            Column("other", f"In {second}", "share", beside="one"),
             Column("difference", "Difference", "difference", "low", "high"),
             Column("probability_greater", f"P(more in {first})", "share"),
         ]
         names = self.names
-        return Table(columns, rows.assign(name=_texts(names[j - 1] for j in rows["concept"])))
+        return Table(columns, rows.assign(name=texts(names[j - 1] for j in rows["concept"])))
 
     def _two(self, column: str, first: str, second: str) -> tuple[str, str]:
         labels = self.group_columns[column]
@@ -284,7 +358,7 @@ class Catalog:
         ]
         names = self.names
         rows = self._words.assign(
-            name=_texts(None if j is None else names[j - 1] for j in self._words["strongest"])
+            name=texts(None if j is None else names[j - 1] for j in self._words["strongest"])
         ).sort_values("tokens", ascending=False, kind="stable")
         return Table(columns, rows, "tokens")
 
@@ -302,7 +376,7 @@ class Catalog:
             Column("share_used", f"Of the concept's {self.rows}, use the word for it", "share"),
             Column("probability", "Draws that use it", "share"),
         ]
-        return Table(columns, table.assign(name=_texts(names[j - 1] for j in table["concept"])))
+        return Table(columns, table.assign(name=texts(names[j - 1] for j in table["concept"])))
 
     def word_neighbours(self, word: str) -> Table:
         columns = [
@@ -323,30 +397,21 @@ class Catalog:
             Column("ess", "Effective sample size", "number"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        return Table(columns, rows.assign(quantity=_texts(name[0].upper() + name[1:] for name in plainly)))
-
-    def agreement(self) -> Table:
-        """Concepts by the share of each chain's draws in which they are found, the least agreed first."""
-        shares = np.array(self._concepts["stability_by_chain"].tolist(), float)
-        n_chains = shares.shape[1] if shares.ndim == 2 else 0
-        by_chain = {f"chain {c + 1}": shares[:, c] for c in range(n_chains)}
-        rows = pd.DataFrame(
-            {"concept": self._concepts["concept"], "name": _texts(self._shown_names), **by_chain}
-        ).assign(stability=self._concepts["stability"])
-        columns = [
-            Column("name", "Concept", "concept", link="concept"),
-            *(Column(name, f"Found by {name}", "share") for name in by_chain),
-            Column("stability", "Stability", "share"),
-        ]
-        return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)
+        return Table(columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in plainly)))
 
 
-def _is_title(values: pd.Series) -> bool:
-    """Whether a column of the metadata names documents: short texts, nearly all of them different."""
-    texts = [value for value in values if isinstance(value, str)]
-    short = len(texts) == len(values) and sum(map(len, texts)) <= TITLE_LENGTH * len(texts)
-    return short and len(set(texts)) >= 0.8 * len(texts) > 1
+def _members(decided: Curation) -> dict[int, list[int]]:
+    """The concepts that are merged into each one that is shown."""
+    members: dict[int, list[int]] = {}
+    for one, into in decided.merged.items():
+        members.setdefault(into, []).append(one)
+    return {into: those for into, those in members.items() if into not in decided.away}
 
 
-def _texts(values: Any) -> pd.Series:
+def group_texts(values: pd.Series) -> pd.Series:
+    """Groups as they are shown."""
+    return texts(None if pd.isna(value) else str(value) for value in values)
+
+
+def texts(values: Any) -> pd.Series:
     return pd.Series(list(values), dtype=object)

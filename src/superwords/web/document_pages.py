@@ -1,4 +1,4 @@
-"""Documents as the explorer shows them: their concepts, their words, and their text in parts."""
+"""Documents and passages as the explorer shows them: their concepts, their words, and their text in parts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.concepts.curating import decisions
+from superwords.concepts.labels import document_labels, names_of, passage_places
 from superwords.concepts.ranking import TYPICAL
+from superwords.concepts.tables import one_document, source_shares
 from superwords.errors import InputError
 from superwords.tabular import plain
-from superwords.web.catalog import Catalog
+from superwords.web.catalog import Catalog, group_texts, texts
 from superwords.web.json_tables import Column, Table
 from superwords.web.places import WordPlaces, text_parts
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it
 MOST_MISSING = 12
+LONGEST_LABEL = 300
+
+Pair = tuple[int, np.ndarray, np.ndarray]
 
 
 class DocumentPages:
-    """Documents (rows of the corpus) and the words of the most probable draw in them."""
+    """Rows of the corpus (documents or passages) with the words of the most probable draw, and whole documents."""
 
     def __init__(self, catalog: Catalog):
         self.catalog = catalog
@@ -33,87 +39,194 @@ class DocumentPages:
 
     @cached_property
     def _position(self) -> np.ndarray:
-        """Where the chains have a document."""
+        """Where the chains have a row."""
         position = np.empty(len(self.model.order_), int)
         position[self.model.order_] = np.arange(len(self.model.order_))
         return position
 
     @cached_property
     def _column(self) -> np.ndarray:
-        """The concept (0, 1, …) of the fitted attributes that a concept of the most probable draw is."""
+        """The concept (0, 1, …; -1: hidden) that a concept of the most probable draw is counted as."""
         order = self.model.result_.concept_order
         column = np.empty(len(order), int)
-        column[order] = np.arange(len(order))
+        column[order] = decisions(self.model.choices_).columns(len(order))
         return column
 
     @cached_property
-    def _documents(self) -> pd.DataFrame:
-        weights, held = (sparse.csr_array(matrix) for matrix in self.catalog.held)
-        row = np.repeat(np.arange(self.corpus.n_documents), np.diff(held.indptr))
-        n_held = np.bincount(row[held.data >= TYPICAL], minlength=self.corpus.n_documents)
+    def _parents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Of each passage its document, its place in it, and how many it has; None where rows are documents."""
+        return None if self.corpus.parent is None else passage_places(self.corpus.parent)
+
+    @cached_property
+    def _passages_of(self) -> list[np.ndarray]:
+        """The rows of each whole document, in their order."""
+        assert self._parents is not None
+        document = self._parents[0]
+        order = np.argsort(document, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(document))[:-1])
+
+    @cached_property
+    def _rows(self) -> pd.DataFrame:
         rows = np.arange(self.corpus.n_documents)
-        strongest = [
-            int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
-            for a, b in pairwise(weights.indptr)
-        ]
+        weights, held = (sparse.csr_array(matrix) for matrix in self.catalog.held)
         return pd.DataFrame(
             {
                 "row": rows,
-                "document": pd.Series(self.corpus.ids, dtype=object),
                 **self.catalog.labels_of(rows),
                 "tokens": self.catalog.n_tokens,
-                "n_concepts": n_held,
-                "strongest": pd.Series(strongest, dtype=object),
+                **_held(weights, held),
             }
         )
 
+    @cached_property
+    def _documents(self) -> pd.DataFrame:
+        """Whole documents; each passage counts by its tokens."""
+        assert self._parents is not None
+        ids, metadata = names_of(self.corpus)
+        fold = source_shares(self.corpus)
+        weights, held = self.catalog.held
+        groups = {name: group_texts(metadata[key]) for name, key in self.catalog.shown_groups.items()}
+        passages = sparse.csr_array((np.ones(fold.nnz), fold.indices, fold.indptr), shape=fold.shape)
+        typical = sparse.csr_array((held >= TYPICAL).astype(float))
+        return pd.DataFrame(
+            {
+                "number": np.arange(len(ids)),
+                "label": texts(document_labels(self.corpus)),
+                "document": texts(ids),
+                **groups,
+                "passages": np.diff(passages.indptr),
+                "tokens": (passages @ self.catalog.n_tokens).astype(int),
+                **_held(sparse.csr_array(fold @ weights), sparse.csr_array(passages @ typical)),
+            }
+        )
+
+    def rows(self) -> Table:
+        """Rows of the corpus."""
+        return self._listed(self._rows, self.catalog.row_column(), [])
+
     def documents(self) -> Table:
+        """Whole documents."""
+        if self._parents is None:
+            return self.rows()
+        column = Column("label", "Document", "document", link="number", note="document")
+        return self._listed(self._documents, column, [Column("passages", "Passages", "number")])
+
+    def _listed(self, rows: pd.DataFrame, first: Column, more: list[Column]) -> Table:
         columns = [
-            self.catalog.row_column(),
+            first,
             *self.catalog.label_columns(),
+            *more,
             Column("tokens", "Tokens", "number"),
             Column("n_concepts", "Concepts", "number"),
             Column("name", "Strongest concept", "concept", link="strongest"),
         ]
         names = self.catalog.names
-        held = [None if j is None else names[j - 1] for j in self._documents["strongest"]]
-        return Table(columns, self._documents.assign(name=pd.Series(held, dtype=object)))
+        held = [None if j is None else names[j - 1] for j in rows["strongest"]]
+        return Table(columns, rows.assign(name=texts(held).to_numpy()))
 
-    def document(self, row: int) -> dict[str, Any]:
-        """What the head of a document's page says."""
-        self._check(row)
-        labels = self.corpus.metadata.iloc[row]
-        known = {
-            str(key): plain(value) for key, value in labels.items() if not isinstance(value, list | dict)
-        }
+    def document(self, number: int) -> dict[str, Any]:
+        """What the head of a whole document's page says."""
+        self._check_document(number)
+        ids, metadata = self._names
         return {
+            "label": self._labels[number],
+            "document": ids[number],
+            "labels": _told(metadata.iloc[number]),
+            "tokens": int(self._documents["tokens"].iloc[number]),
+            "passages": int(self._documents["passages"].iloc[number]),
+            "documents": len(ids),
+        }
+
+    @cached_property
+    def _names(self) -> tuple[list[str], pd.DataFrame]:
+        return names_of(self.corpus)
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return document_labels(self.corpus)
+
+    def document_passages(self, number: int) -> Table:
+        """The passages of a whole document, in their order."""
+        self._check_document(number)
+        table = self._listed(self._rows.iloc[self._passages_of[number]], self.catalog.row_column(), [])
+        groups = self.catalog.shown_groups
+        columns = [column for column in table.columns if column.key not in groups]
+        rows = table.rows.assign(place=np.arange(1, len(table.rows) + 1))
+        columns[0] = Column("place", "Passage", "passage-link", link="row")
+        if self.corpus.texts is not None:
+            kept = self.corpus.texts
+            rows["begin"] = [_begin(kept[d]) for d in rows["row"]]
+            columns.insert(1, Column("begin", "Begins", "passage", sortable=False))
+        return Table(columns, rows, "place", False)
+
+    def whole_concepts(self, number: int) -> Table:
+        """The concepts of a whole document, over the draws."""
+        self._check_document(number)
+        rows = one_document(self.model.result_, number)
+        names = self.catalog.names
+        rows = rows[rows["probability"] >= TYPICAL].sort_values("weight", ascending=False, kind="stable")
+        columns = [
+            Column("name", "Concept", "concept", link="concept"),
+            Column("weight", "Weight", "share", "low", "high"),
+            Column("probability", "Draws in which it is held", "share"),
+        ]
+        known = rows[["concept", "weight", "low", "high", "probability"]].reset_index(drop=True)
+        return Table(columns, known.assign(name=texts(names[j - 1] for j in known["concept"])), "weight")
+
+    def _check_document(self, number: int) -> None:
+        if self._parents is None:
+            raise InputError("The documents of this model are not cut into passages.")
+        if not 0 <= number < len(self._passages_of):
+            raise InputError(f"There is no such document; there are {len(self._passages_of)}.")
+
+    def row(self, row: int) -> dict[str, Any]:
+        """What the head of the page of a row says."""
+        self._check(row)
+        return {
+            "label": self.catalog.row_labels[row],
             "document": self.corpus.ids[row],
-            "labels": [[key, str(value)] for key, value in known.items() if value is not None],
+            "labels": _told(self.corpus.metadata.iloc[row]),
             "tokens": int(self.catalog.n_tokens[row]),
             "parts": len(self._parts(row)),
             "imputed": self._imputed(row),
+            **self._around(row),
+        }
+
+    def _around(self, row: int) -> dict[str, Any]:
+        """The rows before and after: of a passage, those of its document."""
+        if self._parents is None:
+            before = row - 1 if row else None
+            return {"before": before, "after": row + 1 if row + 1 < self.corpus.n_documents else None}
+        number, place = int(self._parents[0][row]), int(self._parents[1][row]) - 1
+        own = self._passages_of[number]
+        return {
+            "before": int(own[place - 1]) if place else None,
+            "after": int(own[place + 1]) if place + 1 < len(own) else None,
+            "whole": number,
+            "whole_label": self._labels[number],
         }
 
     def _check(self, row: int) -> None:
         if not 0 <= row < self.corpus.n_documents:
-            raise InputError(f"There is no such document; there are {self.corpus.n_documents}.")
+            what = "document" if self.corpus.parent is None else "passage"
+            raise InputError(f"There is no such {what}; there are {self.corpus.n_documents}.")
 
-    def _pairs(self, row: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Each concept (0, 1, …) a document holds: the words that are on, and the tokens imputed to each."""
+    def _pairs(self, row: int) -> list[Pair]:
+        """Each concept (0, 1, …) a row holds: the words that are on, and the tokens imputed to each."""
         state, tokens = self.model.best_draw_.state, self.model.best_draw_.tokens
         at = self._position[row]
-        found = []
+        found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
         for p in range(state.doc_ptr[at], state.doc_ptr[at + 1]):
             part = slice(state.pair_ptr[p], state.pair_ptr[p + 1])
-            found.append((int(self._column[state.concept[p]]), state.word[part], tokens.entry[part]))
-        return found
+            found[int(self._column[state.concept[p]])].append((state.word[part], tokens.entry[part]))
+        return [_joined(j, those) for j, those in found.items() if j >= 0]
 
     def concepts(self, row: int) -> Table:
-        """The concepts a document holds, and which of their words it uses, could have used, and lacks."""
+        """The concepts a row holds, and which of their words it uses, could have used, and lacks."""
         self._check(row)
         vocabulary, names = self.corpus.vocabulary, self.catalog.names
         share = self.model.concept_word_
-        weight = self.catalog.held[0][[row]].toarray().ravel()
+        weight = self._row_weights[[row]].toarray().ravel()
         rows: list[dict[str, Any]] = []
         for j, words, tokens in self._pairs(row):
             usual = np.flatnonzero(share[j] >= USUAL)
@@ -144,8 +257,12 @@ class DocumentPages:
         fields = [name for column in columns for name in column.fields()]
         return Table(columns, pd.DataFrame(rows, columns=list(dict.fromkeys(fields))), "weight")
 
+    @cached_property
+    def _row_weights(self) -> sparse.csr_array:
+        return sparse.csr_array(self.catalog.held[0])
+
     def _imputed(self, row: int) -> list[dict[str, Any]]:
-        """The concepts of a document by the tokens imputed to them: what its colours stand for."""
+        """The concepts of a row by the tokens imputed to them: what its colours stand for."""
         names = self.catalog.names
         total = Counter({j: int(tokens.sum()) for j, _, tokens in self._pairs(row)})
         return [{"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0]
@@ -156,10 +273,10 @@ class DocumentPages:
         return text_parts(self.corpus.texts[row], self.places.language)
 
     def text(self, row: int, part: int) -> dict[str, Any]:
-        """A part of a document's text, in stretches: plain, or a word with the concepts it is imputed to.
+        """A part of a row's text, in stretches: plain, or a word with the concepts it is imputed to.
 
-        A word's tokens in a document are exchangeable, so each of its places shows all of its concepts, that
-        with the most tokens first.
+        A word's tokens in a row are exchangeable, so each of its places shows all of its concepts, that with the most
+        tokens first.
         """
         self._check(row)
         parts = self._parts(row)
@@ -181,3 +298,36 @@ class DocumentPages:
             done = stop
         stretches.append({"text": text[done:]})
         return {"part": part, "parts": len(parts), "stretches": stretches}
+
+
+def _held(weights: sparse.csr_array, held: sparse.csr_array) -> dict[str, Any]:
+    """How many concepts each row of weights holds in at least half of the draws, and its strongest one."""
+    row = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    strongest = [
+        int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
+        for a, b in pairwise(weights.indptr)
+    ]
+    return {
+        "n_concepts": np.bincount(row[held.data >= TYPICAL], minlength=held.shape[0]),
+        "strongest": texts(strongest),
+    }
+
+
+def _joined(j: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> Pair:
+    """The words of the members of a merged concept, each once."""
+    if len(parts) == 1:
+        return j, *parts[0]
+    words, at = np.unique(np.concatenate([one for one, _ in parts]), return_inverse=True)
+    tokens = np.bincount(at, np.concatenate([one for _, one in parts]), len(words))
+    return j, words, tokens.astype(int)
+
+
+def _told(labels: pd.Series) -> list[list[str]]:
+    """Metadata as pairs of texts."""
+    known = {str(key): plain(value) for key, value in labels.items() if not isinstance(value, list | dict)}
+    return [[key, str(value)[:LONGEST_LABEL]] for key, value in known.items() if value is not None]
+
+
+def _begin(text: str, length: int = 160) -> str:
+    short = " ".join(text[: 2 * length].split())
+    return short if len(short) <= length else f"{short[: short.rfind(' ', 0, length)]} …"

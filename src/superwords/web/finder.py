@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from superwords.concepts.discovery import diverse, recommend, tastes
-from superwords.concepts.means import document_names, rows_of_documents
+from superwords.concepts.labels import names_of
+from superwords.concepts.means import rows_of_documents
 from superwords.concepts.searching import search, search_page
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -53,7 +54,7 @@ class Finder:
     def _linked(self, table: pd.DataFrame) -> list[dict[str, Any]]:
         """Rows of a table with the first row of each document in the corpus."""
         rows = rows_of_documents(self.model.result_)
-        number = {one: d for d, one in enumerate(document_names(self.model.result_)[0])}
+        number = {one: d for d, one in enumerate(names_of(self.model.corpus_)[0])}
         first = [int(rows.indices[rows.indptr[number[one]]]) for one in table["document"]]
         return records(table.assign(row=first))
 

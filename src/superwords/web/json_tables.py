@@ -19,10 +19,13 @@ LONGEST_SEARCH = 200
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the page shows it; `kind` says how: text, number, decimal, share, difference, words,
-    passage, or links to a concept, concepts, a document or a word (whose ids stand in the column `link`).
+    """A column as the page shows it; `kind` says how: text, number, decimal, share, difference, words, passage,
+    snippet, chains, or links to a concept, concepts, a twin, a document, a passage-link or a word.
 
-    `low` and `high` name the columns of its interval.
+    The ids of what is linked to are in the column `link`.
+
+    `low` and `high` name the columns of its interval, `note` one that is shown below it in small print,
+    and `beside` another column of shares whose bars have the same scale.
     """
 
     key: str
@@ -31,10 +34,13 @@ class Column:
     low: str | None = None
     high: str | None = None
     link: str | None = None
+    note: str | None = None
+    beside: str | None = None
     sortable: bool = True
 
     def fields(self) -> list[str]:
-        return [name for name in (self.key, self.low, self.high, self.link) if name is not None]
+        known = (self.key, self.low, self.high, self.link, self.note)
+        return [name for name in known if name is not None]
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,8 @@ class Table:
     def _texts(self) -> list[str]:
         """What is searched: the text of each row, in lower case."""
         texts = self.rows.select_dtypes(object)
-        searched = [texts[column.key] for column in self.columns if column.key in texts]
+        keys = [name for column in self.columns for name in (column.key, column.note) if name in texts]
+        searched = [texts[key] for key in keys]
         return ["\n".join(map(_searched, row)).casefold() for row in zip(*searched)]
 
     def _fields(self) -> list[str]:
@@ -91,7 +98,7 @@ class Table:
         )
 
     def page(self, query: Query) -> dict[str, Any]:
-        """One page of rows as plain values, and what is needed to leaf on."""
+        """One page of rows as plain values, and what is needed to page through."""
         rows = self.selected(query)
         n_pages = max(1, -(-len(rows) // query.rows))
         page = min(query.page, n_pages)
@@ -112,10 +119,15 @@ class Table:
         }
 
     def _scale(self, column: Column) -> float | None:
-        """What the longest bar of a column of shares stands for: 1, or less if all of them are small."""
+        """What the longest bar stands for: 1, or less if all shares are small; of differences the largest."""
+        if column.kind == "difference":
+            ends = [self.rows[name].abs().max() for name in (column.key, column.low, column.high) if name]
+            return max((float(value) for value in ends if not pd.isna(value)), default=0.0) or 1.0
         if column.kind != "share":
             return None
-        known = [self.rows[name].max() for name in (column.key, column.high) if name is not None]
+        known = [
+            self.rows[name].max() for name in (column.key, column.high, column.beside) if name is not None
+        ]
         largest = max((float(value) for value in known if not pd.isna(value)), default=1.0)
         return 1.0 if largest > 0.5 or largest <= 0 else largest
 
@@ -157,3 +169,9 @@ def whole_number(given: Mapping[str, str], name: str, otherwise: int | None = No
     if text is None or not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 9 and int(text) >= 1):
         raise InputError(f"The address needs a whole number of at least 1 for {name!r}.")
     return int(text)
+
+
+def numbers_of(given: Mapping[str, str], name: str) -> list[int]:
+    """Positive numbers with commas between them in an address; none where nothing is given."""
+    parts = [one for one in given.get(name, "").split(",") if one]
+    return [whole_number({name: one}, name) for one in parts[:MOST_ROWS]]

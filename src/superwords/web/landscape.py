@@ -55,7 +55,7 @@ class Landscape:
         self.places = positions(self.alike)
 
     def points(self) -> list[dict[str, Any]]:
-        known = self.catalog.concepts().rows
+        known = self.catalog.concept_rows.assign(name=self.catalog.shown_names)
         shares = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
         return [
             {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}

@@ -53,9 +53,10 @@ def time_part(model: ConceptModel, column: Any = None) -> str:
     rows = row_name(model.corpus_)
     return (
         f'<h2 id="time">Over time: {escape(str(column))}</h2>'
-        f"<p>From {escape(first)} to {escape(last)}. Change is that of the share of {rows} that hold a concept, "
-        "along a straight line from the first period to the last, in percentage points with a 95% interval.</p>"
-        f"{_changes('Rising', rising)}{_changes('Falling', falling)}"
+        f"<p>From {escape(first)} to {escape(last)}. Change is how far a straight line through the shares of "
+        f"{rows} that hold a concept rises or falls from the first period to the last, in percentage points with a 95% "
+        "interval.</p>"
+        f"{_changes('What rises', rising)}{_changes('What falls', falling)}"
         + picture(
             figure,
             f"Share of {rows} that hold a concept by {column}, with intervals; × is a period without any",
@@ -65,22 +66,22 @@ def time_part(model: ConceptModel, column: Any = None) -> str:
 
 def _changes(title: str, table: pd.DataFrame) -> str:
     if table.empty:
-        return f"<p>{title}: none of which that is at least {_SURE:.0%} sure.</p>"
+        return f"<p>{title}: no concept of which that is at least {_SURE:.0%} sure.</p>"
     rows = "".join(
-        f'<tr><th scope="row">{_link(one)}</th>'
-        f'<td class="number">{_points(one["change"])} ({_points(one["low"])} to {_points(one["high"])})</td>'
+        f'<tr><th scope="row">{concept_link(one)}</th>'
+        f'<td class="number">{points(one["change"])} ({points(one["low"])} to {points(one["high"])})</td>'
         f'<td class="number">{max(one["probability_rises"], 1 - one["probability_rises"]):.0%}</td></tr>'
         for one in table.to_dict("records")
     )
     head = f'<th scope="col">{title}</th><th scope="col">Change</th><th scope="col">How sure</th>'
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _link(one: dict[Any, Any]) -> str:
+def concept_link(one: dict[Any, Any]) -> str:
     return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
     return f"{100 * value:+.0f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
@@ -90,9 +91,10 @@ def themes_part(model: ConceptModel) -> str:
         return ""
     table = model.themes()
     told = (
-        "Proposed by a tree of the words and documents that concepts share, cut where the draws agree most."
+        "These themes are proposed, by a tree of the words and documents that concepts share, cut where the "
+        "draws agree most."
         if table["proposed"].all()
-        else "As decided by people."
+        else "These themes were made by people."
     )
     rows = "".join(
         f'<tr><th scope="row">{escape(one["theme"])}</th>'
@@ -104,7 +106,7 @@ def themes_part(model: ConceptModel) -> str:
     return (
         f'<h2 id="themes">Themes</h2><p>{told} Held by: the share of {row_name(model.corpus_)} that hold any '
         "concept of the theme, with a 95% interval.</p>"
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + picture(
             concept_tree(model),
             "Tree of the concepts by shared words and documents; the table has the themes",
@@ -114,7 +116,7 @@ def themes_part(model: ConceptModel) -> str:
 
 def _members(theme: dict[Any, Any]) -> str:
     known = zip(theme["concepts"], theme["names"])
-    return "; ".join(_link({"concept": j, "name": name}) for j, name in known)
+    return "; ".join(concept_link({"concept": j, "name": name}) for j, name in known)
 
 
 def effects_part(model: ConceptModel, formula: str | None) -> str:

@@ -108,6 +108,7 @@ def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: H
             n_sweeps=effort.n_sweeps,
             random_state=seed,
             features=word_features(corpus, kind, seed),
+            init=defaults.INIT,  # the features are of the text, if shuffled
             n_jobs=effort.n_jobs,
             progress=False,
         )

@@ -62,7 +62,11 @@ def split_windows(
 
 
 def make_split(
-    texts: Sequence[str], ids: Sequence[str], languages: str | Sequence[str], options: Mapping[str, Any]
+    texts: Sequence[str],
+    ids: Sequence[str],
+    languages: str | Sequence[str],
+    options: Mapping[str, Any],
+    metadata: pd.DataFrame | None = None,
 ) -> Split:
     """Count the training windows with a vocabulary of their own, and the same words in the held-out ones."""
     found = split_windows(texts, languages)
@@ -77,6 +81,7 @@ def make_split(
     windows = Corpus.from_texts(
         ["\n\n".join(found.train[d]) for d in kept],
         [ids[d] for d in kept],
+        None if metadata is None else metadata.iloc[kept],
         language=_of(languages, kept),
         unit=f"passages:{SENTENCES}",
         keep_texts=False,

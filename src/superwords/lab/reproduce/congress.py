@@ -1,4 +1,8 @@
-"""The paper's experiment on Congress: concepts and HDP's topics of a health care debate, one document per member."""
+"""The paper's experiment on Congress: concepts and HDP's topics of a health care debate.
+
+By whole members, as the paper has it, every concept is in nearly every document. So that is one table, and the figures
+are drawn from passages of the members; one passage in five is held out, to judge both models by.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +16,26 @@ from matplotlib.figure import Figure
 
 import superwords
 from superwords.concepts.coherence import coherence, presence
+from superwords.concepts.ranking import scores
 from superwords.concepts.tables import kept_share
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features import cooccurrence
+from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
-from superwords.lab.baselines import Topics, hdp
+from superwords.lab.baselines import hdp
+from superwords.lab.compare.contenders import Found, ranked, word_sets
+from superwords.lab.compare.judging import Judge, make_judges, peer_coherence
+from superwords.lab.compare.judging import matched as size_matched
 from superwords.lab.compare.peers import check_installed
+from superwords.lab.compare.splitting import Split, as_documents, make_split
 from superwords.lab.reproduce.corpora import data_path, read_lines
 from superwords.lab.reproduce.folder import make_folder, write_table
+from superwords.lab.study.creating import concept_uses
 from superwords.lab.study.creating import concept_weights as telling_words
 from superwords.lab.study.pairs import Question, build_study, create_from_concepts, matched, save_study
 from superwords.plots import cloud_grid, cloud_pair, histogram, save_figure
 from superwords.plots.model_plots import before_after, concept_label, concept_weights, group_clouds
-from superwords.sampler.state import sizes_of
 
 MEMBERS = "congress_health_2017.jsonl.gz"
 SHOWN_WORD = "obamacare"
@@ -45,6 +55,7 @@ MIN_DF, N_FEATURES, N_CHAINS = 10, 50, 2
 MOST_CONCEPTS = 25  # per word: the paper's 99%
 N_SWEEPS, HDP_ITERATIONS = 1000, 5000
 PARTIES = ("D", "R")
+COLUMNS = ("speaker", "party", "state", "chamber")
 _FOCUSED = 3
 _TOP = 10
 _USED = 0.1  # share of a concept's documents that use a word for it: fewer is chance
@@ -62,17 +73,25 @@ def load_debate(
 ) -> Corpus:
     """Noun phrases and names of (at most so many) members, without the words of procedure."""
     records = read_lines(data_path(data, MEMBERS))[:most]
-    columns = ("speaker", "party", "state", "chamber")
     return Corpus.from_texts(
         [record["text"] for record in records],
         [record["id"] for record in records],
-        {name: [record[name] for record in records] for name in columns},
+        {name: [record[name] for record in records] for name in COLUMNS},
         words="phrases",
         min_df=min_df,
         drop_procedural=True,
         unit=unit,
         n_jobs=n_jobs,
     )
+
+
+def split_debate(data: Path, min_df: int = MIN_DF, n_jobs: int | None = None) -> Split:
+    """Passages of the members to fit, with who speaks, and those held out."""
+    records = read_lines(data_path(data, MEMBERS))
+    columns = pd.DataFrame([{name: record[name] for name in COLUMNS} for record in records])
+    options = {"words": "phrases", "min_df": min_df, "drop_procedural": True, "n_jobs": n_jobs}
+    texts, ids = [record["text"] for record in records], [record["id"] for record in records]
+    return make_split(texts, ids, "en", options, columns)
 
 
 def reproduce(
@@ -84,13 +103,33 @@ def reproduce(
     seed: int = 0,
     n_jobs: int | None = None,
     tell: Tell = print,
+    passage_sweeps: int = defaults.N_SWEEPS,
 ) -> ConceptModel:
     """Fits both models and writes every figure and table of the experiment, and the fitted concepts."""
     data_path(data, MEMBERS)
     check_installed("hdp")
     make_folder(folder)
-    corpus = load_debate(data, min_df, n_jobs=n_jobs)
-    tell(f"{corpus.n_documents} members, {corpus.n_words} words, {corpus.n_tokens} uses of them")
+    split = split_debate(data, min_df, n_jobs)
+    tell(
+        f"{split.documents.n_documents} members, {split.windows.n_documents} passages and "
+        f"{split.windows.n_words} words to fit, {split.held_out.n_documents} passages held out"
+    )
+    model = superwords.fit(
+        split.windows, n_sweeps=passage_sweeps, random_state=seed, n_jobs=n_jobs, progress=False
+    )
+    if model.n_concepts_ == 0:
+        raise InputError("The most probable draw has no concepts; give more sweeps.")
+    tell(f"{model.n_concepts_} concepts. {model.verdict()}")
+    _write_concepts(model, folder, tell)
+    _write_study(model, split, hdp_iterations, seed, folder, tell)
+    _write_protocol(load_debate(data, min_df, n_jobs=n_jobs), n_sweeps, seed, n_jobs, folder, tell)
+    return model
+
+
+def _write_protocol(
+    corpus: Corpus, n_sweeps: int, seed: int, n_jobs: int | None, folder: Path, tell: Tell
+) -> None:
+    """The paper's protocol, one document per member: how many concepts, how common, how sure."""
     model = superwords.fit(
         corpus,
         n_chains=N_CHAINS,
@@ -100,14 +139,21 @@ def reproduce(
         n_jobs=n_jobs,
         progress=False,
     )
-    if model.n_concepts_ == 0:
-        raise InputError("The most probable draw has no concepts; give more sweeps.")
-    tell(f"{model.n_concepts_} concepts. {model.verdict()}")
-    _write_concepts(model, folder, tell)
-    topics = _best_topics(corpus, hdp_iterations, seed)
-    tell(f"HDP: {len(topics.topic_word)} topics")
-    _write_study(model, topics, folder, tell)
-    return model
+    per_word = (model.concept_word_ > 0).sum(axis=0)
+    row = {
+        "members": corpus.n_documents,
+        "words": corpus.n_words,
+        "tokens": corpus.n_tokens,
+        "concepts": model.n_concepts_,
+        "median prevalence": float(model.concepts()["prevalence"].median()),
+        f"words in {MOST_CONCEPTS} concepts or fewer": float((per_word <= MOST_CONCEPTS).mean()),
+        "verdict": str(model.verdict()),
+    }
+    write_table(pd.DataFrame([row]), folder / "protocol.csv")
+    tell(
+        f"one document per member: {row['concepts']} concepts, the median one in "
+        f"{row['median prevalence']:.0%} of the members. {row['verdict']}"
+    )
 
 
 def _write_concepts(model: ConceptModel, folder: Path, tell: Tell) -> None:
@@ -127,10 +173,23 @@ def _write_concepts(model: ConceptModel, folder: Path, tell: Tell) -> None:
     _write_wordings(model, folder, tell)
 
 
-def _best_topics(corpus: Corpus, iterations: int, seed: int) -> Topics:
-    """Of two chains the one of the higher likelihood."""
-    chains = [hdp(corpus.counts, corpus.vocabulary, iterations, N_CHAINS * seed + c) for c in range(N_CHAINS)]
-    return max(chains, key=lambda topics: topics.log_likelihood)
+def _best_topics(
+    split: Split, words: list[int], judge: Judge, iterations: int, seed: int, tell: Tell
+) -> Found:
+    """HDP of members or of passages, ranked by probability or by score: what reads best on the held-out passages.
+
+    Of two chains on each the one of the higher likelihood.
+    """
+    tried = []
+    for name, rows in (("members", split.documents), ("passages", split.windows)):
+        chains = [hdp(rows.counts, rows.vocabulary, iterations, N_CHAINS * seed + c) for c in range(N_CHAINS)]
+        best = max(chains, key=lambda topics: topics.log_likelihood)
+        found = Found(best.topic_word, best.topic_word, np.nan, np.nan)
+        for ranking, npmi in peer_coherence(found, words, judge).items():
+            tried.append((npmi, f"HDP of {name}, words by {ranking}", ranked(found, ranking)))
+    npmi, name, found = max(tried, key=lambda one: one[0])
+    tell(f"{name}: {len(found.weights)} topics, the best of four by NPMI on held-out passages ({npmi:.3f})")
+    return found
 
 
 def find_label(word: str, vocabulary: list[str]) -> str | None:
@@ -140,23 +199,27 @@ def find_label(word: str, vocabulary: list[str]) -> str | None:
     return next((known[form] for form in spelled if form in known), None)
 
 
-def _questions(model: ConceptModel, topics: Topics, words: list[str]) -> list[Question]:
-    m_ji = sizes_of(model.best_draw_.state).m[model.result_.concept_order]
-    held = (m_ji > 0).any(axis=0)
-    column = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
-    askable = [word for word in words if held[column[word]]]
-    weights = telling_words(model)
-    return create_from_concepts(weights, m_ji, model.corpus_.vocabulary, topics.topic_word, askable)
+def _write_study(
+    model: ConceptModel, split: Split, hdp_iterations: int, seed: int, folder: Path, tell: Tell
+) -> None:
+    """The study's pairs with their coherence on held-out passages, and the shown word's clouds.
 
-
-def _write_study(model: ConceptModel, topics: Topics, folder: Path, tell: Tell) -> None:
-    """The study's pairs, and the shown word's clouds; a word that the corpus lacks is said and left out."""
-    labels = {word: find_label(word, model.corpus_.vocabulary) for word in STUDY_WORDS}
+    A word that the corpus lacks is said and left out.
+    """
+    vocabulary = model.corpus_.vocabulary
+    labels = {word: find_label(word, vocabulary) for word in STUDY_WORDS}
     missing = [word for word, label in labels.items() if label is None]
     if missing:
         tell(f"not in the vocabulary, so not in the study: {', '.join(missing)}")
     found = list(dict.fromkeys(label for label in labels.values() if label is not None))
-    questions = _questions(model, topics, found)
+    columns = [vocabulary.index(word) for word in found]
+    judge = make_judges(split.held_out)[0]
+    topics = _best_topics(split, columns, judge, hdp_iterations, seed, tell)
+    weights, m_ji = word_sets(model, scores(model.result_.summary.words, len(vocabulary)))
+    _write_coherence(Found(weights, m_ji, np.nan, np.nan), topics, judge, found, columns, folder, tell)
+    uses = concept_uses(model)
+    askable = [word for word, i in zip(found, columns) if uses[:, i].any()]
+    questions = create_from_concepts(telling_words(model), uses, vocabulary, topics.weights, askable)
     asked = [question for question in questions if all(matched(question))]
     if asked:
         study = build_study(asked, "Words of a debate", "the health care debate in Congress, 2017")
@@ -166,6 +229,21 @@ def _write_study(model: ConceptModel, topics: Topics, folder: Path, tell: Tell) 
     if shown is not None:
         save_figure(_word_figure(shown), folder / f"{SHOWN_WORD}.png")
         tell(f"{shown.word}: the concept has {len(shown.concept)} words, the topic {len(shown.topic)}")
+
+
+def _write_coherence(
+    ours: Found, topics: Found, judge: Judge, words: list[str], columns: list[int], folder: Path, tell: Tell
+) -> None:
+    """The study's words one by one: NPMI of both sides' equally many words on held-out passages."""
+    rows = []
+    for word, column in zip(words, columns):
+        own, theirs = size_matched(ours, topics, column)
+        if len(own) > 1:
+            rows.append({"word": word, "size": len(own), "concept": judge(own), "topic": judge(theirs)})
+    table = pd.DataFrame(rows, columns=pd.Index(["word", "size", "concept", "topic"]))
+    write_table(table, folder / "study_words.csv")
+    wins = int((table["concept"] > table["topic"]).sum())
+    tell(f"the concept is more coherent on held-out passages than the topic for {wins} of {len(table)} words")
 
 
 def _word_figure(question: Question) -> Figure:
@@ -250,14 +328,14 @@ def _word_distance(words: pd.DataFrame) -> float:
 def wordings(model: ConceptModel) -> pd.DataFrame:
     """For each concept a Democrat and a Republican who use it most differently: the least shared words.
 
-    Both use at least four of the words that a tenth of the concept's members use for it. Of equal overlaps,
+    Both use at least four of the words that a tenth of the concept's passages use for it. Of equal overlaps,
     the more coherent concept comes first: a bag of words is no idea that could be worded.
     """
-    npmi = _coherence(model)
+    npmi, members = _coherence(model), as_documents(model.corpus_)
     usual = ~model.concepts()["leftover"].to_numpy(dtype=bool)
     rows = []
     for j in np.flatnonzero(usual):
-        found = _most_different(model, int(j))
+        found = _most_different(model, int(j), members)
         if found is not None:
             name = concept_label(model, int(j) + 1)
             rows.append({"concept": int(j) + 1, "name": name, **found, "coherence": npmi[j]})
@@ -266,44 +344,37 @@ def wordings(model: ConceptModel) -> pd.DataFrame:
     return table.sort_values(["overlap", "coherence"], ascending=[True, False]).reset_index(drop=True)
 
 
-def _most_different(model: ConceptModel, j: int) -> dict[str, Any] | None:
-    uses, metadata = model.result_.summary.uses, model.corpus_.metadata
+def _most_different(model: ConceptModel, j: int, members: Corpus) -> dict[str, Any] | None:
+    uses, corpus = model.result_.summary.uses, model.corpus_
     found = kept_share(model.result_)[j]
     table = model.words_of(j + 1)
     common = set(table.loc[table["share_used"] >= _USED, "word"])
-    own: dict[int, dict[str, float]] = {}
-    for d in range(model.corpus_.n_documents):
+    assert corpus.parent is not None
+    _, rows, member = np.unique(corpus.parent, return_index=True, return_inverse=True)
+    words_of: dict[int, set[str]] = {}
+    for d in range(corpus.n_documents):
         part = slice(uses.ptr[d], uses.ptr[d + 1])
         here = (uses.concept[part] == j) & (uses.share[part] * 2 >= found)
-        words = {model.corpus_.vocabulary[i] for i in uses.word[part][here]} & common
-        if len(words) >= _LEAST_WORDS:
-            own[d] = {word: _share(model, d, word) for word in words}
+        words = {corpus.vocabulary[i] for i in uses.word[part][here]} & common
+        words_of.setdefault(int(member[d]), set()).update(words)
+    own = {a: words for a, words in words_of.items() if len(words) >= _LEAST_WORDS}
+    party, speaker = corpus.metadata["party"].iloc[rows], corpus.metadata["speaker"].iloc[rows]
     best: tuple[float, int, int] | None = None
     for a in own:
         for b in own:
-            if (metadata["party"].iloc[a], metadata["party"].iloc[b]) == PARTIES:
-                overlap = len(own[a].keys() & own[b].keys()) / len(own[a].keys() | own[b].keys())
+            if (party.iloc[a], party.iloc[b]) == PARTIES:
+                overlap = len(own[a] & own[b]) / len(own[a] | own[b])
                 best = min(best or (2.0, a, b), (overlap, a, b))
     if best is None:
         return None
     overlap, a, b = best
 
-    def name(d: int) -> str:
-        return f"{metadata['speaker'].iloc[d]} ({metadata['party'].iloc[d]})"
+    def side(name: str, of: int) -> dict[str, Any]:
+        counts = dict(zip(corpus.vocabulary, members.counts[[of]].toarray()[0]))
+        shares = {word: float(counts[word] / max(sum(counts.values()), 1)) for word in own[of]}
+        return {name: f"{speaker.iloc[of]} ({party.iloc[of]})", f"{name}_words": shares}
 
-    return {
-        "first": name(a),
-        "first_words": own[a],
-        "second": name(b),
-        "second_words": own[b],
-        "overlap": overlap,
-    }
-
-
-def _share(model: ConceptModel, d: int, word: str) -> float:
-    """The word's share of the member's own words."""
-    row = model.corpus_.counts[[d]]
-    return float(row[0, model.corpus_.vocabulary.index(word)] / max(int(row.sum()), 1))
+    return {**side("first", a), **side("second", b), "overlap": overlap}
 
 
 def _write_wordings(model: ConceptModel, folder: Path, tell: Tell) -> None:

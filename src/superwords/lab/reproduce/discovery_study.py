@@ -16,9 +16,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from superwords import fit
 from superwords.concepts.discovery import diverse, recommend
+from superwords.fitting.defaults import N_SWEEPS
+from superwords.fitting.estimator import ConceptModel
 from superwords.lab.reproduce.corpora import data_path, read_lines, t_interval
-from superwords.lab.reproduce.folder import make_folder, write_table
+from superwords.lab.reproduce.folder import GrowingTable, kept_model, make_folder, write_table
 
+FIRST = 100  # divisions below were looked at while settings were chosen
 SPEECHES = "congress_health_2017_speeches.jsonl.gz"
 N_CHOSEN, N_RANDOM, N_READERS = 10, 200, 100
 JUDGEMENTS = (5, 10, 20)
@@ -39,9 +42,13 @@ class JudgedHalf(NamedTuple):
 
 
 def read_sides(
-    data: Path, seed: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
+    records: pd.DataFrame,
+    out: Path,
+    seed: int,
+    sweeps: int | None,
+    jobs: int | None,
+    report: Callable[[str], None],
 ) -> list[JudgedHalf]:
-    records = pd.DataFrame(read_lines(data_path(data, SPEECHES)))
     records = records[records["n_words"] >= LEAST_WORDS].reset_index(drop=True)
     members = np.random.default_rng(seed).permutation(sorted(records["speaker"].unique()))
     first = records["speaker"].isin(members[: len(members) // 2])
@@ -49,8 +56,12 @@ def read_sides(
     tables = [records[half].reset_index(drop=True) for half in (first, ~first)]
     models = []
     for k, table in enumerate(tables):
-        report(f"superwords, half {k + 1} ({len(table)} speeches) …")
-        models.append(fit(table, text="text", id="id", random_state=seed, n_jobs=jobs, **more))
+        report(f"superwords, division {seed}, half {k + 1} ({len(table)} speeches) …")
+
+        def make(table: pd.DataFrame = table) -> ConceptModel:
+            return fit(table, text="text", id="id", random_state=seed, n_jobs=jobs, **more)
+
+        models.append(kept_model(out / f"speeches-{sweeps or N_SWEEPS}-{seed}-{k + 1}.sw", make, report))
     return [_make_side(tables[k], models[k], models[1 - k]) for k in (0, 1)]
 
 
@@ -124,6 +135,7 @@ def readers(side: JudgedHalf, rng: np.random.Generator, n_readers: int) -> pd.Da
         else:
             weight = side.judge[:, rng.choice(concepts)]
             kind, likes = "a concept", weight > np.quantile(weight, 1 - LIKED_SHARE)
+        base = {"reader": reader, "likes": kind}
         order = rng.permutation(len(ids))
         # A reader begins with a speech she likes: no one can learn a taste from dislikes alone.
         first = order[np.argmax(likes[order])]
@@ -141,32 +153,62 @@ def readers(side: JudgedHalf, rng: np.random.Generator, n_readers: int) -> pd.Da
                 f"TF-IDF, {how}": tf_idf_order(side, seen, likes, rest, how) for how in ("mean", "nearest")
             }
             rows += [
-                {"likes": kind, "judgements": n, "served by": who, "precision": average_precision(one, likes)}
+                {**base, "judgements": n, "served by": who, "precision": average_precision(one, likes)}
                 for who, one in served.items()
             ]
             chance = float(likes[rest].mean())
-            rows.append({"likes": kind, "judgements": n, "served by": "chance", "precision": chance})
+            rows.append({**base, "judgements": n, "served by": "chance", "precision": chance})
     return pd.DataFrame(rows)
 
 
 def reproduce(
-    data: Path, out: Path, seeds: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
+    data: Path,
+    out: Path,
+    seeds: int,
+    sweeps: int | None,
+    jobs: int | None,
+    report: Callable[[str], None],
+    first: int = FIRST,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both tables: concepts covered by ten speeches, and average precision of what readers are served."""
+    records = pd.DataFrame(read_lines(data_path(data, SPEECHES)))
     make_folder(out)
-    cover, served = [], []
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        for side in read_sides(data, seed, sweeps, jobs, report):
-            cover.append({"seed": seed, **coverage(side, rng)})
-            served.append(readers(side, rng, N_READERS // 2))
-    covering = pd.DataFrame(cover)
-    means = _means(pd.concat(served))
-    write_table(covering, out / "coverage.csv")
+    settings = {"sweeps": sweeps or N_SWEEPS}
+    cover, served = (GrowingTable(out / name, **settings) for name in ("coverage.csv", "served.csv"))
+    divisions = range(first, first + seeds)
+    for seed in divisions:
+        if cover.has(seed=seed) and served.has(seed=seed):
+            continue
+        rng, rows, readings = np.random.default_rng(seed), [], []
+        for half, side in enumerate(read_sides(records, out, seed, sweeps, jobs, report), 1):
+            rows.append({"seed": seed, "half": half, **coverage(side, rng)})
+            readings.append(readers(side, rng, N_READERS // 2).assign(seed=seed, half=half))
+        if not cover.has(seed=seed):
+            cover.add(rows)
+        if not served.has(seed=seed):
+            served.add(pd.concat(readings).to_dict("records"))
+    covering = cover.table[cover.table["seed"].isin(divisions)]
+    readings_of = served.table[served.table["seed"].isin(divisions)]
+    means, differences = _means(readings_of), gains(readings_of)
     write_table(means, out / "readers.csv")
-    report(covering.to_string(index=False))
-    report(means.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    write_table(differences, out / "differences.csv")
+    for table in (covering, means, differences):
+        report(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
     return covering, means
+
+
+def gains(table: pd.DataFrame) -> pd.DataFrame:
+    """How much better the same readers are served by ours than by each way of TF-IDF, with intervals over readers."""
+    keys = ["likes", "judgements"]
+    wide = table.pivot(index=["seed", "half", "reader", *keys], columns="served by", values="precision")
+    rows = []
+    for other in (name for name in wide.columns if str(name).startswith("TF-IDF")):
+        for key, gain in (wide["superwords"] - wide[other]).groupby(keys):
+            low, high = t_interval(gain.dropna().to_numpy())
+            rows.append(
+                {**dict(zip(keys, key)), "against": other, "gain": gain.mean(), "low": low, "high": high}
+            )
+    return pd.DataFrame(rows)
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,16 @@
 """Search on the Cranfield collection: concepts and words against BM25, LDA smoothing and LSA.
 
 Settings of every peer are chosen on one half of the queries and judged on the other, both ways, so that every query is
-judged once. Search itself has nothing to choose: its weights come from the collection (`concepts.searching`).
+judged once. Search itself has nothing to choose: its weights come from the collection (`concepts.searching`). What is
+left of it without concepts is among the peers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +20,16 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from superwords import fit
-from superwords.concepts.searching import search_scores
-from superwords.concepts.terms import Terms, bm25, information, query_terms, read_terms
+from superwords.concepts.known_items import NEAR_SHARES
+from superwords.concepts.neighbours import nearest
+from superwords.concepts.result import Result
+from superwords.concepts.searching import search, search_index, search_scores
+from superwords.concepts.terms import K1, B, Terms, bm25, information, query_terms
+from superwords.fitting.defaults import N_SWEEPS
+from superwords.fitting.estimator import ConceptModel
 from superwords.lab.baselines import lda
 from superwords.lab.reproduce.corpora import data_path, read_lines
-from superwords.lab.reproduce.folder import make_folder, write_table
+from superwords.lab.reproduce.folder import GrowingTable, kept_model, make_folder, write_table
 
 DOCUMENTS, QUERIES = "cranfield.jsonl.gz", "cranfield_queries.jsonl"
 OURS, BM25 = "superwords", "BM25"
@@ -31,6 +39,7 @@ K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 2.5), (0.3, 0.5, 0.75, 0.9)
 MUS = (100.0, 300.0, 1000.0)
 LDA_SIZES, LSA_SIZES = (50, 100, 200), (50, 100, 200, 300)
 LDA_CHAINS, SHUFFLES = 3, 20_000
+COPIES, N_TIMED = 7, 40
 
 
 class Queries(NamedTuple):
@@ -65,7 +74,7 @@ def judge(scores: np.ndarray, relevant: np.ndarray) -> tuple[np.ndarray, np.ndar
     discount = 1 / np.log2(np.arange(2, DEPTH + 2))
     n_relevant = relevant.sum(axis=1)
     ideal = np.array([discount[: min(n, DEPTH)].sum() for n in n_relevant])
-    gain = hits[:, :DEPTH] @ discount / np.maximum(ideal, 1e-12)
+    gain = hits[:, :DEPTH] @ discount[: hits.shape[1]] / np.maximum(ideal, 1e-12)
     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     return gain, (precision * hits).sum(axis=1) / np.maximum(n_relevant, 1)
 
@@ -105,36 +114,56 @@ def scaled(values: np.ndarray) -> np.ndarray:
     return values / np.maximum(values.std(axis=1, keepdims=True), 1e-12)
 
 
-def peers(
-    query: sparse.csr_array, counts: sparse.csr_array, report: Callable[[str], None]
-) -> Iterator[Scores]:
-    """Every peer at every setting."""
-    words = {(k1, b): bm25_scores(query, counts, k1, b) for k1 in K1S for b in BS}
-    for (k1, b), values in words.items():
-        yield Scores(BM25, f"k1={k1}, b={b}", values)
-    plain = scaled(words[1.2, 0.75])
+def bm25_peers(query: sparse.csr_array, counts: sparse.csr_array, _: int = 0) -> Iterator[Scores]:
+    for k1 in K1S:
+        for b in BS:
+            yield Scores(BM25, f"k1={k1}, b={b}", bm25_scores(query, counts, k1, b))
+
+
+def lda_peers(query: sparse.csr_array, counts: sparse.csr_array, k: int) -> Iterator[Scores]:
+    """Words smoothed by LDA's probabilities, alone and mixed with BM25."""
+    plain = scaled(bm25_scores(query, counts, K1, B))
     names = [str(i) for i in range(counts.shape[1])]
-    for k in LDA_SIZES:
-        report(f"LDA with {k} topics …")
-        chains = [lda(counts.astype(np.int64), names, k, seed=seed) for seed in range(LDA_CHAINS)]
-        topic = np.mean([one.doc_topic @ one.topic_word for one in chains], axis=0)
-        for mu in MUS:
-            for share in SHARES:
-                values = smoothed_scores(query, counts, topic, mu, share)
-                yield Scores("LDA smoothing", f"{k} topics, mu={mu:g}, words {share}", values)
-        alone = scaled(smoothed_scores(query, counts, topic, MUS[-1], 0.7))
+    chains = [lda(counts.astype(np.int64), names, k, seed=seed) for seed in range(LDA_CHAINS)]
+    topic = np.mean([one.doc_topic @ one.topic_word for one in chains], axis=0)
+    for mu in MUS:
         for share in SHARES:
-            yield Scores("BM25 with LDA", f"{k} topics, BM25 {share}", share * plain + (1 - share) * alone)
+            values = smoothed_scores(query, counts, topic, mu, share)
+            yield Scores("LDA smoothing", f"{k} topics, mu={mu:g}, words {share}", values)
+    alone = scaled(smoothed_scores(query, counts, topic, MUS[-1], 0.7))
+    for share in SHARES:
+        yield Scores("BM25 with LDA", f"{k} topics, BM25 {share}", share * plain + (1 - share) * alone)
+
+
+def lsa_peers(query: sparse.csr_array, counts: sparse.csr_array, k: int) -> Iterator[Scores]:
+    """Cosines in the first dimensions of TF-IDF, alone and mixed with BM25."""
+    plain = scaled(bm25_scores(query, counts, K1, B))
     transformer = TfidfTransformer(sublinear_tf=True)
-    weights = transformer.fit_transform(counts)
-    for k in LSA_SIZES:
-        reduced = TruncatedSVD(k, random_state=0)
-        documents, asked = reduced.fit_transform(weights), reduced.transform(transformer.transform(query))
-        values = _cosine(asked, documents)
-        yield Scores("LSA", f"{k} dimensions", values)
-        for share in SHARES:
-            mixed = share * plain + (1 - share) * scaled(values)
-            yield Scores("BM25 with LSA", f"{k} dimensions, BM25 {share}", mixed)
+    reduced = TruncatedSVD(k, random_state=0)
+    documents = reduced.fit_transform(transformer.fit_transform(counts))
+    values = _cosine(reduced.transform(transformer.transform(query)), documents)
+    yield Scores("LSA", f"{k} dimensions", values)
+    for share in SHARES:
+        mixed = share * plain + (1 - share) * scaled(values)
+        yield Scores("BM25 with LSA", f"{k} dimensions, BM25 {share}", mixed)
+
+
+def neighbour_peers(query: sparse.csr_array, counts: sparse.csr_array, _: int = 0) -> Iterator[Scores]:
+    """What is left of ours without concepts: BM25, and that of documents with the same words, at every share."""
+    words = bm25(counts, information(counts))
+    own = (query @ words.T).toarray()
+    near = nearest(words, sparse.csr_array(np.ones((counts.shape[0], 1))))
+    for share in NEAR_SHARES:
+        values = (1 - share) * own + share * np.asarray((near @ own.T).T)
+        yield Scores("BM25 with near documents", f"near {share}", values)
+
+
+PEERS = (
+    ("BM25", bm25_peers, (0,)),
+    ("BM25 with near documents", neighbour_peers, (0,)),
+    ("LSA", lsa_peers, LSA_SIZES),
+    ("LDA", lda_peers, LDA_SIZES),
+)
 
 
 def _cosine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -142,15 +171,16 @@ def _cosine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left @ (right / np.maximum(np.linalg.norm(right, axis=1, keepdims=True), 1e-12)).T
 
 
-def judged_on_the_other_half(scores: list[Scores], relevant: np.ndarray) -> tuple[np.ndarray, str]:
+def judged_on_the_other_half(found: pd.DataFrame) -> tuple[np.ndarray, str]:
     """(2, Q) nDCG@10 and average precision, each query under the setting that is best by nDCG on the other half."""
-    found = np.array([judge(one.values, relevant) for one in scores])
-    half = np.arange(relevant.shape[0]) % 2
+    gain = found.pivot(index="query", columns="setting", values="nDCG@10")
+    precision = found.pivot(index="query", columns="setting", values="AP")
+    half = np.asarray(gain.index) % 2
     out, chosen = np.zeros((2, len(half))), []
     for side in (0, 1):
-        best = int(np.argmax(found[:, 0, half != side].mean(axis=1)))
-        out[:, half == side] = found[best][:, half == side]
-        chosen.append(scores[best].setting)
+        best = str(gain[half != side].mean().idxmax())
+        out[:, half == side] = gain.loc[half == side, best], precision.loc[half == side, best]
+        chosen.append(best)
     return out, " / ".join(dict.fromkeys(chosen))
 
 
@@ -165,26 +195,88 @@ def reproduce(
     data: Path, out: Path, seeds: int, sweeps: int | None, jobs: int | None, report: Callable[[str], None]
 ) -> pd.DataFrame:
     """The table of all ways of searching, with paired tests of ours against each."""
-    make_folder(out)
     path = data_path(data, DOCUMENTS)
+    make_folder(out)
     more: dict[str, Any] = {} if sweeps is None else {"n_sweeps": sweeps}
-    fits = []
+    judged = GrowingTable(out / "judged.csv", sweeps=sweeps or N_SWEEPS)
     for seed in range(seeds):
         report(f"superwords, seed {seed} …")
-        model = fit(path, text="text", id="id", random_state=seed, n_jobs=jobs, **more)
-        queries = read_queries(data, [str(one) for one in model.corpus_.ids])
-        values = np.array([search_scores(model.result_, text) for text in queries.texts])
-        fits.append(np.array(judge(values, queries.relevant)))
-    terms = read_terms(model.corpus_)
-    per_query = {OURS: (np.mean(fits, axis=0), "by rule")}
-    by_model: dict[str, list[Scores]] = {}
-    for one in peers(query_matrix(queries.texts, terms), terms.counts, report):
-        by_model.setdefault(one.model, []).append(one)
-    per_query |= {name: judged_on_the_other_half(one, queries.relevant) for name, one in by_model.items()}
-    table = pd.DataFrame([_row(name, *one, per_query[OURS][0]) for name, one in per_query.items()])
+
+        def make(seed: int = seed) -> ConceptModel:
+            return fit(path, text="text", id="id", random_state=seed, n_jobs=jobs, **more)
+
+        model = kept_model(out / f"cranfield-{sweeps or N_SWEEPS}-{seed}.sw", make, report)
+        queries = read_queries(data, search_index(model.result_).ids)
+        if not judged.has(step=f"{OURS} {seed}"):
+            values = np.array([search_scores(model.result_, text) for text in queries.texts])
+            judged.add(_judged([Scores(OURS, str(seed), values)], f"{OURS} {seed}", queries.relevant))
+    index = search_index(model.result_)
+    counts = sparse.csr_array(index.rows @ index.terms.counts)
+    asked = query_matrix(queries.texts, index.terms)
+    for name, scores_of, sizes in PEERS:
+        for size in sizes:
+            if not judged.has(step=f"{name} {size}"):
+                report(f"{name} {size or ''} …")
+                judged.add(_judged(scores_of(asked, counts, size), f"{name} {size}", queries.relevant))
+    table = compared(judged.table, seeds)
     write_table(table, out / "search.csv")
+    n_documents, seconds = query_times(model.result_, queries.texts[:N_TIMED])
+    took = f"{1000 * np.median(seconds):.1f} ms of CPU in the median, {1000 * seconds.max():.1f} at most"
+    report(f"A query of {n_documents:,} documents (the collection {COPIES} times): {took}.")
     report(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
     return table
+
+
+def _judged(scores: Iterable[Scores], step: str, relevant: np.ndarray) -> list[Mapping[str, Any]]:
+    """A row for every way of searching, setting and query."""
+    rows: list[Mapping[str, Any]] = []
+    for one in scores:
+        for q, (gain, precision) in enumerate(zip(*judge(one.values, relevant))):
+            key = {"step": step, "search": one.model, "setting": one.setting, "query": q}
+            rows.append({**key, "nDCG@10": gain, "AP": precision})
+    return rows
+
+
+def compared(judged: pd.DataFrame, seeds: int) -> pd.DataFrame:
+    """The table: ours as the mean over the first fits, every other way under settings of the other half."""
+    steps = [f"{OURS} {seed}" for seed in range(seeds)]
+    mine = judged[judged["step"].isin(steps)].groupby("query")[["nDCG@10", "AP"]].mean()
+    ours = mine.to_numpy().T
+    rows = [_row(OURS, ours, "by rule", ours)]
+    for name, found in judged[judged["search"] != OURS].groupby("search", sort=False):
+        rows.append(_row(str(name), *judged_on_the_other_half(found), ours))
+    return pd.DataFrame(rows)
+
+
+def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
+    """Documents, and CPU seconds of each query, where the collection stands seven times in the index."""
+    index = search_index(result)
+
+    def often(rows: Any) -> sparse.csr_array:
+        return sparse.csr_array(sparse.vstack([rows] * COPIES))
+
+    many = replace(
+        index,
+        ids=index.ids * COPIES,
+        titles=index.titles * COPIES,
+        rows=often(index.rows),
+        words=sparse.csc_array(often(index.words)),
+        has=often(index.has),
+        weights=often(index.weights),
+        likely=sparse.csc_array(often(index.likely)),
+        near=sparse.csr_array(sparse.block_diag([index.near] * COPIES)),
+    )
+    result.remember(search_index=many)
+    try:
+        search(result, texts[0])
+        seconds = []
+        for text in texts:
+            start = process_time()
+            search(result, text)
+            seconds.append(process_time() - start)
+    finally:
+        result.remember(search_index=index)
+    return len(many.ids), np.array(seconds)
 
 
 def _row(name: str, found: np.ndarray, setting: str, ours: np.ndarray) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from superwords.concepts.alignment import HANDFUL
 from superwords.concepts.ranking import scores
 from superwords.corpus.corpus import Corpus
 from superwords.features import combine, cooccurrence
+from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import lam_by_use, make_prior
 from superwords.lab.compare import contenders, judging
@@ -235,6 +236,7 @@ def timed(
     settings: Mapping[str, Any], rows: Corpus, features: np.ndarray | None
 ) -> tuple[ConceptModel, float]:
     """One chain, and its seconds."""
+    settings = {"init": defaults.INIT, **settings}  # the features are of the text
     model, seconds, _ = contenders.measured(
         lambda: superwords.fit(rows, features=features, n_chains=1, n_jobs=1, progress=False, **settings)
     )

@@ -88,12 +88,17 @@ def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray,
 
 
 def concept_uses(model: ConceptModel) -> np.ndarray:
-    """(J, V): in how many documents a word stands for a concept, the mean over all draws; 0 for leftovers."""
-    words, leftover = model.result_.summary.words, model.concepts(0)["leftover"].to_numpy(dtype=bool)
+    """(J, V): in how many documents a word stands for a concept, the mean over all draws; 0 for leftovers.
+
+    Concepts that are hidden, or merged into others, are not asked about either.
+    """
+    words, table = model.result_.summary.words, model.concepts(0)
+    is_asked = np.zeros(model.n_concepts_, bool)
+    is_asked[table["concept"] - 1] = ~table["leftover"].to_numpy(dtype=bool)
     uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
     uses[words.concept, words.word] = words.documents
     # A draw that does not find the concept does not use the word for it.
-    found = found_share(model.result_) * ~leftover
+    found = found_share(model.result_) * is_asked
     return uses * (found if found.any() else np.ones(len(found)))[:, None]
 
 

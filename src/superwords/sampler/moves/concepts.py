@@ -17,7 +17,7 @@ from superwords.sampler.moves.flips import flip_concepts
 from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state
 from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import MEMBERSHIP, open_stream
-from superwords.sampler.state import AFTER_CONCEPTS, Sizes, State, n_concepts, relabel, sizes_of
+from superwords.sampler.state import AFTER_CONCEPTS, Sizes, State, relabel, sizes_of
 from superwords.sampler.workspace import (
     FREE,
     KINDS,
@@ -53,8 +53,8 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
     else:
         state = State(*(array.copy() for array in before))
     tokens = carry_tokens(before, now.tokens, state) if model.steps.published_order else None
-    relabel(state, n_concepts(state), stream, sweep, AFTER_CONCEPTS)
-    return ChainState(model, state, tokens), info
+    relabel(state, stream, sweep, AFTER_CONCEPTS)
+    return now._replace(state=state, tokens=tokens), info
 
 
 def sweep_membership(

@@ -21,6 +21,7 @@ class ChainState(NamedTuple):
     model: Model
     state: State
     tokens: Tokens | None  # z, from its imputation to the end of the sweep
+    n_threads: int = 1  # how many a move may use; it does not change a bit
 
 
 class Info(NamedTuple):

@@ -213,12 +213,17 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
     back = tilt_of(t, weight_t, doc.total[WEIGHT] - weight_t, is_data_driven, doc, concepts).back
     start = doc.number[USED]
     middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
+    size_j, after = middle - start, doc.cover[at] + (1 if doc.fate[at] == 3 else 0)
+    log_u = math.log(uniform(stream) * after * new * chance / doc.cover[at])
+    if back == 0.0 and log_u >= _log_division(
+        k, k, t, weight_j, weight_t, absent_j, 0.0, size_j, doc, concepts
+    ):
+        return False  # further words would not help
     end, absent_t = draw_absent(t, back, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
     words, gone = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
-    after = doc.cover[at] + (1 if doc.fate[at] == 3 else 0)
-    log_ratio = math.log(doc.cover[at] / (after * new * chance)) + log_absent(t, back, words, doc, concepts)
-    log_ratio += _log_division(k, k, t, weight_j, weight_t, absent_j, absent_t, middle - start, doc, concepts)
-    if math.log(uniform(stream)) >= log_ratio:
+    log_ratio = log_absent(t, back, words, doc, concepts)
+    log_ratio += _log_division(k, k, t, weight_j, weight_t, absent_j, absent_t, size_j, doc, concepts)
+    if log_u >= log_ratio:
         return False
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, gone, j, words, t, doc.mark):

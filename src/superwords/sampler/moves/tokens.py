@@ -11,6 +11,7 @@ from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
 from superwords.sampler.state import State, Tokens
+from superwords.sampler.threads import in_blocks
 
 
 class Explainers(NamedTuple):
@@ -26,11 +27,11 @@ class Explainers(NamedTuple):
 
 def move_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
     """z given c, f and π, then π given z."""
-    tokens = impute_tokens(now.state, now.model, stream, sweep)
+    tokens = impute_tokens(now.state, now.model, stream, sweep, now.n_threads)
     return now._replace(tokens=tokens), NOTHING_TRIED
 
 
-def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int) -> Tokens:
+def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1) -> Tokens:
     """Draw z given c, f and π (a token of word w goes to z in proportion to π_z / T_z), then π given z.
 
     Changes state.weight in place.
@@ -41,23 +42,28 @@ def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int) ->
     tokens = Tokens(
         np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
     )
-    explainers = Explainers(
-        np.zeros(len(state.theta), np.int32),
-        np.zeros(n_pairs),
-        np.zeros(longest + 1, np.int64),
-        np.zeros(longest + 1, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-    )
-    _impute_documents(state, tokens, explainers, model, stream, sweep)
+    share = np.zeros(n_pairs)
+
+    def impute(first: int, last: int) -> None:
+        explainers = Explainers(
+            np.zeros(len(state.theta), np.int32),
+            share,
+            np.zeros(longest + 1, np.int64),
+            np.zeros(longest + 1, np.int64),
+            np.zeros(most, np.int64),
+            np.zeros(most, np.int64),
+        )
+        _impute_documents(first, last, state, tokens, explainers, model, stream.copy(), sweep)
+
+    in_blocks(impute, len(state.doc_ptr) - 1, n_threads)
     return tokens
 
 
 @lean
-def _impute_documents(state, tokens, explainers, model, stream, sweep):
+def _impute_documents(first_document, last_document, state, tokens, explainers, model, stream, sweep):
     """Documents are independent of each other here."""
     data = model.data
-    for d in range(len(data.doc_ptr) - 1):
+    for d in range(first_document, last_document):
         if state.doc_ptr[d] == state.doc_ptr[d + 1]:
             continue
         open_stream(stream, TOKENS, sweep, d)

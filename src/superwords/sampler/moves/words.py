@@ -165,14 +165,17 @@ def new_listing(n_words: int, n_entries: int) -> Listing:
 
 
 def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Word moves, and f given z."""
+    """Word moves, and f given z, where it is not left to columns.py."""
     model, state = now.model, now.state
-    if len(state.concept) == 0 or now.tokens is None or not (model.steps.words or model.steps.word_moves):
+    steps = model.steps._replace(words=model.steps.words and not model.steps.columns)
+    if len(state.concept) == 0 or now.tokens is None or not (steps.words or steps.word_moves):
         return now, NOTHING_TRIED
     sizes = sizes_of(state)
     regression = start_regression(sizes, model.data, model.prior)
-    state, tokens = sweep_words(state, now.tokens, sizes, model, regression, stream, sweep)
-    return ChainState(model, state, tokens), NOTHING_TRIED
+    state, tokens = sweep_words(
+        state, now.tokens, sizes, model._replace(steps=steps), regression, stream, sweep
+    )
+    return now._replace(state=state, tokens=tokens), NOTHING_TRIED
 
 
 def sweep_words(
@@ -187,8 +190,7 @@ def sweep_words(
     """One pass over the vocabulary. Returns the new state and the tokens that go with it; sizes are kept in step."""
     n_words, n_pairs, n_documents = len(state.theta), len(state.concept), len(state.doc_ptr) - 1
     page = lay_out(state, tokens, len(sizes.holders))
-    before = new_listing(n_words, len(state.word))
-    _by_word(state, tokens, page, before)
+    before = collect_by_word(state, tokens, page)
     after = new_listing(n_words, len(state.word) + 2 * n_pairs)
     room = n_pairs + 1
     entries = Entries(
@@ -216,10 +218,23 @@ def sweep_words(
             break
         n_entries = 2 * len(after.q) + n_pairs
         after = after._replace(q=longer(after.q, n_entries), tokens=longer(after.tokens, n_entries))
+    return put_by_pair(state, tokens, page, after)
+
+
+def collect_by_word(state: State, tokens: Tokens, page: Page) -> Listing:
+    """The entries word by word."""
+    listing = new_listing(len(state.theta), len(state.word))
+    _by_word(state, tokens, page, listing)
+    return listing
+
+
+def put_by_pair(state: State, tokens: Tokens, page: Page, after: Listing) -> tuple[State, Tokens]:
+    """The state and its tokens with the entries as they are now; `page` is used up."""
     n_entries = after.ptr[-1]
     pair = np.empty_like(page.tokens)
     pair[page.pair] = page.tokens
-    new = state._replace(pair_ptr=np.zeros(n_pairs + 1, np.int64), word=np.zeros(n_entries, np.int32))
+    pair_ptr = np.zeros(len(page.pair) + 1, np.int64)
+    new = state._replace(pair_ptr=pair_ptr, word=np.zeros(n_entries, np.int32))
     entry = np.zeros(n_entries, np.int32)
     _by_pair(new, entry, page, after)
     return new, Tokens(entry, pair, tokens.null)

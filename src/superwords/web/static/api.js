@@ -29,10 +29,11 @@ export function getTable(name, given, signal) {
   return asked(tableAddress(name, "json", given), { signal });
 }
 
-export function rename(concept, name) {
-  return asked(`/api/concepts/${concept}/name`, {
+// What a person decided about concepts: { do: "merge", concepts: [3, 25] } and the like. Answers as get("model") does.
+export function postDecision(what) {
+  return asked("/api/choices", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ name }),
+    body: JSON.stringify(what),
   });
 }

@@ -46,5 +46,27 @@ export function percent(share) {
   const value = 100 * share;
   const size = Math.abs(value);
   if (size > 99 && size < 100) return `${Math.min(99.9, size).toFixed(1)}%`;
+  if (size > 0 && size < 0.005) return "<0.01%";
   return `${value.toFixed(size >= 9.95 || size === 0 ? 0 : size >= 0.95 ? 1 : 2)}%`;
+}
+
+// A difference of shares in percentage points, with its sign.
+export function points(value) {
+  const size = Math.abs(100 * value);
+  const text = size.toFixed(size >= 9.95 || size < 0.05 ? 0 : 1);
+  return `${text === "0" ? "" : value > 0 ? "+" : "−"}${text}`;
+}
+
+// A field with a label that chooses among a few.
+export function choice(label, options, chosen, change) {
+  const id = newId("choice");
+  const select = h(
+    "select",
+    { id, onchange: () => change(select.value) },
+    options.map((one) => {
+      const [value, text] = Array.isArray(one) ? one : [one, one];
+      return h("option", { value, selected: value === chosen }, text);
+    }),
+  );
+  return h("div", {}, h("label", { for: id }, label), select);
 }

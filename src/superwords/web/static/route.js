@@ -22,4 +22,7 @@ export function keep(changes) {
 
 export const concept = (id) => href(`/concepts/${id}`);
 export const word = (text) => href(`/words/${encodeURIComponent(text)}`);
-export const documentAt = (row) => href(`/documents/${row + 1}`);
+export const documentAt = (number) => href(`/documents/${number + 1}`);
+export const passageAt = (row) => href(`/passages/${row + 1}`);
+// A row of the corpus is a passage, or a whole document.
+export const rowAt = (model, row) => (model.passages ? passageAt(row) : documentAt(row));

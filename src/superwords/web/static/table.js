@@ -1,7 +1,7 @@
-// One table for every list: searched, sorted and leafed through on the server, kept in the address, saved as CSV.
+// One table for every list: searched, sorted and cut into pages on the server, kept in the address, saved as CSV.
 
 import { getTable, tableAddress } from "./api.js";
-import { count, h, newId, percent, tell } from "./dom.js";
+import { count, h, newId, percent, points, tell } from "./dom.js";
 import * as route from "./route.js";
 
 const TYPING_PAUSE = 200;
@@ -20,12 +20,13 @@ function bar(low, value, high, scale) {
   return track;
 }
 
-function balance(low, value, high) {
+// Differences have a scale of their own, too: the ends are the largest of the column.
+function balance(low, value, high, scale) {
   const track = h("span", { class: "bar balance", "aria-hidden": "true" });
   const place = (name, from, to) => {
     const part = h("span", { class: name });
-    part.style.left = `${50 + 50 * Math.max(-1, from)}%`;
-    part.style.width = `${50 * (Math.min(1, to) - Math.max(-1, from))}%`;
+    part.style.left = `${50 + (50 * from) / scale}%`;
+    part.style.width = `${(50 * (to - from)) / scale}%`;
     track.append(part);
   };
   place("value", Math.min(0, value), Math.max(0, value));
@@ -39,11 +40,24 @@ function share(value, low, high, scale) {
   return [h("span", { class: "figure" }, text), bar(low, value, high, scale)];
 }
 
-function difference(value, low, high) {
+function difference(value, low, high, scale) {
   if (value === null) return ["–"];
-  const points = (x) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(100 * x).toFixed(0)}`;
   const text = `${points(value)} points` + (low === null ? "" : ` (${points(low)} to ${points(high)})`);
-  return [h("span", { class: "figure" }, text), balance(low, value, high)];
+  return [h("span", { class: "figure" }, text), balance(low, value, high, scale)];
+}
+
+// What a search found, in marks; the server puts \u0002 and \u0003 around it.
+function snippet(text) {
+  return (text ?? "").split("\u0002").map((part, at) => {
+    if (at === 0) return [part];
+    const [found, rest = ""] = part.split("\u0003");
+    return [h("mark", {}, found), rest];
+  }).flat();
+}
+
+function linked(address, value, row, column) {
+  const note = column.note === null ? null : row[column.note];
+  return [h("a", { href: address }, String(value)), note && note !== value ? h("small", {}, note) : null];
 }
 
 const number = (value) =>
@@ -56,7 +70,7 @@ const SHOW = {
   number: (value) => [number(value)],
   decimal: (value) => [decimal(value)],
   share: (value, row, column) => share(value, row[column.low] ?? null, row[column.high] ?? null, column.scale),
-  difference: (value, row, column) => difference(value, row[column.low] ?? null, row[column.high] ?? null),
+  difference: (value, row, column) => difference(value, row[column.low] ?? null, row[column.high] ?? null, column.scale),
   words: (value) => [(value ?? []).join(", ") || "–"],
   concepts: (value, row, column) => [
     h("ul", { class: "plain" }, value.map((name, at) =>
@@ -65,14 +79,28 @@ const SHOW = {
   passage: (value) => [value ?? ""],
   concept: (value, row, column) =>
     value === null ? ["–"] : [h("a", { href: route.concept(row[column.link]) }, `${row[column.link]}. ${value}`)],
-  document: (value, row, column) => [h("a", { href: route.documentAt(row[column.link]) }, value)],
+  twin: (value) => [value === null ? "–" : h("a", { href: route.concept(value) }, `concept ${value}`)],
+  chains: (value, row, column) => [value === null ? "–" : `${value} of ${row[column.link]} chains`],
+  snippet: (value) => snippet(value),
+  document: (value, row, column) => linked(route.documentAt(row[column.link]), value, row, column),
+  "passage-link": (value, row, column) => linked(route.passageAt(row[column.link]), value, row, column),
   word: (value, row, column) => [h("a", { href: route.word(row[column.link]) }, value)],
 };
 
+const TEXTS = ["text", "words", "concepts", "passage", "concept", "document", "passage-link", "word", "snippet"];
+const isNumeric = (column) => !TEXTS.includes(column.kind);
+
+const lower = (label) => label.replace(/^\p{Lu}(?=\p{Ll})/u, (letter) => letter.toLowerCase());
+
+function orderOf(column, answer) {
+  if (isNumeric(column) || typeof answer.rows[0]?.[column.key] === "number") return answer.descending ? "largest first" : "smallest first";
+  return answer.descending ? "Z to A" : "A to Z";
+}
+
 export class Table {
   // name: of the table on the server; given: what it is of; prefix: of its settings in the address.
-  constructor(name, { given = {}, prefix = "", caption, rows = 25, find = `Search ${caption.toLowerCase()}`, one = "row", many, extra = null }) {
-    Object.assign(this, { name, given, prefix, rows, one, many, extra, caption });
+  constructor(name, { given = {}, prefix = "", caption, rows = 25, find = `Search ${caption.toLowerCase()}`, one = "row", many, extra = null, choose = null }) {
+    Object.assign(this, { name, given, prefix, rows, one, many, extra, choose, caption });
     const { given: kept } = route.readRoute();
     this.asked = {};
     for (const key of ["search", "sort", "order", "page"]) {
@@ -140,9 +168,12 @@ export class Table {
     const { total, page, pages } = answer;
     const first = (page - 1) * this.rows + 1;
     const last = Math.min(total, page * this.rows);
+    this.answer = answer;
     const shown = pages > 1 ? `${first}–${last} of ${count(total, this.one, this.many)}` : count(total, this.one, this.many);
-    this.status.textContent = shown;
+    const sorted = answer.columns.find((column) => column.key === answer.sort);
+    this.status.textContent = sorted && total > 1 ? `${shown}, by ${lower(sorted.label)}, ${orderOf(sorted, answer)}` : shown;
     const head = answer.columns.map((column) => this.headCell(column, answer));
+    if (this.choose) head.unshift(h("th", { scope: "col" }, h("span", { class: "unseen" }, "Choose")));
     if (this.extra) head.push(h("th", { scope: "col" }, this.extra.label));
     const rows = answer.rows.map((row) => this.row(row, answer.columns));
     const empty = h("tr", {}, h("td", { colspan: head.length }, "Nothing to show."));
@@ -159,7 +190,7 @@ export class Table {
   }
 
   headCell(column, answer) {
-    const numeric = !["text", "words", "concepts", "passage", "concept", "document", "word"].includes(column.kind);
+    const numeric = isNumeric(column);
     const cell = { scope: "col", class: column.kind };
     if (!column.sortable) return h("th", cell, column.label);
     const sorted = answer.sort === column.key;
@@ -176,13 +207,14 @@ export class Table {
   }
 
   row(row, columns) {
-    const heading = columns.find((column) => ["concept", "document", "word"].includes(column.kind)) ?? columns[0];
+    const heading = columns.find((column) => ["concept", "document", "passage-link", "word"].includes(column.kind)) ?? columns[0];
     const cells = columns.map((column) => {
       const content = (SHOW[column.kind] ?? SHOW.text)(row[column.key] ?? null, row, column);
       return column === heading
         ? h("th", { scope: "row", class: column.kind }, content)
         : h("td", { class: column.kind }, content);
     });
+    if (this.choose) cells.unshift(h("td", {}, this.choose(row)));
     if (this.extra) cells.push(h("td", {}, this.extra.cell(row)));
     return h("tr", {}, cells);
   }

@@ -4,7 +4,8 @@ import { Table } from "./table.js";
 export async function showChains({ model }) {
   const numbers = new Table("convergence", { prefix: "numbers.", caption: "Convergence", find: null, one: "quantity", many: "quantities", rows: 10 });
   const agreement = new Table("agreement", { prefix: "by.", caption: "Agreement of the chains", find: "Search concepts", one: "concept" });
-  await Promise.all([numbers.load(), agreement.load()]);
+  const moves = new Table("moves", { prefix: "moves.", caption: "Moves", find: null, one: "row", rows: 30 });
+  await Promise.all([numbers.load(), agreement.load(), moves.load()]);
   return [
     h("h1", { tabindex: "-1" }, "Chains"),
     h("p", { class: "verdict" }, model.verdict),
@@ -15,10 +16,14 @@ export async function showChains({ model }) {
       alt: "Four charts, one below the other: each traced quantity by draw, with a line for each chain. The next table has the numbers.",
     }),
     h("h2", {}, "Convergence"),
-    h("p", {}, "R-hat compares the chains (1 is best, up to 1.1 is good); the effective sample size says how many independent draws they are worth."),
+    h("p", {}, "R-hat compares the chains: 1 is best, at most 1.01 is wanted; the effective sample size says how many independent draws they are worth."),
     numbers.element,
     h("h2", {}, "Agreement"),
     h("p", {}, "The share of each chain’s draws in which a concept is found, the least agreed on first."),
     agreement.element,
+    h("h2", {}, "Moves"),
+    h("p", {}, "What the moves of all sweeps so far proposed, how much of it was accepted, and the time they took, over all chains. Moves without " +
+      "a proposal draw from the exact conditional distribution, so they always succeed; the time of a move with several proposals stands in its first row."),
+    moves.element,
   ];
 }

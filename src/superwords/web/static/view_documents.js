@@ -6,10 +6,56 @@ import { Table } from "./table.js";
 const COLOURS = 8;
 
 export async function showDocuments({ model }) {
-  const name = model.passages ? "Passages" : "Documents";
-  const table = new Table("documents", { caption: name, one: model.passages ? "passage" : "document" });
+  const table = new Table("documents", { caption: "Documents", one: "document" });
   await table.load();
-  return [h("h1", { tabindex: "-1" }, name), table.element];
+  return [
+    h("h1", { tabindex: "-1" }, "Documents"),
+    ...(model.passages ? [h("p", {}, `Each is cut into passages, which concepts are found in. `, h("a", { href: "#/passages" }, `All ${count(model.rows, "passage")}`))] : []),
+    table.element,
+  ];
+}
+
+export async function showPassages() {
+  const table = new Table("rows", { caption: "Passages", one: "passage" });
+  await table.load();
+  return [h("h1", { tabindex: "-1" }, "Passages"), h("p", {}, h("a", { href: "#/documents" }, "All documents")), table.element];
+}
+
+function factRow(tokens, more, labels) {
+  const rows = [["Tokens", tokens.toLocaleString("en")], ...more, ...labels];
+  return h("dl", { class: "facts row" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
+}
+
+// Links to what comes before and after.
+function neighbours(before, after, what, address) {
+  const link = (to, label, name) => (to === null ? h("span", { class: "status" }, label) : h("a", { href: address(to), rel: name }, label));
+  return h("nav", { class: "pager", "aria-label": `Other ${what}s` }, link(before, `← Previous ${what}`, "prev"), link(after, `Next ${what} →`, "next"));
+}
+
+export async function showDocument(context) {
+  if (!context.model.passages) return showRow(context, "document");
+  const { key } = context;
+  const known = await get("document", { document: key });
+  const given = { document: key };
+  const concepts = new Table("document-concepts", { given, prefix: "by.", caption: "Concepts in this document", rows: 10, one: "concept", find: null });
+  const passages = new Table("document-passages", { given, prefix: "passages.", caption: "Passages of this document", rows: 25, one: "passage" });
+  await Promise.all([concepts.load(), passages.load()]);
+  const at = Number(key) - 1;
+  return [
+    h("p", {}, h("a", { href: "#/documents" }, "All documents")),
+    h("h1", { tabindex: "-1" }, known.label),
+    neighbours(at > 0 ? at - 1 : null, at + 1 < known.documents ? at + 1 : null, "document", route.documentAt),
+    factRow(known.tokens, [["Passages", known.passages.toLocaleString("en")], ["Id", known.document]], known.labels),
+    h("h2", {}, "Concepts in this document"),
+    h("p", {}, "The weight of a concept in a document is the mean of its passages’, each counting by its tokens; shown are those held in at least half of the draws, with 95% intervals."),
+    concepts.element,
+    h("h2", {}, "Passages"),
+    passages.element,
+  ];
+}
+
+export async function showPassage(context) {
+  return showRow(context, context.model.passages ? "passage" : "document");
 }
 
 // The class of a concept's colour; those past the eighth share one, and all show their number.
@@ -59,7 +105,7 @@ class Reader {
     const others = this.known.imputed.length - shown.length;
     if (others > 0) shown.push(h("li", {}, h("mark", { class: "colour-other" }, `${count(others, "other concept")}`)));
     return [
-      h("p", {}, "The small number after a word is the concept that most of its tokens in this document are imputed to in the most probable draw (+2: tokens of it go to two other concepts too); the words of the most used concepts are coloured."),
+      h("p", {}, "The small number after a word is the concept that most of its tokens here are imputed to in the most probable draw (+2: tokens of it go to two other concepts too); the words of the most used concepts are coloured."),
       h("ul", { class: "legend", "aria-label": "Colours, with the tokens imputed to each concept" }, shown),
       h("p", { class: "tools" }, h("label", { for: id }, "Mark the words of "), select),
     ];
@@ -72,7 +118,7 @@ class Reader {
   }
 
   async load() {
-    const answer = await get("text", { document: this.key, part: this.part });
+    const answer = await get("text", { row: this.key, part: this.part });
     this.text.replaceChildren(
       ...answer.stretches.map((one) => ("word" in one ? marked(one, this.colour, this.names) : one.text)),
     );
@@ -101,22 +147,25 @@ class Reader {
   }
 }
 
-export async function showDocument({ model, given, key }) {
-  const known = await get("document", { document: key });
-  const concepts = new Table("document-concepts", {
-    given: { document: key }, prefix: "by.", caption: "Concepts in this document", rows: 10, one: "concept",
+async function showRow({ model, given, key }, what) {
+  const known = await get("row", { row: key });
+  const concepts = new Table("row-concepts", {
+    given: { row: key }, prefix: "by.", caption: `Concepts in this ${what}`, rows: 10, one: "concept",
   });
   const reader = new Reader(key, known, given);
   await Promise.all([concepts.load(), known.parts > 0 ? reader.load() : null]);
-  const labels = known.labels.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text)));
+  const up = known.whole === undefined
+    ? h("a", { href: "#/documents" }, "All documents")
+    : h("a", { href: route.documentAt(known.whole) }, `The whole document: ${known.whole_label}`);
   return [
-    h("p", {}, h("a", { href: "#/documents" }, model.passages ? "All passages" : "All documents")),
-    h("h1", { tabindex: "-1" }, known.document),
-    h("dl", { class: "facts row" }, h("div", {}, h("dt", {}, "Tokens"), h("dd", {}, known.tokens.toLocaleString("en"))), labels),
+    h("p", {}, up),
+    h("h1", { tabindex: "-1" }, known.label),
+    neighbours(known.before, known.after, what, (row) => route.rowAt(model, row)),
+    factRow(known.tokens, [["Id", known.document]], known.labels),
     h("h2", {}, "Text"),
     ...(known.parts > 0 ? [...reader.legend(), reader.text, reader.pager] : [h("p", {}, "The model was kept without its texts.")]),
-    h("h2", {}, "Concepts in this document"),
-    h("p", {}, "A document has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it."),
+    h("h2", {}, `Concepts in this ${what}`),
+    h("p", {}, `A ${what} has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it.`),
     concepts.element,
   ];
 }

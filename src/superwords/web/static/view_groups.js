@@ -1,18 +1,8 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
-import { h, newId, rowsOf, tell } from "./dom.js";
+import { choice, h, rowsOf, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
-
-function choice(label, options, chosen, change) {
-  const id = newId("choice");
-  const select = h(
-    "select",
-    { id, onchange: () => change(select.value) },
-    options.map((one) => h("option", { value: one, selected: one === chosen }, one)),
-  );
-  return h("div", {}, h("label", { for: id }, label), select);
-}
 
 function chosenGroups(model, given) {
   const column = model.groups.find((one) => one.column === given.get("column")) ?? model.groups[0];

@@ -14,28 +14,69 @@ function meets(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-// Names of the most prevalent concepts, as many as fit without covering each other or another concept's middle.
+// How crowded it is around each concept, by the discs near it.
+function crowded(points) {
+  const near = (a, b) => Math.exp(-(((a.px - b.px) / 90) ** 2) - ((a.py - b.py) / 45) ** 2);
+  return new Map(points.map((one) => [one, points.reduce((sum, other) => sum + near(one, other), 0)]));
+}
+
+// Names, as many as fit without covering each other or another concept's middle: prevalent concepts first, and among
+// them those that stand where it is densest, which have the fewest places left.
 function labels(points) {
   const discs = points.map((one) => ({
-    left: one.px - 2, right: one.px + 2, top: one.py - 2, bottom: one.py + 2,
+    left: one.px - 3, right: one.px + 3, top: one.py - 3, bottom: one.py + 3,
   }));
   const taken = [];
   const placed = new Map();
-  for (const [at, one] of points.entries()) {
-    const text = one.name.length > 30 ? `${one.name.slice(0, 29)}…` : one.name;
-    const half = (text.length * FONT * 0.56) / 2;
-    for (const y of [one.py - one.r - 4, one.py + one.r + FONT]) {
-      const box = { left: one.px - half, right: one.px + half, top: y - FONT, bottom: y + 4 };
-      const inside = box.left > 2 && box.right < WIDE - 2 && box.top > 2 && box.bottom < HIGH - 2;
-      const free = !taken.some((other) => meets(box, other)) && !discs.some((disc, other) => other !== at && meets(box, disc));
-      if (inside && free) {
-        taken.push(box);
-        placed.set(one, { text, y });
-        break;
+  const density = crowded(points);
+  const worth = (one) => Math.sqrt(one.prevalence + 0.01) * Math.sqrt(density.get(one));
+  const order = [...points.keys()].sort((a, b) => worth(points[b]) - worth(points[a]));
+  for (const most of [60, 30, 16]) {
+    for (const at of order) {
+      const one = points[at];
+      if (placed.has(one)) continue;
+      const text = one.name.length > most ? `${one.name.slice(0, most - 1)}…` : one.name;
+      const long = text.length * FONT * 0.56;
+      const side = one.r + 4;
+      const places = [
+        [one.px - long / 2, one.py - one.r - 4, "middle"],
+        [one.px - long / 2, one.py + one.r + FONT, "middle"],
+        [one.px + side, one.py + FONT / 3, "start"],
+        [one.px - side - long, one.py + FONT / 3, "end"],
+        [one.px + side * 0.7, one.py - one.r, "start"],
+        [one.px - side * 0.7 - long, one.py - one.r, "end"],
+      ];
+      for (const [left, y, anchor] of places) {
+        const box = { left, right: left + long, top: y - FONT, bottom: y + 4 };
+        const inside = box.left > 2 && box.right < WIDE - 2 && box.top > 2 && box.bottom < HIGH - 2;
+        const free = !taken.some((other) => meets(box, other)) && !discs.some((disc, other) => other !== at && meets(box, disc));
+        if (inside && free) {
+          taken.push(box);
+          placed.set(one, { text, y, anchor, x: { middle: left + long / 2, start: left, end: left + long }[anchor] });
+          break;
+        }
       }
     }
   }
   return placed;
+}
+
+// The whole name of the concept pointed at, readable above all else.
+function pointer() {
+  const ground = svg("rect", { rx: 4 });
+  const lines = [svg("text", { class: "strong" }), svg("text", {})];
+  const group = svg("g", { class: "pointed", "aria-hidden": "true", visibility: "hidden" }, ground, ...lines);
+  const show = (one, first, second) => {
+    lines[0].textContent = first;
+    lines[1].textContent = second;
+    const wide = Math.min(WIDE - 8, Math.max(...lines.map((line) => line.getComputedTextLength())) + 20);
+    const left = Math.max(4, Math.min(one.px - wide / 2, WIDE - wide - 4));
+    const top = one.py - one.r - 52 > 2 ? one.py - one.r - 52 : one.py + one.r + 6;
+    for (const [name, value] of Object.entries({ x: left, y: top, width: wide, height: 46 })) ground.setAttribute(name, value);
+    lines.forEach((line, at) => { line.setAttribute("x", left + 10); line.setAttribute("y", top + 19 + 18 * at); });
+    group.setAttribute("visibility", "visible");
+  };
+  return { group, show, hide: () => group.setAttribute("visibility", "hidden") };
 }
 
 // The next concept in the direction of an arrow key: near, and not far off that direction.
@@ -55,18 +96,24 @@ function next(points, from, key) {
 function drawing(points, rows) {
   const named = labels(points);
   const said = h("p", { class: "status", "aria-hidden": "true" }, "Point at a concept, or move between them with the arrow keys; Enter opens one.");
+  const pointed = pointer();
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
   const describe = (one) => `${one.concept}. ${one.name}: held by ${percent(one.prevalence)} of the ${rows}`;
   for (const [at, one] of points.entries()) {
     one.link = svg(
       "a",
       { href: route.concept(one.concept), tabindex: at === 0 ? "0" : "-1", "aria-label": describe(one) },
-      svg("title", {}, describe(one)),
+      svg("circle", { class: "target", cx: one.px, cy: one.py, r: Math.max(one.r, 9) }),
       svg("circle", { cx: one.px, cy: one.py, r: one.r }),
     );
-    const point = () => { said.textContent = describe(one); };
+    const point = () => {
+      said.textContent = describe(one);
+      pointed.show(one, `${one.concept}. ${one.name}`, `held by ${percent(one.prevalence)} of the ${rows}`);
+    };
     one.link.addEventListener("mouseenter", point);
     one.link.addEventListener("focus", point);
+    one.link.addEventListener("mouseleave", pointed.hide);
+    one.link.addEventListener("blur", pointed.hide);
     one.link.addEventListener("keydown", (event) => {
       if (!event.key.startsWith("Arrow")) return;
       event.preventDefault();
@@ -80,8 +127,9 @@ function drawing(points, rows) {
   }
   // Above all discs.
   for (const [one, label] of named) {
-    figure.append(svg("text", { x: one.px, y: label.y, "font-size": FONT, "text-anchor": "middle", "aria-hidden": "true" }, label.text));
+    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true" }, label.text));
   }
+  figure.append(pointed.group);
   return [h("div", { class: "scroll" }, figure), said];
 }
 

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { count, h, newId, percent, tell } from "./dom.js";
 import * as route from "./route.js";
+import { Table } from "./table.js";
 
 const BETWEEN = "\t";
 const marks = new Map(); // id of a document → { liked, title }
@@ -40,14 +41,14 @@ function mark(hit, changed) {
   return h("span", { class: "marks" }, button(true, "Like"), button(false, "Dislike"));
 }
 
-function list(hits, changed) {
+function list(hits, model, changed) {
   return h("ol", { class: "hits" }, hits.map((hit) => {
     const place = h("span", {});
     const again = () => { place.replaceChildren(mark(hit, () => { again(); changed(); })); };
     again();
     const title = hit.title || hit.document;
     return h("li", {},
-      h("p", { class: "hit" }, h("a", { href: route.documentAt(hit.row) }, title), title === hit.document ? null : h("small", {}, ` ${hit.document}`), " ", place),
+      h("p", { class: "hit" }, h("a", { href: route.rowAt(model, hit.row) }, title), title === hit.document ? null : h("small", {}, ` ${hit.document}`), " ", place),
       hit.passage ? h("p", { class: "passage" }, hit.passage) : null,
       why(hit));
   }));
@@ -69,6 +70,8 @@ class Finder {
       h("button", { type: "submit" }, "Search"),
       h("button", { type: "button", onclick: () => this.show("diverse") }, "Cover everything"));
     this.found = h("div", {});
+    this.called = h("div", {});
+    this.words = h("div", {});
     this.taste = h("section", { "aria-label": "What your marks taught" });
     this.kind = given.get("show") ?? "search";
   }
@@ -77,6 +80,8 @@ class Finder {
     this.kind = kind;
     const query = this.field.value.trim();
     route.keep({ query, show: kind === "search" ? "" : kind });
+    this.words.replaceChildren();
+    this.called.replaceChildren();
     if (kind === "search" && query === "") {
       this.found.replaceChildren(h("p", {}, "Give a few words to look for, or see ten documents that cover everything."));
       return;
@@ -84,12 +89,28 @@ class Finder {
     this.found.setAttribute("aria-busy", "true");
     try {
       const given = kind === "recommend" ? { liked: ids(true), disliked: ids(false) } : { query };
-      this.fill(kind, query, await get(kind, given));
+      const [answer] = await Promise.all([get(kind, given), kind === "search" ? this.findWords(query) : null]);
+      this.fill(kind, query, answer);
     } catch (error) {
       this.found.replaceChildren(h("p", { class: "trouble" }, error.message));
     }
     this.found.removeAttribute("aria-busy");
     if (focus) this.found.querySelector("h2")?.focus();
+  }
+
+  // Who is called so, and every place where the texts have these words.
+  async findWords(query) {
+    const rows = this.model.passages ? "passage" : "document";
+    const by = new Table("said-by", { given: { query }, prefix: "by.", caption: "Documents of that name", find: null, rows: 5, one: "document" });
+    const said = new Table("said", { given: { query }, prefix: "said.", caption: "Places with these words", find: null, rows: 10, one: rows });
+    await Promise.all([by.load(), this.model.texts ? said.load() : null]);
+    if (by.answer?.total > 0) {
+      this.called.replaceChildren(h("h2", {}, `By “${query}”`), h("p", {}, "Documents whose speaker, title, id or group has these words."), by.element);
+    }
+    if (this.model.texts) {
+      this.words.replaceChildren(h("h2", {}, `Where the texts say “${query}”`),
+        h("p", {}, `Every ${rows} that has all these words, the closest match first. Words in quotation marks must stand together; a star stands for any ending: tax*.`), said.element);
+    }
   }
 
   fill(kind, query, answer) {
@@ -101,7 +122,7 @@ class Finder {
       parts.push(h("p", {}, "Documents that match speak of ", answer.concepts.map((one, at) => [at > 0 ? ", " : "", h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)]).flat(), "."));
     }
     if (kind === "recommend") parts.push(h("h3", {}, "What your marks taught"), taught(answer.tastes));
-    parts.push(answer.hits.length > 0 ? list(answer.hits, () => this.showMarks()) : h("p", {}, "No document answers this; try other words."));
+    parts.push(answer.hits.length > 0 ? list(answer.hits, this.model, () => this.showMarks()) : h("p", {}, "No document answers this; try other words."));
     this.found.replaceChildren(...parts);
     tell(`${count(answer.hits.length, "document")}.`);
   }
@@ -123,9 +144,11 @@ export async function showSearch({ model, given }) {
   await finder.show(finder.kind === "recommend" && marks.size === 0 ? "search" : finder.kind, false);
   return [
     h("h1", { tabindex: "-1" }, "Search"),
-    h("p", {}, "Finds documents that have the words, and documents that speak of the same concepts in other words; each says why it was found. Mark what you like, and get more of it."),
+    h("p", {}, "Finds documents that have the words, and documents that speak of the same concepts in other words; each says why it was found. Documents of that name come first, and every place where the texts have the very words comes last. Mark what you like, and get more of it."),
     finder.form,
     finder.taste,
+    finder.called,
     finder.found,
+    finder.words,
   ];
 }

@@ -33,7 +33,7 @@ from superwords.sampler.moves.split_merge.unused_words import (
 )
 from superwords.sampler.random import SPLIT_MERGE, below, open_stream, uniform
 from superwords.sampler.semantics import log_features
-from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, n_concepts, relabel, sizes_of
+from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, relabel, sizes_of
 
 _PASSES = 2  # before the one that counts
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
@@ -102,8 +102,9 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
         if new is not None:
             snapshot = new
             accepted[int(is_merge)] += 1
-    relabel(snapshot.state, n_concepts(snapshot.state), stream, sweep, AFTER_SPLIT_MERGE)
-    return ChainState(model, snapshot.state, snapshot.tokens), make_info(("split", "merge"), tried, accepted)
+    relabel(snapshot.state, stream, sweep, AFTER_SPLIT_MERGE)
+    now = now._replace(state=snapshot.state, tokens=snapshot.tokens)
+    return now, make_info(("split", "merge"), tried, accepted)
 
 
 def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:

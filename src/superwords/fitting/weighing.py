@@ -1,0 +1,177 @@
+"""Any number of new documents weighed, part by part, by all cores or the cluster: each part a Parquet file of its own.
+
+A part appears whole or not at all, so a run that was stopped goes on with the parts that are missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.cluster import packed, spread, unpacked
+from superwords.concepts.curating import merged_weights
+from superwords.concepts.tables import source_shares, sources
+from superwords.container import Choice
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.sources import Documents
+from superwords.corpus.stream import Piece
+from superwords.errors import InputError
+from superwords.files import whole_path, write_whole
+from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
+from superwords.sampler.workspace import Concepts
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+KEY_FILE = "parts.json"
+_PART_CHARACTERS = 2_000_000
+
+
+class Part(NamedTuple):
+    """Some documents: their texts, or where a worker finds them."""
+
+    number: int
+    ids: list[str]
+    languages: list[str]
+    texts: list[str] | Piece
+
+
+class Weighed(NamedTuple):
+    n_documents: int
+    n_empty: int  # without any word that the model knows
+    n_unknown: int  # tokens of words that it does not know
+
+
+@dataclass(frozen=True)
+class Weigher:
+    """All that a worker needs of a model."""
+
+    concepts: Concepts
+    seed: int
+    vocabulary: list[str]
+    recipe: Mapping[str, Any]
+    unit: str
+    choices: Sequence[Choice]
+    folder: Path
+
+    def write(self, part: Part) -> Weighed:
+        texts = part.texts if isinstance(part.texts, list) else list(part.texts.texts())
+        new = Corpus.from_texts(
+            texts,
+            part.ids,
+            language=part.languages,
+            unit=self.unit,
+            recipe=self.recipe,
+            vocabulary=self.vocabulary,
+            keep_texts=False,
+            n_jobs=1,
+        )
+        weights = merged_weights(fold(self.concepts, new.counts, self.seed, n_jobs=1).weight, self.choices)
+        ids = new.ids
+        if new.parent is not None:
+            weights, ids = source_shares(new) @ weights, sources(new)[0]
+        with whole_path(part_path(self.folder, part.number)) as path:
+            weight_table(ids, weights).to_parquet(path, index=False)
+        n_empty = int((weights.sum(axis=1) == 0).sum())
+        return Weighed(len(ids), n_empty, int(new.notes.get("unknown_words", 0)))
+
+
+def weight_table(ids: list[str], weights: Any) -> pd.DataFrame:
+    """A row per document, a column per concept."""
+    dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    names = [f"concept_{j + 1}" for j in range(dense.shape[1])]
+    table = pd.DataFrame(dense, columns=pd.Index(names))
+    table.insert(0, "document", ids)
+    return table
+
+
+def part_path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:05}.parquet"
+
+
+def write_parts(
+    model: ConceptModel,
+    documents: Documents,
+    languages: str | Sequence[str],
+    unit: str,
+    folder: Path,
+    key: Mapping[str, Any],
+    n_jobs: int | None = None,
+) -> Iterator[Weighed]:
+    """Weigh documents into a folder of Parquet files; gives what each part held, as it is finished.
+
+    `key` tells what the weights are of: parts that a run with the same key left in the folder are not made again.
+    """
+    if find_spec("pyarrow") is None:
+        raise InputError("Parquet files need pyarrow; install the extra superwords[parquet].")
+    _begin(folder, key)
+    weigher = Weigher(
+        kept_concepts(model),
+        model.seed_,
+        model.corpus_.vocabulary,
+        model.corpus_.notes["recipe"],
+        unit,
+        model.choices_,
+        folder.resolve(),
+    )
+    # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
+    work = partial(_write, packed(weigher))
+    missing = (part for part in _parts(documents, languages) if not part_path(folder, part.number).exists())
+    return spread(work, missing, n_jobs)
+
+
+def _write(weigher: bytes, part: Part) -> Weighed:
+    """In a worker."""
+    return fold_elsewhere(unpacked(weigher).write, part)
+
+
+def _begin(folder: Path, key: Mapping[str, Any]) -> None:
+    told = json.dumps(dict(key), sort_keys=True).encode()
+    try:
+        folder.mkdir(exist_ok=True)
+        file = folder / KEY_FILE
+        if file.exists() and file.read_bytes() == told:
+            return
+        if any(folder.iterdir()):
+            raise InputError(
+                f"{folder} is not empty and holds no parts of these weights; give another folder."
+            )
+        write_whole(file, told)
+    except OSError as error:
+        raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error
+
+
+def _parts(documents: Documents, languages: str | Sequence[str]) -> Iterator[Part]:
+    ids = iter(documents.ids)
+    codes: Iterator[str] = repeat(languages) if isinstance(languages, str) else iter(languages)
+    pieces: Sequence[Piece] = getattr(documents.texts, "pieces", ())
+    cut: Iterable[tuple[int, list[str] | Piece]]
+    if len(pieces) > 1:
+        cut = ((piece.n_documents, piece) for piece in pieces)
+    else:
+        cut = ((len(texts), texts) for texts in _some(documents.texts))
+    for number, (n, texts) in enumerate(cut):
+        yield Part(number, list(islice(ids, n)), list(islice(codes, n)), texts)
+
+
+def _some(texts: Iterable[str]) -> Iterator[list[str]]:
+    some: list[str] = []
+    size = 0
+    for text in texts:
+        some.append(text)
+        size += len(text)
+        if size >= _PART_CHARACTERS:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

@@ -1,0 +1,235 @@
+"""Seeds: half of the words of lists that people made are given, and the other half is to be found.
+
+Every model is given the same halves of all lists of a corpus at once. For each list, all other words are ranked by how
+sure they share a concept with the given ones (of the peers: by the topic that was given the words), and judged by the
+average precision of the other half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords import fit
+from superwords.concepts.ranking import takers
+from superwords.concepts.result import Result
+from superwords.concepts.sets import sets_by_draw
+from superwords.concepts.summary import shared_weights
+from superwords.corpus.corpus import Corpus
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.lab.compare.peers.tomotopy_models import named_tokens
+from superwords.lab.reproduce.corpora import data_path, t_interval
+from superwords.lab.reproduce.folder import GrowingTable, make_folder, write_table
+from superwords.lab.reproduce.seed_lists import FILES, TASKS, WordLists, read_task
+
+OURS, UNGUIDED = "superwords", "superwords without seeds"
+COREX, SEEDED = "CorEx with anchors", "seeded LDA"
+RESIDUALS = (5, 20, 50)  # topics of the peers beside those that are given words
+ANCHOR_STRENGTHS = (1.0, 3.0)
+ITERATIONS = 500
+FIRST = 1  # on the first division of the packages the seeds' share and our reading were chosen
+_TINY = 1e-12
+
+
+class CutLists(NamedTuple):
+    given: dict[str, list[str]]
+    hidden: dict[str, list[str]]
+
+
+def cut(lists: Mapping[str, Sequence[str]], seed: int) -> CutLists:
+    """Half of each list (the larger one) is given."""
+    rng, given, hidden = np.random.default_rng(seed), {}, {}
+    for group, words in lists.items():
+        mixed = [str(word) for word in rng.permutation(np.array(words, object))]
+        middle = (len(mixed) + 1) // 2
+        given[group], hidden[group] = mixed[:middle], mixed[middle:]
+    return CutLists(given, hidden)
+
+
+def average_precision(scores: np.ndarray, given: Sequence[int], hidden: Sequence[int]) -> float:
+    """Of the hidden words among all that were not given; words of one score stand in the vocabulary's order."""
+    order = np.argsort(-scores, kind="stable")
+    order = order[~np.isin(order, given)]
+    hits = np.isin(order, hidden)
+    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
+
+
+def alike(result: Result, given: Mapping[str, Sequence[int]]) -> np.ndarray:
+    """(groups, V): how alike words are to the given ones by the concepts they are used for, the mean over draws.
+
+    Two words' likeness is P(together), the probability that a use of the one and a use of the other are for the same
+    concept, over the geometric mean of their P(together) with themselves.
+    """
+    sets = result.word_sets
+    total = np.zeros((len(given), sets.n_words))
+    weights = shared_weights(result.chain_weights, sets.chain)
+    for weight, used in zip(weights, sets_by_draw(sets, sets.used)):
+        share = used.toarray()
+        unit = share / np.maximum(np.linalg.norm(share, axis=0), _TINY)
+        total += weight * np.array([unit[:, list(words)].mean(axis=1) @ unit for words in given.values()])
+    return total
+
+
+class RankedWords(NamedTuple):
+    """What a model says: scores (groups, V), and of ours the coherence of concepts that took no group."""
+
+    model: str
+    setting: str
+    scores: np.ndarray
+    coherence: float = float("nan")
+
+
+def ours(
+    task: WordLists,
+    given: Mapping[str, list[str]],
+    seed: int,
+    file: Path,
+    chains: int,
+    sweeps: int,
+    jobs: int | None,
+) -> Iterator[RankedWords]:
+    """With the seeds and without, from the same start."""
+    rows = [(word, group) for group, words in given.items() for word in words]
+    write_table(pd.DataFrame(rows, columns=pd.Index(["word", "group"])), file)
+    for name, features in ((OURS, f"cooccurrence,seeds:{file}"), (UNGUIDED, "cooccurrence")):
+        model = fit(
+            task.corpus,
+            features=features,
+            init="kmeans",
+            n_chains=chains,
+            n_sweeps=sweeps,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=False,
+        )
+        yield RankedWords(
+            name, "by rule", alike(model.result_, places(task.corpus, given)), _unguided(model, given)
+        )
+
+
+def _unguided(model: ConceptModel, given: Mapping[str, list[str]]) -> float:
+    """Mean coherence (NPMI) of the concepts that take no group's words."""
+    result = model.result_
+    taken = takers(result.summary.words, result.n_concepts, result.corpus.vocabulary, given)
+    table = model.concepts()
+    return float(table.loc[~table["concept"].isin([j + 1 for j in taken.values()]), "coherence"].mean())
+
+
+def places(corpus: Corpus, groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    number = {word: i for i, word in enumerate(corpus.vocabulary)}
+    return {group: [number[word] for word in words] for group, words in groups.items()}
+
+
+def peers(corpus: Corpus, given: Mapping[str, Sequence[str]], seed: int) -> Iterator[RankedWords]:
+    """topica's CorEx with anchors and its seeded LDA, at every setting."""
+    try:
+        topica: Any = import_module("topica")
+    except ImportError:
+        raise InputError("The peers need topica; install it by pip install 'superwords[peers]'.") from None
+    names = [str(i) for i in range(corpus.n_words)]
+    data = topica.Corpus.from_documents(named_tokens(corpus.counts), vocabulary=names)
+    groups = {group: [str(i) for i in words] for group, words in places(corpus, given).items()}
+    occurs = sparse.csr_array(corpus.counts[data.kept_indices] > 0, dtype=float)
+    for residual in RESIDUALS:
+        for strength in ANCHOR_STRENGTHS:
+            one = topica.CorEx(
+                len(groups) + residual, anchor_words=groups, anchor_strength=strength, seed=seed
+            )
+            one.fit(data, num_threads=1)
+            holds = one.doc_topic - one.doc_topic.mean(axis=0)
+            sign = np.sign(np.asarray((occurs.T @ holds).T))  # a word that speaks against a topic comes last
+            # Mutual information with the topic; times CorEx's own membership, which is 0 or 1 for most, it is worse.
+            scores = (sign * np.asarray(one.mis))[: len(groups)]
+            yield RankedWords(COREX, f"{residual} more topics, strength {strength:g}", scores)
+        model = topica.SeededLDA(groups, residual=residual, seed=seed)
+        model.fit(data, iters=ITERATIONS, num_threads=1, keep_theta_draws=False)
+        yield RankedWords(SEEDED, f"{residual} more topics", np.asarray(model.topic_word)[: len(groups)])
+
+
+def _judged(found: RankedWords, task: WordLists, halves: CutLists, seed: int) -> list[dict[str, Any]]:
+    given, hidden = places(task.corpus, halves.given), places(task.corpus, halves.hidden)
+    base = {"corpus": task.name, "seed": seed, "model": found.model, "setting": found.setting}
+    return [
+        {
+            **base,
+            "list": group,
+            "hidden": len(hidden[group]),
+            "AP": average_precision(found.scores[g], given[group], hidden[group]),
+            "coherence": found.coherence,
+        }
+        for g, group in enumerate(given)
+    ]
+
+
+def summarise(cases: pd.DataFrame) -> pd.DataFrame:
+    """Mean average precision over lists and seeds; of a peer's settings the one that is best for the corpus."""
+    rows = []
+    for (corpus, model), part in cases.groupby(["corpus", "model"], sort=False):
+        best = str(part.groupby("setting")["AP"].mean().idxmax())
+        own = part[part["setting"] == best]
+        low, high = t_interval(own["AP"].to_numpy())
+        rows.append(
+            {
+                "corpus": corpus,
+                "model": model,
+                "MAP": own["AP"].mean(),
+                "low": low,
+                "high": high,
+                "lists": own["list"].nunique(),
+                "seeds": own["seed"].nunique(),
+                "coherence of the others": own.drop_duplicates("seed")["coherence"].mean(),
+                "setting": best,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def reproduce(
+    data: Path,
+    out: Path,
+    corpora: Sequence[str],
+    seeds: int,
+    chains: int,
+    sweeps: int,
+    jobs: int | None,
+    report: Callable[[str], Any],
+    first: int = FIRST,
+) -> pd.DataFrame:
+    """Write every list's average precision as it is found, and the table of their means."""
+    unknown = [name for name in corpora if name not in TASKS]
+    if unknown:
+        raise InputError(f"There are no lists for {unknown[0]!r}; give some of {', '.join(TASKS)}.")
+    for name in corpora:
+        data_path(data, FILES[name])
+    make_folder(out)
+    cases = GrowingTable(out / "cases.csv", chains=chains, sweeps=sweeps)
+    for seed in range(first, first + seeds):
+        for name in corpora:
+            if not cases.has(corpus=name, seed=seed):
+                report(f"{name}, seed {seed} …")
+                cases.add(_one(read_task(name, data, seed, jobs), seed, out, chains, sweeps, jobs))
+    asked = cases.table["corpus"].isin(corpora) & cases.table["seed"].between(first, first + seeds - 1)
+    table = summarise(cases.table[asked])
+    write_table(table, out / "seeds.csv")
+    report(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    return table
+
+
+def _one(
+    task: WordLists, seed: int, out: Path, chains: int, sweeps: int, jobs: int | None
+) -> list[dict[str, Any]]:
+    halves, rows = cut(task.lists, seed), []
+    file = out / f"{task.name}-{seed}.csv"
+    for found in (
+        *peers(task.corpus, halves.given, seed),
+        *ours(task, halves.given, seed, file, chains, sweeps, jobs),
+    ):
+        rows += _judged(found, task, halves, seed)
+    return rows

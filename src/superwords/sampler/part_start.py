@@ -1,0 +1,172 @@
+"""A start for large corpora: a chain of its own arrives on a part of the rows, then the others join its concepts.
+
+The other rows are folded in beside the concepts found, each with the words it uses and weights of its own. All of it is
+only a start: from the first sweep on the chain has all rows, and its target is what it would be from any other start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from superwords.sampler.chain import Chain
+from superwords.sampler.compiling import await_kernels
+from superwords.sampler.foldin import begin_document, flip_unused, redraw_words, sweep_concepts
+from superwords.sampler.initial import counts_of, initial_state
+from superwords.sampler.instance import Instance, no_features
+from superwords.sampler.jit import lean, part
+from superwords.sampler.model import Data, Model, make_data, n_documents
+from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state
+from superwords.sampler.random import INITIAL, gamma, new_stream
+from superwords.sampler.state import State, sizes_of
+from superwords.sampler.threads import in_blocks
+from superwords.sampler.workspace import (
+    PAIRS,
+    USED,
+    WORDS,
+    Concepts,
+    clear,
+    drop_pair,
+    make_concepts,
+    new_document,
+)
+
+LARGE, ROWS, SWEEPS = (
+    20_000,
+    8_000,
+    60,
+)  # above so many rows; on so many of them; sweeps before the others join
+_JOINING = 5  # sweeps over each of the others
+_BEFORE = 1 << 40  # sweeps of the part have random numbers of their own
+_ROWS_STREAM = 2
+DOCUMENT, AT_HAND = range(2)
+
+
+def pick_rows(n_rows: int, n_picked: int, seed: int, chain: int) -> np.ndarray:
+    """Rows by the seed, in ascending order; every chain has its own."""
+    rng = np.random.default_rng([seed, chain, INITIAL, _ROWS_STREAM])
+    return np.sort(rng.choice(n_rows, n_picked, replace=False))
+
+
+def arrive(
+    init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.ndarray, seed: int, chain: int
+) -> State:
+    """A start for all rows of `data`: `few_rows` is the model of the rows picked."""
+    start = initial_state(init, few_rows.data, few_rows.prior, theta, seed, chain)
+    await_kernels()
+    few = Chain(few_rows, start, seed, chain, _BEFORE)
+    for _ in range(SWEEPS):
+        few.step()
+    rest = np.setdiff1d(np.arange(n_documents(data)), rows)
+    joined = join_rows(few, counts_of(data)[rest], new_stream(seed, chain))
+    return _interleaved([(rows, few.state), (rest, joined)])
+
+
+def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_threads: int = 1) -> State:
+    """Further rows beside a chain's concepts, each as if it were the only one."""
+    state = chain.state
+    concepts = make_concepts(sizes_of(state), n_documents(chain.model.data), state.theta, chain.model.prior)
+    instance = no_features(*concepts.m.shape[::-1])
+
+    def join(first: int, last: int) -> State:
+        return _join_block(counts[first:last], concepts, instance, stream.copy(), state)
+
+    return concatenated(in_blocks(join, counts.shape[0], n_threads), state.theta)
+
+
+def _join_block(
+    counts: sparse.csr_array, concepts: Concepts, instance: Instance, stream: np.ndarray, like: State
+) -> State:
+    data = make_data(counts, None)
+    doc = new_document(counts.shape[1], int(np.diff(data.doc_ptr).max(initial=0)), len(concepts.holders))
+    share = len(data.length) / max(1, len(like.doc_ptr) - 1)
+    new = new_state(like._replace(doc_ptr=data.doc_ptr), share)
+    work, unused = np.zeros(2, np.int64), np.zeros((1, 1))
+    while not _join_documents(work, data, concepts, doc, instance, stream, new, unused):
+        size = doc.size[: doc.number[PAIRS]].sum()
+        new = grow_state(new, int(work[DOCUMENT]), int(doc.number[PAIRS]), int(size))
+    return finish_state(new, like.theta)
+
+
+@lean
+def _join_documents(work, data, concepts, doc, instance, stream, new, unused):
+    """Documents work[DOCUMENT] and on; False where the new state is short."""
+    while work[DOCUMENT] < len(data.length):
+        d = work[DOCUMENT]
+        if data.length[d] == 0:
+            new.doc_ptr[d + 1] = new.doc_ptr[d]
+            work[DOCUMENT] += 1
+            continue
+        if work[AT_HAND] == 0:
+            key = begin_document(d, data, concepts, doc, stream)
+            for sweep in range(1, _JOINING):
+                sweep_concepts(sweep, key, doc, concepts, instance, stream)
+                flip_unused(d, False, doc, concepts, stream, unused, unused)
+                redraw_words(doc, concepts, stream)
+            sweep_concepts(_JOINING, key, doc, concepts, instance, stream)
+            _keep_used(doc, concepts, stream)
+            work[AT_HAND] = 1
+        if not append_document(new, doc, d):
+            return False
+        clear(doc)
+        work[AT_HAND] = 0
+        work[DOCUMENT] += 1
+    return True
+
+
+@part
+def _keep_used(doc, concepts, stream):
+    """Only concepts and words with tokens, and π given them; words without any come in the sweeps."""
+    for k in range(doc.number[PAIRS] - 1, -1, -1):
+        if doc.tokens[k] == 0:
+            drop_pair(doc, k)
+    n_pairs, total = doc.number[PAIRS], 0.0
+    doc.number[USED] = 0
+    for k in range(n_pairs):
+        start, doc.size[k] = doc.number[USED], 0
+        for a in range(doc.number[WORDS]):
+            if doc.on[k, a] == 2:
+                doc.arena[start + doc.size[k]] = doc.word[a]
+                doc.size[k] += 1
+        doc.start[k], doc.number[USED] = start, start + doc.size[k]
+        doc.weight[k] = gamma(stream, concepts.alpha_pi + doc.tokens[k])
+        total += doc.weight[k]
+    scale = gamma(stream, n_pairs * concepts.alpha_pi) / total
+    for k in range(n_pairs):
+        doc.weight[k] = max(doc.weight[k] * scale, 1e-300)
+
+
+def concatenated(parts: list[State], theta: np.ndarray) -> State:
+    """The states of rows that follow each other, as one."""
+    return State(
+        _chained([one.doc_ptr for one in parts]),
+        np.concatenate([one.concept for one in parts]),
+        np.concatenate([one.weight for one in parts]),
+        _chained([one.pair_ptr for one in parts]),
+        np.concatenate([one.word for one in parts]),
+        theta.copy(),
+    )
+
+
+def _chained(pointers: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(one) for one in pointers]))]).astype(
+        np.int64
+    )
+
+
+def _interleaved(parts: list[tuple[np.ndarray, State]]) -> State:
+    """The states of rows of these places, in the order of the places."""
+    state = concatenated([one for _, one in parts], parts[0][1].theta)
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
+    doc_ptr, pairs = gathered(state.doc_ptr, order)
+    pair_ptr, entries = gathered(state.pair_ptr, pairs)
+    return State(
+        doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta
+    )
+
+
+def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slices of `ptr` in another order: where they begin then, and what they hold."""
+    size = np.diff(ptr)[order]
+    new = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return new, np.arange(new[-1]) - np.repeat(new[:-1] - ptr[:-1][order], size)

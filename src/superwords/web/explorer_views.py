@@ -1,0 +1,173 @@
+"""All that the explorer's pages ask for, of a model as people have decided about it so far."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+from superwords.concepts.discovery import catalogue as discovery_catalogue
+from superwords.concepts.searching import search_index
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.web.catalog import Catalog
+from superwords.web.cloud_pictures import cloud_words
+from superwords.web.document_pages import DocumentPages
+from superwords.web.explorer_chains import ChainPages
+from superwords.web.explorer_relations import RelationPages
+from superwords.web.explorer_texts import TextIndex, TextPages
+from superwords.web.finder import Finder
+from superwords.web.json_tables import Table, whole_number
+from superwords.web.landscape import Landscape
+
+KEPT_CLOUDS = 512
+
+Given = Mapping[str, str]
+
+
+class Views:
+    """Tables and parts by their names in an address. Nothing changes in them: a decision makes new ones."""
+
+    def __init__(self, catalog: Catalog, index: TextIndex) -> None:
+        self.catalog = catalog
+        self.index = index
+        self.documents = DocumentPages(catalog)
+        self.chains = ChainPages(catalog)
+        self.relations = RelationPages(catalog)
+        self._clouds: OrderedDict[tuple[str, ...], dict[str, Any]] = OrderedDict()
+        self._connect()
+
+    def _connect(self) -> None:
+        catalog, documents, relations = self.catalog, self.documents, self.relations
+        words = TextPages(catalog, self.index)
+        self.finder = finder = Finder(catalog.model)
+        self.tables: dict[str, Callable[[Given], Table]] = {
+            "concepts": lambda given: catalog.concepts(),
+            "concept-words": lambda given: catalog.concept_words(concept_of(given)),
+            "concept-documents": lambda given: catalog.concept_documents(concept_of(given)),
+            "concept-groups": lambda given: catalog.concept_groups(
+                concept_of(given), text_of(given, "column")
+            ),
+            "documents": lambda given: documents.documents(),
+            "document-concepts": lambda given: documents.whole_concepts(place_of(given)),
+            "document-passages": lambda given: documents.document_passages(place_of(given)),
+            "rows": lambda given: documents.rows(),
+            "row-concepts": lambda given: documents.concepts(place_of(given, "row")),
+            "said": lambda given: words.said(text_of(given, "query")),
+            "said-by": lambda given: words.said_by(text_of(given, "query")),
+            "words": lambda given: catalog.words(),
+            "word-concepts": lambda given: catalog.word_concepts(text_of(given, "word")),
+            "word-neighbours": lambda given: catalog.word_neighbours(text_of(given, "word")),
+            "group-differences": self._differences,
+            "trends": relations.trend_table,
+            "word-changes": lambda given: relations.change_table(concept_of(given), given),
+            "effects": relations.effect_table,
+            "themes": lambda given: relations.theme_list(),
+            "convergence": lambda given: catalog.convergence(),
+            "agreement": lambda given: self.chains.agreement(),
+            "moves": lambda given: self.chains.moves(),
+            "nearest": lambda given: self.landscape.nearest(),
+        }
+        self.parts: dict[str, Callable[[Given], Any]] = {
+            "concept": lambda given: catalog.concept(concept_of(given)),
+            "document": lambda given: documents.document(place_of(given)),
+            "row": lambda given: documents.row(place_of(given, "row")),
+            "text": lambda given: documents.text(place_of(given, "row"), whole_number(given, "part", 1)),
+            "word": lambda given: catalog.word(text_of(given, "word")),
+            "map": lambda given: {"points": self.landscape.points()},
+            "tree": lambda given: relations.tree_page(),
+            "time": relations.time,
+            "effects": relations.effect_page,
+            "cloud": self._cloud,
+            "search": finder.search,
+            "diverse": finder.diverse,
+            "recommend": finder.recommend,
+        }
+
+    def renamed(self, model: ConceptModel) -> Views:
+        """The same with other names and themes; what was computed is kept."""
+        other = copy.copy(self)
+        other.catalog = _with(self.catalog, model=model)
+        known = {"catalog": other.catalog, "model": model}
+        other.documents, other.chains, other.relations = (
+            _with(part, **known) for part in (self.documents, self.chains, self.relations)
+        )
+        other.relations.__dict__.pop("_themes", None)
+        if "landscape" in self.__dict__:
+            other.landscape = _with(self.landscape, catalog=other.catalog)
+        other._connect()
+        return other
+
+    @cached_property
+    def landscape(self) -> Landscape:
+        return Landscape(self.catalog)
+
+    def steps(self) -> Iterator[Callable[[], Any]]:
+        """What takes long and is asked for again and again, what is looked at first coming first."""
+        catalog, documents, relations = self.catalog, self.documents, self.relations
+        columns = list(catalog.group_columns)
+        yield catalog.concepts
+        yield lambda: catalog.holders(1)
+        yield documents.documents
+        yield documents.rows
+        yield catalog.words
+        yield lambda: documents.text(0, 1)
+        for name in columns:
+            yield partial(catalog.by_group, catalog.column(name))
+            yield partial(catalog.group_differences, name, *catalog.group_columns[name][:2])
+        yield lambda: self.landscape
+        yield self.index.make
+        for name in catalog.time_columns:
+            yield partial(relations.time, {"column": name})
+        yield lambda: relations.tree
+        yield relations.theme_list
+        yield lambda: search_index(catalog.model.result_)
+        yield lambda: discovery_catalogue(catalog.model.result_)
+
+    def _differences(self, given: Given) -> Table:
+        column, first, second = (text_of(given, name) for name in ("column", "first", "second"))
+        return self.catalog.group_differences(column, first, second)
+
+    def _cloud(self, given: Given) -> dict[str, Any]:
+        concept = concept_of(given)
+        key = tuple(given.get(name, "") for name in ("concept", "column", "first", "second"))
+        if key in self._clouds:
+            return self._clouds[key]
+        if "column" in given:
+            column = text_of(given, "column")
+            clouds = shares = [
+                self.catalog.group_shares(concept, column, text_of(given, name))
+                for name in ("first", "second")
+            ]
+        else:
+            words = self.catalog.words_of(concept)
+            clouds = [self.catalog.scores(concept)]
+            shares = [dict(zip(words["word"], words["share_used"].astype(float)))]
+        drawn = self._clouds[key] = cloud_words(clouds, shares=shares)
+        if len(self._clouds) > KEPT_CLOUDS:
+            self._clouds.popitem(last=False)
+        return drawn
+
+
+def _with(part: Any, **changed: Any) -> Any:
+    """The same with other attributes, and with what it has computed."""
+    other = copy.copy(part)
+    other.__dict__.update(changed)
+    return other
+
+
+def concept_of(given: Given) -> int:
+    return whole_number(given, "concept")
+
+
+def place_of(given: Given, name: str = "document") -> int:
+    """The place of a document, or of a row; addresses count from 1."""
+    return whole_number(given, name) - 1
+
+
+def text_of(given: Given, name: str) -> str:
+    if name not in given:
+        raise InputError(f"The address needs a value for {name!r}.")
+    return given[name]

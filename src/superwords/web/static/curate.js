@@ -1,0 +1,122 @@
+// What people decide about concepts, by mouse: fields and lists that several views share.
+
+import { count, h, newId } from "./dom.js";
+import * as route from "./route.js";
+
+// Runs a decision; a refusal is said in the given place.
+export function tried(decide, said) {
+  return async (what, options = {}) => {
+    said.textContent = "";
+    try {
+      await decide(what, options);
+      return true;
+    } catch (error) {
+      said.textContent = error.message;
+      return false;
+    }
+  };
+}
+
+export function trouble() {
+  return h("p", { class: "trouble", role: "alert" });
+}
+
+// A name for a theme, with those there are to choose from.
+export function themeField(model, gather, label = "Theme") {
+  const id = newId("theme");
+  const known = newId("themes");
+  const field = h("input", { id, type: "text", maxlength: "100", autocomplete: "off", list: known });
+  return h(
+    "form",
+    { class: "inline", onsubmit: (event) => { event.preventDefault(); gather(field.value); } },
+    h("label", { for: id }, `${label} `),
+    field,
+    h("datalist", { id: known }, model.decided.themes.map((name) => h("option", { value: name }))),
+    h("button", { type: "submit" }, "Put under it"),
+  );
+}
+
+function entry(text, label, act) {
+  return h("li", {}, text, " ", h("button", { type: "button", "aria-label": `${label}: ${text}`, onclick: act }, label));
+}
+
+const named = (one) => `${one.concept}. ${one.name}`;
+
+// What is hidden and merged, with a way back for each, and every decision with the way back from the last.
+export function decidedPart(model, decide) {
+  const { hidden, merged, history } = model.decided;
+  if (!model.decides || (history.length === 0 && hidden.length === 0 && merged.length === 0)) return [];
+  const said = trouble();
+  const act = tried(decide, said);
+  const parts = [h("h2", {}, "What was decided"), said];
+  if (hidden.length > 0) {
+    parts.push(h("h3", {}, "Hidden"), h("ul", { class: "decided" }, hidden.map((one) =>
+      entry(named(one), "Show again", () => act({ do: "restore", concepts: [one.concept] })))));
+  }
+  if (merged.length > 0) {
+    parts.push(h("h3", {}, "Merged"), h("ul", { class: "decided" }, merged.map((one) =>
+      entry(`${named(one)} also counts ${one.members.map(named).join("; ")}`, "Take apart",
+        () => act({ do: "restore", concepts: [one.concept] })))));
+  }
+  parts.push(
+    h("h3", {}, "Every decision, the last first"),
+    h("p", {}, h("button", { type: "button", onclick: () => act({ do: "undo" }) }, "Undo the last")),
+    h("ol", { class: "decided", reversed: true }, history.map((one) =>
+      h("li", {}, `${one.said} `, h("small", {}, new Date(one.made).toLocaleString())))),
+  );
+  return parts;
+}
+
+// The bar of what can be done with the chosen concepts.
+export class Chosen {
+  constructor(model, decide) {
+    Object.assign(this, { model, decide });
+    this.ids = new Set();
+    this.said = trouble();
+    this.element = h("div", { class: "bar-of-choices", role: "group", "aria-label": "Decide about the chosen concepts" });
+    this.show();
+  }
+
+  box(concept, name) {
+    const field = h("input", {
+      type: "checkbox",
+      "aria-label": `Choose ${concept}. ${name}`,
+      checked: this.ids.has(concept),
+      onchange: () => { this.set([concept], field.checked); },
+    });
+    field.dataset.concept = concept;
+    return field;
+  }
+
+  set(concepts, isChosen) {
+    for (const one of concepts) {
+      if (isChosen) this.ids.add(one);
+      else this.ids.delete(one);
+    }
+    for (const box of document.querySelectorAll("input[data-concept]")) box.checked = this.ids.has(Number(box.dataset.concept));
+    this.show();
+  }
+
+  show() {
+    const n = this.ids.size;
+    const concepts = [...this.ids];
+    const act = tried(this.decide, this.said);
+    if (n === 0) {
+      this.element.replaceChildren(h("p", {}, "Choose concepts to merge them, hide them, or put them under a theme."));
+      return;
+    }
+    const button = (label, what) => h("button", { type: "button", onclick: () => act({ do: what, concepts }) }, label);
+    this.element.replaceChildren(
+      h("p", {}, `${count(n, "concept")} chosen: ${concepts.join(", ")}`),
+      ...(n > 1 ? [button(`Merge into ${concepts[0]}`, "merge")] : []),
+      button("Hide", "hide"),
+      themeField(this.model, (name) => act({ do: "gather", concepts, name })),
+      h("button", { type: "button", onclick: () => this.set(concepts, false) }, "Clear"),
+      this.said,
+    );
+  }
+}
+
+export function conceptLink(one) {
+  return h("a", { href: route.concept(one.concept) }, named(one));
+}

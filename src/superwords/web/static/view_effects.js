@@ -1,0 +1,88 @@
+// Effects: how prevalence or strength depends on several columns at once, by a formula that the reader types.
+
+import { get } from "./api.js";
+import { choice, h, newId, points, svg, tell } from "./dom.js";
+import * as route from "./route.js";
+import { Table } from "./table.js";
+
+const WIDE = 720;
+const LABEL = 300;
+const ROW = 30;
+
+function ends(rows) {
+  const values = rows.flatMap((row) => [row.low, row.high, row.unadjusted_low, row.unadjusted_high, 0]).filter((one) => one !== null);
+  const size = Math.max(...values.map(Math.abs), 1e-6);
+  return [Math.min(...values, -0.05 * size), Math.max(...values, 0.05 * size)];
+}
+
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+// Adjusted effects filled, unadjusted ones hollow, on the scale of this term.
+function drawing(rows, label) {
+  const [least, most] = ends(rows);
+  const x = (value) => LABEL + 16 + ((WIDE - LABEL - 40) * (value - least)) / (most - least);
+  const high = rows.length * ROW + 34;
+  const figure = svg("svg", { class: "effects", viewBox: `0 0 ${WIDE} ${high}`, role: "img", "aria-label": `Effects of ${label}; the table below has the numbers` });
+  figure.append(svg("line", { class: "zero", x1: x(0), x2: x(0), y1: 4, y2: high - 26 }));
+  for (const value of [least, 0, most]) figure.append(svg("text", { x: x(value), y: high - 8, "text-anchor": "middle" }, points(value)));
+  rows.forEach((row, at) => {
+    const y = at * ROW + 14;
+    figure.append(svg("a", { href: route.concept(row.concept) }, svg("title", {}, `${row.concept}. ${row.name}`),
+      svg("text", { x: LABEL, y: y + 8, "text-anchor": "end" }, short(`${row.concept}. ${row.name}`, 42))));
+    const draw = (value, low, hi, name, place, told) => {
+      if (value === null) return;
+      figure.append(svg("line", { class: `range ${name}`, x1: x(low), x2: x(hi), y1: place, y2: place }),
+        svg("circle", { class: name, cx: x(value), cy: place, r: 5 }, svg("title", {}, `${told}: ${points(value)} points (${points(low)} to ${points(hi)})`)));
+    };
+    draw(row.effect, row.low, row.high, "adjusted", y, "other columns held fixed");
+    draw(row.unadjusted, row.unadjusted_low, row.unadjusted_high, "alone", y + 10, "this column alone");
+  });
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Effects of ${label}` }, figure);
+}
+
+async function results(formula, of) {
+  const answer = await get("effects", { formula, of });
+  const parts = [
+    h("p", {}, `Of ${answer.documents.toLocaleString("en")} documents that have a value in every column. Effects are in percentage points, for one more unit of a number, one more year of ` +
+      "a date, or a group against the first one. Drawn are the clearest: filled with the other columns held fixed, hollow by the column alone; lines are 95% intervals."),
+  ];
+  answer.terms.forEach(({ term, label }, at) => {
+    const table = new Table("effects", { given: { formula, of, term }, prefix: `${at}.`, caption: `Effects of ${label}`, find: null, rows: 8, one: "concept" });
+    table.load();
+    parts.push(h("h2", {}, label), drawing(answer.drawn[at], label), table.element);
+  });
+  return parts;
+}
+
+export async function showEffects({ model, given }) {
+  const heading = h("h1", { tabindex: "-1" }, "Effects");
+  if (model.columns.length === 0) return [heading, h("p", {}, "The documents have no columns that concepts could depend on.")];
+  const id = newId("formula");
+  const usual = [...model.groups.map((one) => one.column), ...model.times].slice(0, 2).map((name) => (/^[^\W\d]\w*$/u.test(name) ? name : `\`${name}\``)).join(" + ");
+  const field = h("input", { id, type: "text", maxlength: "300", autocomplete: "off", spellcheck: "false", value: given.get("formula") ?? usual });
+  const found = h("div", {});
+  let of = given.get("of") === "strength" ? "strength" : "prevalence";
+  const show = async () => {
+    route.keep({ formula: field.value, of: of === "strength" ? of : "" });
+    found.setAttribute("aria-busy", "true");
+    found.replaceChildren(h("p", { class: "status" }, "Fitting the regressions …"));
+    try {
+      found.replaceChildren(...(await results(field.value, of)));
+      tell("The effects are shown.");
+    } catch (error) {
+      found.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+    }
+    found.removeAttribute("aria-busy");
+  };
+  if (given.get("formula") !== null) show();
+  return [
+    heading,
+    h("p", {}, "How the share of documents that hold a concept depends on several columns at once. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
+    h("form", { class: "tools", onsubmit: (event) => { event.preventDefault(); show(); } },
+      h("div", { class: "search" }, h("label", { for: id }, "Formula"), field),
+      h("div", { class: "choices" }, choice("Effects on", [["prevalence", "prevalence"], ["strength", "strength where held"]], of, (value) => { of = value; })),
+      h("button", { type: "submit" }, "Show the effects")),
+    h("p", { class: "status" }, `Columns: ${model.columns.join(", ")}`),
+    found,
+  ];
+}

@@ -1,0 +1,129 @@
+// Concepts over time: what rises and falls, a small picture of each, and a concept's words early and late.
+
+import { get } from "./api.js";
+import { choice, h, percent, points, rowsOf, svg } from "./dom.js";
+import * as route from "./route.js";
+import { Table } from "./table.js";
+
+const WIDE = 300;
+const HIGH = 120;
+const LEFT = 42;
+const BOTTOM = 20;
+
+// A round number that no value is above.
+function ceiling(value) {
+  const size = 10 ** Math.floor(Math.log10(Math.max(value, 1e-4)));
+  return [1, 2, 5, 10].map((k) => k * size).find((k) => k >= value) ?? 1;
+}
+
+// Stretches of periods that have documents; lines break at the others.
+function runs(values) {
+  const out = [];
+  values.forEach((one, at) => {
+    if (one.value === null) return;
+    if (at > 0 && values[at - 1].value !== null) out.at(-1).push({ ...one, at });
+    else out.push([{ ...one, at }]);
+  });
+  return out;
+}
+
+function panel(one, periods, of) {
+  const values = one.values.map((row) => ({ value: row[of], low: row[`${of}_low`], high: row[`${of}_high`] }));
+  // A period with few documents may have an interval that reaches nearly everywhere: it is cut off, not the scale stretched.
+  const known = values.filter((v) => v.value !== null);
+  const bounds = known.map((v) => v.high ?? v.value).sort((a, b) => a - b);
+  const top = ceiling(Math.max(...known.map((v) => v.value), bounds[Math.floor(bounds.length / 2)] ?? 0));
+  const x = (at) => LEFT + ((at + 0.5) * (WIDE - LEFT - 6)) / periods.length;
+  const y = (value) => 6 + (HIGH - BOTTOM - 6) * (1 - Math.min(value, top) / top);
+  const said = periods.map((period, at) => `${period.period}: ${values[at].value === null ? "no data" : percent(values[at].value)}`);
+  const figure = svg("svg", { class: "panel", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${one.concept}. ${one.name}. ${said.join(", ")}` });
+  for (const value of [0, top]) {
+    figure.append(
+      svg("line", { class: "grid", x1: LEFT, x2: WIDE, y1: y(value), y2: y(value) }),
+      svg("text", { x: LEFT - 5, y: y(value) + 4, "text-anchor": "end" }, percent(value)),
+    );
+  }
+  for (const run of runs(values)) {
+    const ends = [...run.map((v) => `${x(v.at)},${y(v.high ?? v.value)}`), ...run.toReversed().map((v) => `${x(v.at)},${y(v.low ?? v.value)}`)];
+    if (run.length > 1) figure.append(svg("polygon", { class: "band", points: ends.join(" ") }));
+    else figure.append(svg("line", { class: "whisker", x1: x(run[0].at), x2: x(run[0].at), y1: y(run[0].low ?? 0), y2: y(run[0].high ?? 0) }));
+    figure.append(svg("polyline", { class: "line", points: run.map((v) => `${x(v.at)},${y(v.value)}`).join(" ") }));
+  }
+  values.forEach((v, at) => {
+    const told = v.value === null
+      ? `${periods[at].period}: ${periods[at].n_documents > 0 ? "held by none" : "nothing of this time"}`
+      : `${periods[at].period}: ${percent(v.value)} (${percent(v.low)} to ${percent(v.high)})`;
+    figure.append(v.value === null
+      ? svg("text", { class: "gap", x: x(at), y: y(0) - 2, "text-anchor": "middle" }, svg("title", {}, told), "×")
+      : svg("circle", { class: "dot", cx: x(at), cy: y(v.value), r: periods.length > 40 ? 1.5 : 3 }, svg("title", {}, told)));
+  });
+  figure.append(
+    svg("text", { x: LEFT, y: HIGH - 4 }, periods[0].period),
+    svg("text", { x: WIDE - 2, y: HIGH - 4, "text-anchor": "end" }, periods.at(-1).period),
+  );
+  const sure = one.probability_rises;
+  const trend = sure === null ? "" : sure >= 0.5 ? `rises with probability ${percent(sure)}` : `falls with probability ${percent(1 - sure)}`;
+  return h("figure", {},
+    h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)),
+    h("p", { class: "status" }, trend === "" ? "" : `${points(one.change)} points (${points(one.low)} to ${points(one.high)}), ${trend}`),
+    figure);
+}
+
+export async function showTime({ model, given }) {
+  const heading = h("h1", { tabindex: "-1" }, "Over time");
+  const asked = given.get("column");
+  const column = asked ?? model.times[0];
+  if (column === undefined) {
+    return [heading, h("p", {}, "No column of the documents holds dates or years. Give one when the model is fitted, such as 2017-03-15 in a column “date”.")];
+  }
+  const by = given.get("by") ?? "";
+  const of = given.get("of") === "strength" ? "strength" : "prevalence";
+  const shown = given.get("concepts") ?? "";
+  const when = by ? { column, by } : { column };
+  const answer = await get("time", { ...when, ...(shown ? { concepts: shown } : {}) });
+  const go = (changes) => {
+    const all = { column, by, of: of === "prevalence" ? "" : of, concepts: shown, ...changes };
+    location.hash = route.href("/time", Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""))).slice(1);
+  };
+  const place = h("div", {});
+  const title = h("h2", { tabindex: "-1" }, "Words, early and late");
+  const words = async (concept, name) => {
+    const table = new Table("word-changes", { given: { concept, ...when }, prefix: "words.", caption: "Words early and late", rows: 10, one: "word" });
+    await table.load();
+    title.textContent = `Words, early and late: ${concept}. ${name}`;
+    place.replaceChildren(table.element);
+  };
+  const trends = new Table("trends", {
+    given: when, prefix: "by.", caption: "What rises and falls", find: "Search concepts", one: "concept", rows: 15,
+    extra: {
+      label: "Show",
+      cell: (row) => h("span", { class: "marks" },
+        h("button", { type: "button", "aria-label": `Draw ${row.concept}. ${row.name}`, onclick: () => go({ concepts: row.concept }) }, "Draw"),
+        h("button", { type: "button", "aria-label": `Words of ${row.concept}. ${row.name}`, onclick: async () => { await words(row.concept, row.name); title.focus(); } }, "Words")),
+    },
+  });
+  await trends.load();
+  const [first] = answer.panels;
+  if (first) words(first.concept, first.name).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
+  const empty = answer.periods.filter((one) => one.n_documents === 0).length;
+  return [
+    heading,
+    h("div", { class: "choices" },
+      choice("Column", model.times.includes(column) ? model.times : [column, ...model.times], column, (value) => go({ column: value, by: "", concepts: "" })),
+      ...(answer.units.length > 0 ? [choice("Periods", [["", "as fits"], ...answer.units], by, (value) => go({ by: value }))] : []),
+      choice("What is drawn", [["prevalence", `share of ${rowsOf(model)}`], ["strength", "strength where held"]], of, (value) => go({ of: value === "prevalence" ? "" : value }))),
+    h("p", {}, of === "prevalence"
+      ? `The share of ${rowsOf(model)} of each period that hold a concept, with 95% intervals (cut off where they leave the picture). ${shown ? "" : "The concepts whose trends are surest: what rises first, what falls last."}`
+      : `The mean weight of a concept in the ${rowsOf(model)} that hold it, with 95% intervals.`),
+    h("p", {}, `${answer.periods.length} periods from ${answer.periods[0].period} to ${answer.periods.at(-1).period}` +
+      (empty > 0 ? `; × marks the ${empty} without ${rowsOf(model)}.` : ".")),
+    ...(shown ? [h("p", {}, h("button", { type: "button", onclick: () => go({ concepts: "" }) }, "Show those with the surest trends"))] : []),
+    h("div", { class: "panels" }, answer.panels.map((one) => panel(one, answer.periods, of))),
+    h("h2", {}, "What rises and falls"),
+    h("p", {}, "The change of prevalence along a straight line from the first period to the last, in percentage points, with its 95% interval and the probability that it is upwards."),
+    trends.element,
+    title,
+    h("p", {}, `The share of the ${rowsOf(model)} holding the concept that use a word for it, in the earlier and in the later half of all ${rowsOf(model)}; the largest changes first.`),
+    place,
+  ];
+}
