@@ -36,8 +36,9 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
     tokens[:, 0] += 1
     row = np.repeat(np.arange(n_documents), per_document * 6)
     counts = sparse.csr_array((tokens.ravel(), (row, word.ravel())), shape=(n_documents, n_words))
-    party = {"party": np.where(rng.random(n_documents) < 0.5, "A", "B")}
-    corpus = Corpus.from_counts(counts, metadata=party)
+    known = {"party": np.where(rng.random(n_documents) < 0.5, "A", "B")}
+    known["year"] = 2000 + np.arange(n_documents) % 5
+    corpus = Corpus.from_counts(counts, metadata=known)
     small = Corpus.from_counts(np.ones((2, 2), int))
     model = ConceptModel(n_sweeps=1, n_burn_in=0, random_state=1).fit(small)
     state = State(

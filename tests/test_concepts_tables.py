@@ -359,7 +359,7 @@ def test_the_verdict_has_two_parts():
     slow_rows = copy.copy(with_trace(n_memberships=good + np.array([[0.0], [9.0]])))
     assert "most of all in how many concepts documents hold" in slow_rows.verdict()
     by_passages = with_parts(slow_rows, corpus=passage_model().corpus_)
-    assert "in how many concepts passages hold most" in by_passages.verdict()
+    assert "most of all in how many concepts passages hold" in by_passages.verdict()
     apart = with_trace(n_concepts=good + np.array([[0.0], [0.3]])).verdict()
     assert apart.startswith("The chains differ, most of all in the number of concepts (R-hat 1.0")
     assert apart.endswith(sure)

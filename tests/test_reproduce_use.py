@@ -152,6 +152,6 @@ def test_the_study_of_seeds_compares_everyone_on_the_same_halves(tmp_path, monke
         seeds_study.OURS, seeds_study.UNGUIDED, seeds_study.COREX, seeds_study.SEEDED,
     }  # fmt: skip
     assert table["MAP"].between(0, 1).all()
-    assert table.set_index("model").loc[seeds_study.OURS, "MAP"] > 0.5
+    assert table.set_index("model").loc[seeds_study.OURS, "MAP"] > 0.25  # by chance 0.12
     with pytest.raises(InputError, match="There are no lists for 'news'"):
         seeds_study.reproduce(tmp_path, tmp_path, ["news"], 1, 1, 20, 1, lambda text: None)

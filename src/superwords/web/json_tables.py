@@ -54,6 +54,10 @@ class Query:
     rows: int = PAGE_ROWS
 
 
+def _is_text(values: pd.Series) -> bool:
+    return values.dtype == object or isinstance(values.dtype, pd.StringDtype)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns as shown, and the rows; `sort` is the order in which the rows stand already.
@@ -71,9 +75,8 @@ class Table:
     @cached_property
     def _texts(self) -> list[str]:
         """What is searched: the text of each row, in lower case."""
-        texts = self.rows.select_dtypes(object)
-        keys = [name for column in self.columns for name in (column.key, column.note) if name in texts]
-        searched = [texts[key] for key in keys]
+        names = [name for column in self.columns for name in (column.key, column.note) if name in self.rows]
+        searched = [self.rows[name] for name in names if _is_text(self.rows[name])]
         return ["\n".join(map(_searched, row)).casefold() for row in zip(*searched)]
 
     def _fields(self) -> list[str]:
@@ -94,7 +97,7 @@ class Table:
             ascending=not query.descending,
             kind="stable",
             na_position="last",
-            key=lambda values: values.map(_folded) if values.dtype == object else values,
+            key=lambda values: values.map(_folded) if _is_text(values) else values,
         )
 
     def page(self, query: Query) -> dict[str, Any]:
