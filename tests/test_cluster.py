@@ -286,7 +286,7 @@ class TestCommands:
         assert process.returncode == 1
         last = told.splitlines()[-1]
         assert last.startswith(f"superwords: The cluster at {address} has gone away")
-        assert "run the same command with --resume to go on" in last
+        assert "run the same command with --resume to continue" in last
         assert "Traceback" not in told
         assert run(capsys, *command, "--resume", "--quiet").code == 0
         whole = tmp_path / "whole.sw"
