@@ -57,15 +57,16 @@ def mutant_concepts(old: str, new: str, folder: Path, where: str = "births"):
     return mutant_move(f"{MOVES}.concepts", f"{package}.{where}", old, new, folder).move_concepts
 
 
-def mutant_words(old: str, new: str, folder: Path, where: str = "words"):
-    """The f step with a bug in moves/`where`.py."""
-    return mutant_move(f"{MOVES}.words", f"{MOVES}.{where}", old, new, folder).move_words
+def mutant_words(old: str, new: str, folder: Path):
+    """The f step with a bug."""
+    module = f"{MOVES}.words"
+    return mutant_move(module, module, old, new, folder).move_words
 
 
-def mutant_columns(old: str, new: str, folder: Path):
-    """The f step with words apart, with a bug."""
-    module = f"{MOVES}.columns"
-    return mutant_move(module, module, old, new, folder).move_columns
+def mutant_word_move(old: str, new: str, folder: Path):
+    """The word move with a bug."""
+    module = f"{MOVES}.word_move"
+    return mutant_move(module, module, old, new, folder).move_word_tokens
 
 
 def mutant_split_merge(old: str, new: str, folder: Path, where: str = "attempt"):

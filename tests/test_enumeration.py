@@ -89,16 +89,16 @@ CASES = [(1.0, 1.0, 0), (1.0, 1.0, 2), (2.5, 3.0, 1)]
 LONG = [pytest.param(*case, 300, marks=pytest.mark.statistics) for case in CASES]
 
 
-@pytest.mark.parametrize("columns", [False, True], ids=["words in turn", "words apart"])
+@pytest.mark.parametrize("turns", [1, 2], ids=["in turn", "one of two apart"])
 @pytest.mark.parametrize(("b1", "b2", "n_features", "size"), [(2.5, 3.0, 1, 100), *LONG])
-def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features, size, columns):
+def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features, size, turns):
     """z-scores by batch means over the 25 most probable states and the number of concepts; |z| < 4.5."""
     prior = Prior(0.8, b1, b2, np.array([0.3, 0.5]), 1.2, 0.7, 2.0, 1.0, 1.0)
     theta = np.array([0.8, 1.2])
     Y = np.random.default_rng(3).normal(size=(2, n_features))
     exact = posterior(prior, theta, Y)
     data = make_data(sparse.csr_array(COUNTS), Y)
-    model = Model(prior, data, any_affinity(2), Steps(word_moves=0.5, split_merges=2, columns=columns))
+    model = Model(prior, data, any_affinity(2), Steps(births=1.0, split_merges=2, turns=turns))
     chain = Chain(model, initial_state("single", data, prior, theta, 1, 0), seed=8)
     n_batches = 50
     top = sorted(exact, key=exact.get)[-25:]

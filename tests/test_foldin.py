@@ -72,11 +72,11 @@ CASES = {
 N_DOCUMENTS = 4
 
 
-def concepts_of(case: Case) -> Concepts:
+def concepts_of(case: Case, n_documents: int = N_DOCUMENTS) -> Concepts:
     prior = Prior(1.0, case.b1, case.b2, np.array(case.lam), case.alpha_pi, 0.5, 2.0, 1.0, 1.0)
     m = np.array(case.m, np.int32)
     sizes = Sizes(m, np.array(case.holders, np.int64), m.sum(axis=0))
-    return make_concepts(sizes, N_DOCUMENTS, np.array(case.theta, float), prior)
+    return make_concepts(sizes, n_documents, np.array(case.theta, float), prior)
 
 
 def enumerate_exactly(case: Case) -> np.ndarray:
@@ -130,11 +130,10 @@ def test_enumeration(name):
 @pytest.mark.parametrize("bug", ["a document too few", "b2 left out", "pi of another shape"])
 def test_a_wrong_ratio_is_seen(bug):
     case = CASES["b ≠ 1"]
-    right = concepts_of(case)
     wrong = {
-        "a document too few": right._replace(n_others=N_DOCUMENTS - 1.0),
-        "b2 left out": right._replace(b2=1.0),
-        "pi of another shape": right._replace(alpha_pi=1.0),
+        "a document too few": concepts_of(case, N_DOCUMENTS - 1),
+        "b2 left out": concepts_of(case._replace(b2=1.0)),
+        "pi of another shape": concepts_of(case._replace(alpha_pi=1.0)),
     }[bug]
     assert distance(wrong, case, N_SWEEPS // 4) > FAR
 

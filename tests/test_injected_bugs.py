@@ -7,14 +7,14 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 import pytest
 
 from joint import Setting, joint_z
-from mutation import mutant_columns, mutant_concepts, mutant_split_merge, mutant_words
-from superwords.sampler import chain, semantics
+from mutation import mutant_concepts, mutant_split_merge, mutant_word_move, mutant_words
+from superwords.sampler import chain, instance, semantics
 from superwords.sampler.model import Steps
 
 CAUGHT = 6.0
 SWEEP = Steps(split_merges=1)
 ALONE = Steps(
-    flips=False, swaps=0, divisions=0, births=0, weights=False, word_moves=0.0, split_merges=0, words=False
+    flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0
 )
 
 
@@ -26,7 +26,7 @@ def largest(setting, steps, n_replicates=600, n_steps=12):
     ("steps", "setting"),
     [
         (SWEEP._replace(published_pi=True), Setting(length=8)),
-        (SWEEP._replace(published_birth=True, data_driven=False), Setting(alpha_omega=3.0)),
+        (SWEEP._replace(published_birth=True, data_driven=False, births=1.0), Setting(alpha_omega=3.0)),
         (
             ALONE._replace(flips=True, published_join=True, data_driven=False),
             Setting(n_documents=3, length=2),
@@ -56,9 +56,15 @@ def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch
 
 
 @pytest.mark.statistics
-def test_a_wrong_degree_of_freedom_is_caught(monkeypatch):
-    monkeypatch.setattr(semantics, "degrees_of_freedom", lambda prior, n_known: 2.0 * prior.alpha_sigma)
-    assert largest(Setting(n_words=6, n_features=8, length=2), ALONE._replace(words=True), 1500) > CAUGHT
+def test_a_wrong_scale_of_the_noise_is_caught(monkeypatch):
+    right = semantics.posterior
+
+    def wrong(sizes, data, prior):
+        A, X, b, log_det = right(sizes, data, prior)
+        return A, X, 0.7 * b, log_det
+
+    monkeypatch.setattr(instance, "posterior", wrong)
+    assert largest(Setting(n_words=6, n_features=8, length=2), ALONE._replace(words=1.0), 1500) > CAUGHT
 
 
 @pytest.mark.statistics
@@ -69,13 +75,18 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
         "mixing_matrix",
         lambda sizes, known: right(sizes, known) * sizes.total[known] / (sizes.total[known] + 2),
     )
-    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=True), 1500) > CAUGHT
+    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=1.0), 1500) > CAUGHT
 
 
-EXCHANGES = {
+SWAPS = {
     "swap without its choice": (
-        "log_ratio + math.log(chance_back / chance)",
-        "log_ratio",
+        "concepts.odds[t] * chance_back / (concepts.odds[j] * chance)",
+        "concepts.odds[t] / concepts.odds[j]",
+        ALONE._replace(swaps=3),
+    ),
+    "swap's second look": (
+        "        log_first -= log_looked\n        log_u = math.log(uniform(stream))\n    log_u -= log_first\n    mass",
+        "        log_u = math.log(uniform(stream))\n    log_u -= log_first\n    mass",
         ALONE._replace(swaps=3),
     ),
     "division's Jacobian": (
@@ -83,14 +94,19 @@ EXCHANGES = {
         "- math.lgamma(alpha_pi)",
         ALONE._replace(divisions=4),
     ),
+    "division's last screen": (
+        "weight_j, weight_t, absent_j, 0.0, size_j, doc)",
+        "weight_j, weight_t, absent_j, 3.0, size_j, doc)",
+        ALONE._replace(divisions=4),
+    ),
     "division's first look": (
-        "weight_t, absent_j, 0.0, size_j",
-        "weight_t, absent_j, 3.0, size_j",
+        "log_ratio = log_ways - log_looked + log_absent",
+        "log_ratio = log_ways + log_absent",
         ALONE._replace(divisions=4),
     ),
     "who is united with whom": (
-        "(doc.cover[at] * n_left * chance)",
-        "(doc.cover[at] * chance)",
+        "before / (doc.cover[at] * n_left * chance)",
+        "before / (doc.cover[at] * chance)",
         ALONE._replace(divisions=4),
     ),
 }
@@ -99,24 +115,43 @@ EXCHANGES = {
 @pytest.mark.parametrize(
     ("where", "old", "new", "setting", "steps"),
     [
-        ("word_sets", "            product /= factor\n", "", Setting(length=6), ALONE._replace(flips=True)),
+        (
+            "word_sets",
+            "            product *= power(gain, times) / factor[a]\n",
+            "            product *= power(gain, times)\n",
+            Setting(length=6),
+            ALONE._replace(flips=True),
+        ),
         (
             "births",
             "    if log_u >= log_ratio - _log_proposal_over_prior(",
             "    if log_u >= log_ratio - 0.0 * _log_proposal_over_prior(",
             Setting(length=6),
-            ALONE._replace(births=2),
+            ALONE._replace(births=2.0),
         ),
         (
             "instance",
             "            B += b * b",
             "            B += b",
             Setting(n_features=4, length=2),
-            ALONE._replace(births=2),
+            ALONE._replace(births=2.0),
         ),
-        *(("exchange", old, new, Setting(length=6), steps) for old, new, steps in EXCHANGES.values()),
+        (
+            "instance",
+            "2.0 * step_j * step_t * gram[j, t]",
+            "step_j * step_t * gram[j, t]",
+            Setting(n_features=6, length=5),
+            ALONE._replace(swaps=3, divisions=3),
+        ),
+        *(("swaps", old, new, Setting(length=6), steps) for old, new, steps in SWAPS.values()),
     ],
-    ids=["join without its proposal", "birth without its proposal", "newborn's precision", *EXCHANGES],
+    ids=[
+        "join without its proposal",
+        "birth without its proposal",
+        "newborn's precision",
+        "features of a word that changes its concept",
+        *SWAPS,
+    ],
 )
 @pytest.mark.statistics
 def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):
@@ -124,46 +159,65 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
     assert largest(setting, steps, 1500) > CAUGHT
 
 
+APART = Setting(n_features=4, length=5)
+
+
 @pytest.mark.parametrize(
-    ("where", "old", "new", "steps"),
+    ("old", "new", "setting", "steps"),
     [
+        ("if order[d] <= guard[j]:", "if order[d] < -2.0:", Setting(), ALONE._replace(flips=True)),
         (
-            "words",
-            "(work.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))",
-            "(work.sizes.holders[j] - m_others + b2 * (1.0 - lam))",
-            ALONE._replace(words=True),
+            "            elif order[d] < guard[1, j]:\n                guard[1, j] = order[d]\n",
+            "",
+            Setting(),
+            ALONE._replace(flips=True),
         ),
         (
-            "word_move",
-            "        log_weight -= (tokens + n) * math.log(mass + theta)",
-            "        log_weight -= tokens * math.log(mass + theta)",
-            ALONE._replace(word_moves=1.0),
+            "gamma(stream, n_documents - holders + prior.b1)",
+            "gamma(stream, n_documents - holders + 1.0 + prior.b1)",
+            Setting(),
+            ALONE._replace(flips=True),
         ),
+        ("        if not judged[n]:", "        if False:", APART, ALONE._replace(flips=True, divisions=3)),
+        ("            log_ratio -= log_fit\n", "", APART, ALONE._replace(births=1.0)),
     ],
-    ids=["prior of f", "word move's text"],
+    ids=["no guards", "one guard", "a share of concepts", "a refusal not undone", "a death's features"],
 )
 @pytest.mark.statistics
-def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, where, old, new, steps):
-    monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path, where))
+def test_a_bug_where_documents_are_apart_is_caught(monkeypatch, tmp_path, old, new, setting, steps):
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(old, new, tmp_path, "apart"))
+    assert largest(setting, steps._replace(turns=0), 2500) > CAUGHT
+
+
+WORD_BUGS = {
+    "prior of f": ("(columns.sizes.holders[j] - 1 - m_others", "(columns.sizes.holders[j] - m_others"),
+    "u not drawn": (
+        "u[p] = gamma(stream, float(tokens.pair[p])) / mass",
+        "u[p] = tokens.pair[p] / mass",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), WORD_BUGS.values(), ids=WORD_BUGS)
+@pytest.mark.statistics
+def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, old, new):
+    monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path))
+    assert largest(Setting(length=8, lam=0.4), ALONE._replace(words=1.0), 1500) > CAUGHT
+
+
+MOVE_BUGS = {
+    "text": ("log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 1),
+    "the word itself counted": ("given.sizes.m[j, i] - own", "given.sizes.m[j, i]", 1),
+    "gamma, apart": ("gamma / np.maximum(1.0 - gamma, 1e-16)", "gamma", 0),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "turns"), MOVE_BUGS.values(), ids=MOVE_BUGS)
+@pytest.mark.statistics
+def test_a_bug_in_the_word_move_is_caught(monkeypatch, tmp_path, old, new, turns):
+    monkeypatch.setitem(chain.MOVES, "word_moves", mutant_word_move(old, new, tmp_path))
+    steps = ALONE._replace(word_moves=1.0, turns=turns)
     assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("(columns.sizes.holders[j] - 1 - m_others", "(columns.sizes.holders[j] - m_others"),
-        (
-            "u[q] = gamma(stream, float(page.tokens[q])) / page.mass[q]",
-            "u[q] = page.tokens[q] / page.mass[q]",
-        ),
-    ],
-    ids=["prior of f", "u not drawn"],
-)
-@pytest.mark.statistics
-def test_a_bug_in_the_word_step_with_words_apart_is_caught(monkeypatch, tmp_path, old, new):
-    monkeypatch.setitem(chain.MOVES, "columns", mutant_columns(old, new, tmp_path))
-    setting = Setting(length=8, lam=0.4)
-    assert largest(setting, ALONE._replace(words=True, columns=True), 1500) > CAUGHT
 
 
 @pytest.mark.parametrize(

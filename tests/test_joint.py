@@ -14,7 +14,7 @@ from superwords.sampler.moves.split_merge import attempt
 LIMIT = 4.7
 SWEEP = Steps(split_merges=1)
 ALONE = Steps(
-    flips=False, swaps=0, divisions=0, births=0, weights=False, word_moves=0.0, split_merges=0, words=False
+    flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0
 )
 
 WHOLE_SWEEP = {
@@ -30,9 +30,17 @@ WHOLE_SWEEP = {
         Setting(length=4, n_features=1),
         SWEEP._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True),
     ),
-    "words apart": (Setting(n_features=2, n_unknown=1, length=6), SWEEP._replace(columns=True)),
+    "half of the documents apart": (
+        Setting(n_documents=6, n_features=2, n_unknown=1, length=5, b1=3.0, b2=2.0),
+        SWEEP._replace(turns=2, births=1.0),
+    ),
+    "long documents apart": (
+        Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0, alpha_pi=0.7),
+        SWEEP._replace(turns=2, births=1.0),
+    ),
     "prior proposals": (Setting(n_features=2), PRIOR_PROPOSALS),
 }
+APART = Setting(n_features=2, n_unknown=1, length=5)
 ONE_MOVE = {
     "join and leave": (Setting(n_features=2, length=5), ALONE._replace(flips=True)),
     "join and leave, long": (Setting(n_documents=3, length=70), ALONE._replace(flips=True)),
@@ -47,18 +55,25 @@ ONE_MOVE = {
         Setting(n_documents=3, length=70, b1=2.0, b2=3.0, alpha_pi=0.7),
         ALONE._replace(divisions=4),
     ),
-    "birth and death": (Setting(n_features=2, length=5), ALONE._replace(births=2)),
+    "birth and death": (Setting(n_features=2, length=5), ALONE._replace(births=2.0)),
     "weights": (Setting(length=6), ALONE._replace(weights=True)),
-    "words": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(words=True)),
-    "words apart": (
-        Setting(n_features=2, n_unknown=1, length=5),
-        ALONE._replace(words=True, columns=True),
-    ),
-    "words apart, long": (
+    "words": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(words=1.0)),
+    "words, long": (
         Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0),
-        ALONE._replace(words=True, columns=True),
+        ALONE._replace(words=1.0),
     ),
+    "half of the words": (Setting(n_features=2, length=5), ALONE._replace(words=0.5)),
     "word move": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(word_moves=1.0)),
+    "half of the word moves": (Setting(n_features=2, length=8, lam=0.4), ALONE._replace(word_moves=0.5)),
+    "join and leave, apart": (APART, ALONE._replace(turns=0, flips=True)),
+    "swap, apart": (APART, ALONE._replace(turns=0, swaps=3)),
+    "divide and unite, apart": (APART, ALONE._replace(turns=0, divisions=4)),
+    "birth and death, apart": (APART, ALONE._replace(turns=0, births=1.0)),
+    "all of a document, apart": (
+        APART._replace(n_documents=6),
+        ALONE._replace(turns=0, flips=True, swaps=2, divisions=2, births=1.0),
+    ),
+    "word move, apart": (APART._replace(length=8, lam=0.4), ALONE._replace(turns=0, word_moves=1.0)),
     "split and merge": (Setting(length=5), ALONE._replace(split_merges=2)),
     "split and merge, features": (
         Setting(n_words=5, length=4, n_features=2, n_unknown=1, b1=2.0, b2=3.0, alpha_pi=0.7),

@@ -14,16 +14,16 @@ from parts import from_python
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
-from superwords.sampler.initial import initial_state
+from superwords.sampler.initial import counts_of, initial_state
 from superwords.sampler.instance import draw_instance
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves import births, concepts, exchange, flips, word_sets
+from superwords.sampler.moves import apart, births, concepts, flips, swaps, word_move, word_sets
 from superwords.sampler.moves.concepts import sweep_membership
+from superwords.sampler.moves.document import take_pairs
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
-from superwords.sampler.new_state import grow_state, new_state
+from superwords.sampler.new_state import grow_state, new_state, take_rows
 from superwords.sampler.random import new_stream, open_stream
-from superwords.sampler.semantics import start_regression
 from superwords.sampler.simulate import simulate
 from superwords.sampler.state import Sizes, relabel, sizes_of
 from superwords.sampler.workspace import (
@@ -33,7 +33,9 @@ from superwords.sampler.workspace import (
     WEIGHT,
     WORDS,
     close_gaps,
+    count_pair,
     drop_pair,
+    lay_out,
     make_concepts,
     new_document,
     set_on,
@@ -51,7 +53,11 @@ def laid_out(seed, d=0, length=6, steps=None):
     model = Model(PRIOR, data, any_affinity(V), steps or Steps())
     counts = make_concepts(sizes_of(sim.state), 3, THETA, PRIOR, 4)
     doc = new_document(V, V, len(counts.holders))
-    from_python(concepts._take_out)(doc, sim.state, counts, model, d)
+    for p in range(sim.state.doc_ptr[d], sim.state.doc_ptr[d + 1]):
+        words = sim.state.word[sim.state.pair_ptr[p] : sim.state.pair_ptr[p + 1]]
+        from_python(count_pair)(counts, int(sim.state.concept[p]), words, -1)
+    from_python(lay_out)(doc, counts, data, d, 5.0, 4.0)
+    from_python(take_pairs)(doc, sim.state, counts, d)
     stream = new_stream(seed, 1)
     open_stream(stream, 1, 1, 1)
     return sim, model, counts, doc, stream
@@ -102,21 +108,21 @@ def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     if len(open_to) == 0:
         pytest.skip("the document holds every concept")
     j, k = int(open_to[0]), int(doc.number[PAIRS])
-    present, absent = from_python(word_sets.present_words), from_python(word_sets.log_absent)
-    draw_absent = from_python(word_sets.draw_absent)
-    doc.rest[:] = doc.explained
+    absent, draw_absent = from_python(word_sets.log_absent), from_python(word_sets.draw_absent)
     tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total[WEIGHT], True, doc, counts)
     assert (tilt.back > 0) == (length > 60)
+    log_tilt = from_python(word_sets.tilt_words)(j, tilt, doc.explained, doc.factor, doc)
     p = (counts.m[:, j] + PRIOR.b2 * PRIOR.lam) / (counts.holders[j] + PRIOR.b2)
     q = {}
     for words in all_sets():
         from_python(set_on)(doc, k, words)
-        log_ratio = present(k, j, tilt, False, doc, stream)[0] + absent(j, tilt.back, words, doc, counts)
+        log_ratio = log_tilt + absent(j, tilt.back, words, doc, counts)
+        log_ratio -= sum(math.log(doc.factor[a]) for a in range(doc.number[WORDS]) if doc.on[k, a])
         q[tuple(words)] = naive.bernoulli(np.isin(np.arange(V), words), p) / math.exp(log_ratio)
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
-        _, _, end = present(k, j, tilt, True, doc, stream)
+        _, end = from_python(word_sets.draw_present)(k, j, doc.factor, doc, stream)
         end, _ = draw_absent(j, tilt.back, 0.0, end, doc, counts, stream)
         seen[tuple(sorted(doc.arena[doc.number[USED] : end].tolist()))] += 1
     assert_frequencies(seen, q, n)
@@ -192,9 +198,11 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         doc.rest[: len(own)] = rest
         doc.fate[: len(own)] = [fate[w] for w in own]
         mass = [float(THETA[sorted(words)].sum()) for words in (absent_j, absent_t)]
-        fast = from_python(exchange._log_division)(
-            0, 1, t, part * whole, (1 - part) * whole, *mass, len(two[j][1]), doc, counts
-        )
+        weights = part * whole, (1 - part) * whole
+        division = from_python(swaps._weigh_division)(j, t, whole, PRIOR.alpha_pi, doc)
+        fast = division.log_prior + math.log(counts.odds[t])
+        fast += from_python(swaps._log_weights)(division, *weights, PRIOR.alpha_pi)
+        fast += from_python(swaps._log_text)(division, *weights, *mass, len(two[j][1]), doc)
         n = [sum(tokens[w] * share[fate[w]] for w in own) for share in ((0, 1, 0, 0.5), (0, 0, 1, 0.5))]
         log_q = beta.logpdf(part, PRIOR.alpha_pi + n[0], PRIOR.alpha_pi + n[1]) - math.log(whole)
         for w in own:
@@ -240,7 +248,7 @@ def planted():
     lam = np.full(80, 0.1)
     prior = Prior(2.0, 1.0, 1.0, lam, 1.0, 0.5, 2.0, 1.0, 1.0)
     data = make_data(corpus.counts, features)
-    model = Model(prior, data, make_affinity(corpus.counts, features), Steps(births=3, word_moves=1.0))
+    model = Model(prior, data, make_affinity(corpus.counts, features), Steps(births=3.0, word_moves=1.0))
     return model, initial_state("kmeans:10", data, prior, np.ones(80), 1, 0)
 
 
@@ -250,9 +258,7 @@ def test_the_counts_of_the_concept_step_equals_a_rebuild(planted):
     stream = new_stream(1, 0)
     changed = 0
     for sweep in range(25):
-        sizes = sizes_of(state)
-        instance = draw_instance(sizes, model.data, model.prior, stream, sweep)
-        new, counts, instance, _ = sweep_membership(state, sizes, model, instance, stream, sweep)
+        new, counts, instance, _ = sweep_membership(state, np.arange(60), model, stream, sweep)
         used = np.unique(new.concept)
         rebuilt = sizes_of(new)
         free = counts.free[: counts.number[FREE]]
@@ -261,40 +267,92 @@ def test_the_counts_of_the_concept_step_equals_a_rebuild(planted):
         np.testing.assert_array_equal(counts.holders[used], rebuilt.holders[used])
         np.testing.assert_array_equal(instance.total, rebuilt.total)
         np.testing.assert_allclose(counts.mass[used], rebuilt.m[used] @ new.theta, rtol=1e-9)
-        pull = rebuilt.m[used].T @ instance.x[used]
+        held = rebuilt.holders[used]
+        np.testing.assert_allclose(counts.odds[used], held / (59 - held + model.prior.b1))
+        np.testing.assert_allclose(counts.inverse[used], 1 / (held + model.prior.b2))
+        assert_listed(counts, used)
+        pull = (rebuilt.m[used].T @ instance.x[used]) * model.data.known[:, None]
         assert np.abs(instance.pull - pull).max() <= 1e-9 * np.abs(pull).max()
         changed += abs(len(new.concept) - len(state.concept)) + len(np.setxor1d(new.word, state.word))
         relabel(new, stream, sweep, 0)
         tokens = impute_tokens(new, model, stream, sweep)
         sizes = sizes_of(new)
-        state, _ = sweep_words(
-            new, tokens, sizes, model, start_regression(sizes, model.data, model.prior), stream, sweep
-        )
+        state, _ = sweep_words(new, tokens, sizes, model, stream, sweep)
     assert changed > 0
 
 
-def test_the_statistics_of_the_word_step_equal_a_rebuild(planted):
+def assert_listed(counts, used):
+    """Every word of a concept stands in one level, whose bound it keeps; those that some document has on are listed."""
+    for j in used:
+        assert sorted(counts.by_level[j]) == list(range(80))
+        value = counts.m[:, j] + counts.extra
+        for level in range(counts.bound.shape[1]):
+            words = counts.by_level[j, counts.level_ptr[j, level] : counts.level_ptr[j, level + 1]]
+            assert (counts.level[j, words] == level).all()
+            assert (value[words] <= counts.bound[j, level]).all()
+        listed = counts.support[j, : counts.support_size[j]]
+        assert len(set(listed)) == len(listed)
+        assert set(np.flatnonzero(counts.m[:, j])) <= set(listed) == set(np.flatnonzero(counts.listed[j]))
+
+
+def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
+    """f word by word, and word moves document by document: counts, z and the words' order."""
     model, state = planted
+    model = model._replace(steps=model.steps._replace(words=1.0))
     stream = new_stream(2, 0)
-    flips = 0
+    flips = moved = 0
     for sweep in range(10):
-        tokens = impute_tokens(state, model, stream, sweep)
-        sizes = sizes_of(state)
-        regression = start_regression(sizes, model.data, model.prior)
-        new, tokens = sweep_words(state, tokens, sizes, model, regression, stream, sweep)
-        rebuilt = sizes_of(new)
-        np.testing.assert_array_equal(sizes.m, rebuilt.m)
-        np.testing.assert_array_equal(sizes.total, rebuilt.total)
-        fresh = start_regression(rebuilt, model.data, model.prior)
-        for fast, slow in ((regression.A, fresh.A), (regression.X, fresh.X), (regression.b, fresh.b)):
-            assert np.abs(fast - slow).max() <= 1e-9 * np.abs(slow).max()
-        pair = np.add.reduceat(np.append(tokens.entry, 0), new.pair_ptr[:-1]) * (np.diff(new.pair_ptr) > 0)
-        np.testing.assert_array_equal(pair, tokens.pair)
-        for p in range(len(new.concept)):
-            assert (np.diff(new.word[new.pair_ptr[p] : new.pair_ptr[p + 1]]) > 0).all()
-        flips += abs(len(new.word) - len(state.word))
-        state = new
+        tokens, sizes = impute_tokens(state, model, stream, sweep), sizes_of(state)
+        before = state
+        for kind in ("words", "word moves"):
+            if kind == "words":
+                state, tokens = sweep_words(state, tokens, sizes, model, stream, sweep)
+                flips += abs(len(state.word) - len(before.word))
+            else:
+                instance = draw_instance(sizes, model.data, model.prior, stream, sweep, 9)
+                given = word_move.Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
+                _, accepted = word_move.sweep_word_moves(0, 60, state, tokens, given, stream, sweep)
+                moved += accepted
+                pull = (sizes.m.T @ instance.x) * model.data.known[:, None] * instance.precision
+                assert np.abs(instance.p_x - pull @ instance.x.T).max() <= 1e-9 * np.abs(pull).max()
+                np.testing.assert_array_equal(instance.total, sizes.total)
+            rebuilt = sizes_of(state)
+            np.testing.assert_array_equal(sizes.m, rebuilt.m)
+            np.testing.assert_array_equal(sizes.total, rebuilt.total)
+            pair = np.add.reduceat(np.append(tokens.entry, 0), state.pair_ptr[:-1]) * (
+                np.diff(state.pair_ptr) > 0
+            )
+            np.testing.assert_array_equal(pair, tokens.pair)
+            for p in range(len(state.concept)):
+                assert (np.diff(state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]) > 0).all()
+            used = np.repeat(np.repeat(np.arange(60), np.diff(state.doc_ptr)), np.diff(state.pair_ptr))
+            found = sparse.coo_array((tokens.entry, (used, state.word)), (60, 80)).toarray()
+            np.testing.assert_array_equal(found, counts_of(model.data).toarray())
     assert flips > 1000
+    assert moved > 100
+
+
+def test_what_is_refused_on_the_features_is_as_it_was(planted):
+    """Documents apart: the live sums of the features after all judgements equal a rebuild from the state."""
+    model, state = planted
+    stream = new_stream(7, 0)
+    model = model._replace(steps=model.steps._replace(births=1.0))
+    rows = np.arange(0, 60, 2)
+    refused = 0
+    for sweep in range(8):
+        sizes = sizes_of(state)
+        new, _ = apart.sweep_apart(state, rows, model, stream, sweep, 1)
+        others = np.arange(1, 60, 2)
+        for one, other in zip(take_rows(state, others), take_rows(new, others)):
+            np.testing.assert_array_equal(one, other)
+        assert (sizes_of(new).holders[: len(sizes.holders)][sizes.holders > 1] > 1).all()
+        refused += sum(
+            np.array_equal(a.weight, b.weight)
+            for a, b in ((take_rows(state, np.array([d])), take_rows(new, np.array([d]))) for d in rows)
+        )
+        relabel(new, stream, sweep, 0)
+        state = new
+    assert 0 < refused < 8 * len(rows)
 
 
 def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
@@ -302,7 +360,7 @@ def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
     prior = Prior(400.0, 1.0, 1.0, np.full(6, 0.5), 1.0, 0.5, 2.0, 1.0, 1.0)
     counts = sparse.csr_array(np.ones((5, 6), int))
     data = make_data(counts, None)
-    model = Model(prior, data, make_affinity(counts, None), Steps(births=60))
+    model = Model(prior, data, make_affinity(counts, None), Steps(births=60.0))
     chain = Chain(model, initial_state("single", data, prior, np.ones(6), 0, 0), seed=3)
     for _ in chain.advance(5):
         rebuilt = sizes_of(chain.state)
@@ -343,7 +401,7 @@ def test_a_small_arena_changes_no_bit(planted, monkeypatch):
 
 
 def test_the_new_state_grows_where_it_is_short_and_nowhere_else():
-    new = new_state(simulate(PRIOR, np.full(4, 6), 0, THETA, 1).state)
+    new = new_state(simulate(PRIOR, np.full(4, 6), 0, THETA, 1).state, 4)
     pairs, entries = len(new.concept), len(new.word)
     new.doc_ptr[1:] = pairs - 1
     short = grow_state(new, 1, 3, 10)

@@ -67,9 +67,9 @@ def test_a_new_state_that_is_short_of_room_grows(monkeypatch):
     chain = part_chain(counts[:30])
     enough = join_rows(chain, counts[30:], new_stream(1, 0))
 
-    def tiny(state, share):
+    def tiny(like, n_rows):
         empty = np.zeros(1, np.int32), np.zeros(1), np.zeros(2, np.int64), np.zeros(1, np.int32)
-        return NewState(np.zeros_like(state.doc_ptr), *empty)
+        return NewState(np.zeros(n_rows + 1, np.int64), *empty)
 
     monkeypatch.setattr(part_start, "new_state", tiny)
     assert same(join_rows(chain, counts[30:], new_stream(1, 0)), enough)

@@ -279,7 +279,7 @@ def planted():
     prior = Prior(0.1, 1.0, 1.0, np.full(25, 0.2), 1.0, 0.5, 2.0, 1.0, 1.0)
     data = make_data(corpus.counts, corpus.features)
     return corpus, Model(
-        prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0, split_merges=6)
+        prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0.0, split_merges=6)
     )
 
 

@@ -36,10 +36,10 @@ def test_blocks_cover_all_in_order(monkeypatch):
     assert [k for block in made for k in block] == list(range(50))
 
 
-@pytest.mark.parametrize("columns", [False, True])
-def test_a_chain_has_the_same_bits_at_any_number_of_threads(monkeypatch, columns):
+@pytest.mark.parametrize("turns", [1, 3, 0])
+def test_a_chain_has_the_same_bits_at_any_number_of_threads(monkeypatch, turns):
     monkeypatch.setattr(threads, "_LEAST", 2)
-    chains = [some_chain(columns=columns) for _ in range(3)]
+    chains = [some_chain(turns=turns, births=1.0) for _ in range(3)]
     for n_threads, chain in enumerate(chains, start=1):
         chain.n_threads = n_threads
         for _ in range(4):
@@ -48,17 +48,22 @@ def test_a_chain_has_the_same_bits_at_any_number_of_threads(monkeypatch, columns
     assert_same_bits(chains[0], chains[2])
 
 
-def test_words_apart_keep_every_token_explained():
-    chain = some_chain(columns=True)
+@pytest.mark.parametrize("turns", [1, 3, 0])
+def test_every_token_stays_explained_and_every_statistic_is_a_rebuild(turns):
+    chain = some_chain(turns=turns, births=1.0)
+    held = len(chain.state.concept)
     for _ in range(10):
         chain.step()
         assert np.isfinite(chain.log_joint())
-    assert chain.seconds["columns"] > 0
+    assert len(chain.state.concept) != held
+    assert chain.accepted["join"] > 0
+    assert chain.accepted["word move"] > 0
 
 
 def test_a_lone_chain_gets_the_jobs_that_are_left(monkeypatch):
     monkeypatch.setattr(threads, "_LEAST", 2)
     monkeypatch.setattr(settings, "MANY_ROWS", 50)
+    monkeypatch.setattr(settings, "TURNS", 3)
     used = []
     step = Chain.step
     monkeypatch.setattr(Chain, "step", lambda self: (used.append(self.n_threads), step(self)))
@@ -69,7 +74,7 @@ def test_a_lone_chain_gets_the_jobs_that_are_left(monkeypatch):
 
     one, three = fitted(1, 1), fitted(1, 3)
     assert set(used) == {1, 3}
-    assert one.chains_[0].model.steps.columns
+    assert one.chains_[0].model.steps.turns == 3
     assert_same_bits(one.chains_[0], three.chains_[0])
     used.clear()
     fitted(2, 3)

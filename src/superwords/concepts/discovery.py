@@ -118,7 +118,8 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     --------
     >>> from superwords import ConceptModel, Corpus
     >>> counts = [[4, 4, 0, 0]] * 5 + [[0, 0, 4, 4]] * 3
-    >>> model = ConceptModel(n_chains=1, n_sweeps=40, random_state=0).fit(Corpus.from_counts(counts), features=None)
+    >>> model = ConceptModel(b1=1, b2=1, n_chains=1, n_sweeps=40, random_state=0)
+    >>> model = model.fit(Corpus.from_counts(counts), features=None)
     >>> sorted(int(one) // 5 for one in diverse(model.result_, 2)["document"])
     [0, 1]
     """

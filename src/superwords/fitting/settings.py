@@ -31,9 +31,9 @@ _LARGE_B1 = 0.1  # per document
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 KEPT_PER_CHAIN = 100
-MANY_ROWS = (
-    10_000  # from which on the f step has words apart, so that threads share them (docs/performance.md)
-)
+# From so many rows on documents change apart from each other, so that threads share them, but for one in so many
+# (docs/performance.md).
+MANY_ROWS, TURNS = 10_000, 10
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
 
 
@@ -165,8 +165,9 @@ def make_steps(given: Mapping[str, Any], n_rows: int = 1) -> Steps:
     def sampled(name: str) -> bool:
         return isinstance(given[name], str) and given[name] == "sample"
 
+    is_apart = given["steps"] == "exact" and n_rows > MANY_ROWS
     return STEPS[given["steps"]]._replace(
-        columns=given["steps"] == "exact" and n_rows > MANY_ROWS,
+        turns=TURNS if is_apart else 1,
         sample_theta=sampled("theta"),
         sample_alpha_omega=sampled("alpha_omega"),
         sample_b1=sampled("b1"),

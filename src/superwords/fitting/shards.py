@@ -27,7 +27,8 @@ from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.initial import counts_of, initial_state
 from superwords.sampler.model import Data, Model, make_data, n_documents
 from superwords.sampler.moves.tokens import impute_tokens
-from superwords.sampler.part_start import SWEEPS, concatenated, gathered, join_rows
+from superwords.sampler.new_state import concatenated, gathered
+from superwords.sampler.part_start import SWEEPS, join_rows
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, Tokens
 

@@ -20,7 +20,7 @@ from superwords.machine import peak_memory
 from superwords.sampler.chain import Chain
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
-from superwords.sampler.semantics import log_features, start_regression
+from superwords.sampler.semantics import log_features
 from superwords.sampler.state import n_concepts, sizes_of
 
 Tell = Callable[[str], None]
@@ -67,7 +67,7 @@ def time_sweeps(chain: Chain, n_warm: int, n_sweeps: int) -> dict[str, Any]:
 def time_flips(chain: Chain, n_repeats: int = 3) -> dict[str, float]:
     """f flips per second, word-major with memo and skipping, against P(Y|Φ) from scratch for each flip."""
     model, state = chain.model, chain.state
-    model = model._replace(steps=model.steps._replace(word_moves=0.0))
+    model = model._replace(steps=model.steps._replace(words=1.0))
     possible = len(state.concept) * len(state.theta)
     fast, slow = np.inf, np.inf
     with threadpool_limits(1):
@@ -75,8 +75,7 @@ def time_flips(chain: Chain, n_repeats: int = 3) -> dict[str, float]:
             tokens = impute_tokens(state, model, chain.stream, repeat)
             sizes = sizes_of(state)
             start = perf_counter()
-            regression = start_regression(sizes, model.data, model.prior)
-            sweep_words(state, tokens, sizes, model, regression, chain.stream, repeat)
+            sweep_words(state, tokens, sizes, model, chain.stream, repeat)
             fast = min(fast, (perf_counter() - start) / possible)
             start = perf_counter()
             for _ in range(20):

@@ -9,30 +9,30 @@ from typing import NamedTuple
 
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, Prior, n_documents, n_words
-from superwords.sampler.moves.columns import move_columns
 from superwords.sampler.moves.concentrations import move_concentrations
 from superwords.sampler.moves.concepts import move_concepts
 from superwords.sampler.moves.contract import ChainState, Move
 from superwords.sampler.moves.split_merge.attempt import move_split_merge
 from superwords.sampler.moves.tokens import move_theta, move_tokens
+from superwords.sampler.moves.word_move import move_word_tokens
 from superwords.sampler.moves.words import move_words
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import State, Tokens, check_state
 from superwords.sampler.workspace import KINDS
 
-# The moves of a sweep in their order: c → z and π → splits and merges → f → θ → concentrations. z is imputed once, and
-# discarded with the sweep. A new move is one line here.
+# The moves of a sweep in their order: c → z and π → word moves → splits and merges → f → θ → concentrations. z is
+# imputed once, and discarded with the sweep. A new move is one line here.
 MOVES: dict[str, Move] = {
     "concepts": move_concepts,
     "tokens": move_tokens,
+    "word_moves": move_word_tokens,
     "split_merge": move_split_merge,
     "words": move_words,
-    "columns": move_columns,
     "theta": move_theta,
     "concentrations": move_concentrations,
 }
 # The kinds of proposal that a move counts; moves that are not here are Gibbs steps, which are always accepted.
-PROPOSALS = {"concepts": KINDS, "split_merge": ("split", "merge")}
+PROPOSALS = {"concepts": KINDS, "word_moves": ("word move",), "split_merge": ("split", "merge")}
 PUBLISHED_ORDER = ("concepts", "words", "tokens", "theta", "concentrations")  # f by the z of the last sweep
 
 

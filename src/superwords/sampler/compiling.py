@@ -23,7 +23,7 @@ from superwords.sampler.moves.contract import ChainState
 from superwords.sampler.state import State
 
 # Two processes that have about as much to do.
-_HALVES = (("concepts",), ("tokens", "split_merge", "words"))
+_HALVES = (("concepts",), ("tokens", "word_moves", "split_merge", "words"))
 _running: list[subprocess.Popen[bytes]] = []
 
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from superwords.sampler.instance import no_features
 from superwords.sampler.jit import inlined, lean, part
 from superwords.sampler.model import make_data
-from superwords.sampler.moves.exchange import exchange_concepts
 from superwords.sampler.moves.flips import flip_concepts
+from superwords.sampler.moves.swaps import divide_and_unite, swap_concepts
 from superwords.sampler.moves.word_sets import draw_absent, held_back
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
 from superwords.sampler.workspace import (
@@ -68,7 +68,7 @@ def _fold_documents(data, concepts, doc, instance, stream, n_sweeps, n_burn_in, 
 @part
 def begin_document(d, data, concepts, doc, stream):
     """Lay document d out at its start; returns the key of its stream."""
-    lay_out(doc, concepts, data, d, 0.0, _OVERLAP, 1)
+    lay_out(doc, concepts, data, d, 0.0, _OVERLAP)
     key = _content_key(doc)
     open_stream(stream, FOLD_IN, 0, key)
     _start(doc, concepts)
@@ -81,7 +81,8 @@ def sweep_concepts(sweep, key, doc, concepts, instance, stream):
     """The first part of a sweep: which concepts the document holds, and z given them."""
     open_stream(stream, FOLD_IN, sweep, key)
     flip_concepts(True, doc, concepts, instance, stream)
-    exchange_concepts(_SWAPS, _DIVISIONS, True, doc, concepts, instance, stream)
+    swap_concepts(_SWAPS, True, doc, concepts, instance, stream)
+    divide_and_unite(_DIVISIONS, True, doc, concepts, instance, stream)
     _impute(doc, stream)
 
 
@@ -173,8 +174,7 @@ def flip_unused(row, is_kept, doc, concepts, stream, weight, inclusion):
         others = doc.number[PAIRS] - (1 if k >= 0 else 0)
         if others != known:
             known, cost = others, _cost_of_another(others, alpha_pi, length)
-        holders = concepts.holders[j]
-        odds = holders / (concepts.n_others - holders + concepts.b1) * cost
+        odds = concepts.odds[j] * cost
         p = odds / (1.0 + odds)
         if is_kept:
             weight[row, j] += p * alpha_pi / ((others + 1) * alpha_pi + length)

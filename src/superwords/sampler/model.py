@@ -53,20 +53,22 @@ class Steps(NamedTuple):
     The `published_*` switches run the paper's inexact steps (docs/algebra.md section 2) for comparison.
     """
 
-    flips: bool = True
-    attempts: float = 5.0  # shared concepts that a document tries to join or leave, whatever their words
-    overlap: float = (
-        4.0  # and more, per share of its tokens that a concept holds on average in other documents
+    turns: int = (
+        1  # one document in so many (0: none) changes in turn in a sweep; the others apart (moves/apart.py)
     )
-    swaps: int = 2  # tries per document of one concept in place of another
+    flips: bool = True
+    attempts: float = 2.0  # shared concepts that a document tries to join or leave, whatever their words
+    overlap: float = (
+        3.0  # and more, per share of its tokens that a concept holds on average in other documents
+    )
+    swaps: int = 1  # tries per document of one concept in place of another
     divisions: int = 4  # and of dividing one of its concepts in two, or uniting two
-    births: int = 1
+    births: float = 0.25  # tries per document of a birth or a death
     data_driven: bool = True
     weights: bool = True
-    word_moves: float = 1.0  # share of the documents that use a word in which its tokens may change concept
+    word_moves: float = 0.75  # share of the uses of a word in which its tokens may change concept
     split_merges: int = 2  # splits and merges of whole concepts tried in a sweep
-    words: bool = True
-    columns: bool = False  # f given X, σ² and u: words do not depend on each other, and threads share them
+    words: float = 0.5  # share of the words whose f is drawn anew
     sample_theta: bool = False
     sample_alpha_omega: bool = False
     sample_b1: bool = False
@@ -81,6 +83,7 @@ class Steps(NamedTuple):
 PUBLISHED = Steps(
     swaps=0,
     divisions=0,
+    births=1.0,
     data_driven=False,
     word_moves=0.0,
     split_merges=0,
@@ -90,7 +93,7 @@ PUBLISHED = Steps(
     published_join=True,
     published_order=True,
 )
-PRIOR_PROPOSALS = Steps(swaps=0, divisions=0, data_driven=False, word_moves=0.0, split_merges=0)
+PRIOR_PROPOSALS = Steps(swaps=0, divisions=0, births=1.0, data_driven=False, word_moves=0.0, split_merges=0)
 
 
 class Model(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from superwords.sampler.jit import inlined
 from superwords.sampler.state import State
-from superwords.sampler.workspace import PAIRS, longer
+from superwords.sampler.workspace import PAIRS, Document, longer
 
 
 class NewState(NamedTuple):
@@ -21,11 +21,12 @@ class NewState(NamedTuple):
     word: np.ndarray
 
 
-def new_state(state: State, share: float = 1.0) -> NewState:
-    """Room for about as much as `share` of a state."""
-    n_pairs, n_entries = int(share * len(state.concept)) + 64, int(share * len(state.word)) + 1024
+def new_state(like: State, n_rows: int) -> NewState:
+    """Room for so many documents like those of a state."""
+    share = n_rows / max(1, len(like.doc_ptr) - 1)
+    n_pairs, n_entries = int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024
     return NewState(
-        np.zeros_like(state.doc_ptr),
+        np.zeros(n_rows + 1, np.int64),
         np.zeros(n_pairs, np.int32),
         np.zeros(n_pairs),
         np.zeros(n_pairs + 1, np.int64),
@@ -46,6 +47,12 @@ def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
     if new.pair_ptr[pairs] + n_entries > len(new.word):
         new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))
     return new
+
+
+def grow_for(new: NewState, d: int, doc: Document) -> NewState:
+    """Room for the document at hand, which is to be the d-th."""
+    n_pairs = int(doc.number[PAIRS])
+    return grow_state(new, d, n_pairs, int(doc.size[:n_pairs].sum()))
 
 
 @inlined
@@ -84,3 +91,46 @@ def finish_state(new: NewState, theta: np.ndarray) -> State:
         new.word[: new.pair_ptr[pairs]].copy(),
         theta,
     )
+
+
+def concatenated(parts: list[State], theta: np.ndarray) -> State:
+    """The states of rows that follow each other, as one."""
+    return State(
+        _chained([one.doc_ptr for one in parts]),
+        np.concatenate([one.concept for one in parts]),
+        np.concatenate([one.weight for one in parts]),
+        _chained([one.pair_ptr for one in parts]),
+        np.concatenate([one.word for one in parts]),
+        theta,
+    )
+
+
+def _chained(pointers: list[np.ndarray]) -> np.ndarray:
+    sizes = np.concatenate([np.diff(one) for one in pointers])
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def take_rows(state: State, rows: np.ndarray) -> State:
+    """The documents in these places, in that order."""
+    doc_ptr, pairs = gathered(state.doc_ptr, rows)
+    pair_ptr, entries = gathered(state.pair_ptr, pairs)
+    return State(
+        doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta
+    )
+
+
+def put_rows(state: State, changed: State, rows: np.ndarray) -> State:
+    """The state with the documents in these places changed."""
+    n_rows = len(state.doc_ptr) - 1
+    if len(rows) == n_rows:
+        return changed
+    place = np.arange(n_rows)
+    place[rows] = n_rows + np.arange(len(rows))
+    return take_rows(concatenated([state, changed], state.theta), place)
+
+
+def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slices of `ptr` in another order: where they begin then, and what they hold."""
+    size = np.diff(ptr)[order]
+    new = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return new, np.arange(new[-1]) - np.repeat(new[:-1] - ptr[:-1][order], size)

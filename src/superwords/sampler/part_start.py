@@ -16,7 +16,14 @@ from superwords.sampler.initial import counts_of, initial_state
 from superwords.sampler.instance import Instance, no_features
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, Model, make_data, n_documents
-from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state
+from superwords.sampler.new_state import (
+    append_document,
+    concatenated,
+    finish_state,
+    grow_for,
+    new_state,
+    take_rows,
+)
 from superwords.sampler.random import INITIAL, gamma, new_stream
 from superwords.sampler.state import State, sizes_of
 from superwords.sampler.threads import in_blocks
@@ -59,7 +66,8 @@ def arrive(
         few.step()
     rest = np.setdiff1d(np.arange(n_documents(data)), rows)
     joined = join_rows(few, counts_of(data)[rest], new_stream(seed, chain))
-    return _interleaved([(rows, few.state), (rest, joined)])
+    both = concatenated([few.state, joined], theta)
+    return take_rows(both, np.argsort(np.concatenate([rows, rest]), kind="stable"))
 
 
 def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_threads: int = 1) -> State:
@@ -79,12 +87,10 @@ def _join_block(
 ) -> State:
     data = make_data(counts, None)
     doc = new_document(counts.shape[1], int(np.diff(data.doc_ptr).max(initial=0)), len(concepts.holders))
-    share = len(data.length) / max(1, len(like.doc_ptr) - 1)
-    new = new_state(like._replace(doc_ptr=data.doc_ptr), share)
+    new = new_state(like, len(data.length))
     work, unused = np.zeros(2, np.int64), np.zeros((1, 1))
     while not _join_documents(work, data, concepts, doc, instance, stream, new, unused):
-        size = doc.size[: doc.number[PAIRS]].sum()
-        new = grow_state(new, int(work[DOCUMENT]), int(doc.number[PAIRS]), int(size))
+        new = grow_for(new, int(work[DOCUMENT]), doc)
     return finish_state(new, like.theta)
 
 
@@ -134,39 +140,3 @@ def _keep_used(doc, concepts, stream):
     scale = gamma(stream, n_pairs * concepts.alpha_pi) / total
     for k in range(n_pairs):
         doc.weight[k] = max(doc.weight[k] * scale, 1e-300)
-
-
-def concatenated(parts: list[State], theta: np.ndarray) -> State:
-    """The states of rows that follow each other, as one."""
-    return State(
-        _chained([one.doc_ptr for one in parts]),
-        np.concatenate([one.concept for one in parts]),
-        np.concatenate([one.weight for one in parts]),
-        _chained([one.pair_ptr for one in parts]),
-        np.concatenate([one.word for one in parts]),
-        theta.copy(),
-    )
-
-
-def _chained(pointers: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(one) for one in pointers]))]).astype(
-        np.int64
-    )
-
-
-def _interleaved(parts: list[tuple[np.ndarray, State]]) -> State:
-    """The states of rows of these places, in the order of the places."""
-    state = concatenated([one for _, one in parts], parts[0][1].theta)
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
-    doc_ptr, pairs = gathered(state.doc_ptr, order)
-    pair_ptr, entries = gathered(state.pair_ptr, pairs)
-    return State(
-        doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta
-    )
-
-
-def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slices of `ptr` in another order: where they begin then, and what they hold."""
-    size = np.diff(ptr)[order]
-    new = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    return new, np.arange(new[-1]) - np.repeat(new[:-1] - ptr[:-1][order], size)

@@ -167,4 +167,4 @@ def _on_given(k, a, u, doc):
 @inlined
 def _on_unseen(w, j, u, doc, concepts):
     """The same of a word that the document was not shown with."""
-    return held_back((concepts.m[w, j] + concepts.extra[w]) * doc.inverse[j], u * concepts.theta[w])
+    return held_back((concepts.m[w, j] + concepts.extra[w]) * concepts.inverse[j], u * concepts.theta[w])

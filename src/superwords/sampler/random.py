@@ -31,8 +31,10 @@ from superwords.sampler.jit import kernel
     FOLD_IN,
     CONCENTRATION,
     SPLIT_MERGE,
-    COLUMNS,
-) = range(13)
+    WORD_MOVES,
+    SHARES,
+    JUDGING,
+) = range(15)
 
 # Places in a stream
 COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3
@@ -45,6 +47,7 @@ _SHIFT = np.uint64(11)
 _ONE, _FOUR = np.uint64(1), np.uint64(4)
 _TO_UNIT = 2.0**-53
 _SMALLEST = 1e-300
+_FEW = 8.0  # exponentials that are drawn sooner than by rejection
 
 
 def _multiply_high(typingctx, a, b):
@@ -121,7 +124,12 @@ def normal(stream):
 
 @kernel
 def gamma(stream, shape):
-    """Gamma(shape, 1) by Marsaglia and Tsang (2000)."""
+    """Gamma(shape, 1): a sum of exponentials for small whole numbers, else by Marsaglia and Tsang (2000)."""
+    if shape <= _FEW and shape == math.floor(shape):
+        product = 1.0
+        for _ in range(int(shape)):
+            product *= uniform(stream)
+        return -math.log(product)
     if shape < 1.0:
         boost = math.log(uniform(stream)) / shape
         return max(gamma_above_one(stream, shape + 1.0) * math.exp(boost), _SMALLEST)

@@ -7,6 +7,7 @@ is folded in (`foldin.py`) are changed by the same moves; the latter is never en
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,37 +17,53 @@ from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
 
 # Places in Document.number: concepts held, arena used; the document's first place in the data, different words,
-# tokens (null ones included), null tokens
-PAIRS, USED, FIRST, WORDS, LENGTH, NULL = range(6)
+# tokens (null ones included), null tokens; slots of concepts that may be in use
+PAIRS, USED, FIRST, WORDS, LENGTH, NULL, SLOTS = range(7)
 # Places in Document.total: Σ π, and Σ π over empty concepts
 WEIGHT, EMPTY = range(2)
-FREE = 0  # place in Concepts.number
+FREE, IN_USE = range(2)  # places in Concepts.number
 # Kinds of proposals
 KINDS = ("join", "leave", "birth", "death", "swap", "divide", "unite")
 JOIN, LEAVE, BIRTH, DEATH, SWAP, DIVIDE, UNITE = range(len(KINDS))
 
 _FEW_DIGITS = 1e-6
 ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
+# Words of a concept are listed by how probable they are: a level is a factor of four of m_ji + b₂λ_i, from 4^−7 to 4^8
+_LEVELS, _LOWEST = 16, -14
+_BY_SLOT = (
+    *("holders", "odds", "inverse", "mass"),
+    *("by_level", "level_ptr", "level", "bound", "support", "support_size", "listed"),
+)
 
 
 class Concepts(NamedTuple):
-    """m_ji and m_j over the other documents, and what follows from them and the prior; grows when concepts are born."""
+    """m_ji and m_j over the other documents, and what follows from them and the prior; grows when concepts are born.
 
-    m: np.ndarray  # (V, slots)
+    Where ω and γ are drawn (moves/apart.py), γ_ji takes the place of m_ji + b₂λ_i and ω_j/(1 − ω_j) that of the odds.
+    """
+
+    m: np.ndarray  # (V, slots), whole numbers as they are counted
     holders: np.ndarray  # (slots) m_j
+    odds: np.ndarray  # (slots) m_j / (D − 1 − m_j + b₁); 0 where no other document holds it
+    inverse: np.ndarray  # (slots) 1 / (m_j + b₂), by which P(f_ji = 1) = (m_ji + b₂λ_i) inverse_j
     mass: np.ndarray  # (slots) Σ_i θ_i m_ji
+    by_level: np.ndarray  # (slots, V) all words, by level
+    level_ptr: np.ndarray  # (slots, levels + 1) into it
+    level: np.ndarray  # (slots, V) of a word
+    bound: np.ndarray  # (slots, levels) the most that m_ji + b₂λ_i can be of its words
     support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
     support_size: np.ndarray  # (slots)
     listed: np.ndarray  # (slots, V)
     free: np.ndarray  # (slots) a stack of those not in use
-    number: np.ndarray  # [FREE]: how many
+    number: np.ndarray  # [FREE: how many; IN_USE: all slots from here on are free]
     theta: np.ndarray  # (V)
     extra: np.ndarray  # (V) b₂λ_i
     n_others: float  # how many other documents there are
+    counts_itself: float  # 1: the document at hand counts in the prior of its words; the published join has 0
     b1: float
     b2: float
     alpha_pi: float
-    extra_max: float
+    lam_max: float
     extra_mass: float  # Σ_i θ_i b₂λ_i
     log_narrow: float  # Σ_i log (1 − ELSEWHERE λ_i)/(1 − λ_i)
 
@@ -60,7 +77,8 @@ class Document(NamedTuple):
     times: np.ndarray  # (a) #_di
     theta: np.ndarray  # (a)
     p: np.ndarray  # (a, slots) P(f_ji = 1 | the other documents)
-    inverse: np.ndarray  # (slots) 1 / (m_j + b₂)
+    factor: np.ndarray  # (a) by which a proposal tilts the odds of its words
+    factor_back: np.ndarray  # (a) and its way back
     rate: np.ndarray  # (slots) how often joining or leaving the concept is tried
     appeal: np.ndarray  # (slots) how often it is tried where another concept explains a word
     pick: np.ndarray  # (a, slots) cumulative p · appeal, of the words that are marked in `picked`
@@ -81,58 +99,90 @@ class Document(NamedTuple):
     cover: np.ndarray  # (a) how many concepts have the word on
     fate: np.ndarray  # (a) where a division puts a word: 1 the old concept, 2 the new one, 3 both
     seed: np.ndarray  # (a) scratch of births
-    number: np.ndarray  # [PAIRS, USED, FIRST, WORDS, LENGTH, NULL]
+    number: np.ndarray  # [PAIRS, USED, FIRST, WORDS, LENGTH, NULL, SLOTS]
     total: np.ndarray  # [WEIGHT, EMPTY]
     tried: np.ndarray  # (KINDS) proposals, over all documents
     accepted: np.ndarray  # (KINDS)
 
 
-def make_concepts(sizes: Sizes, n_others: int, theta: np.ndarray, prior: Prior, n_spare: int = 0) -> Concepts:
-    """What m_j, m_ji and the prior say to one document more than `n_others`; room for `n_spare` further concepts."""
+def make_concepts(
+    sizes: Sizes,
+    n_others: int,
+    theta: np.ndarray,
+    prior: Prior,
+    n_spare: int = 0,
+    counts_itself: int = 1,
+    drawn: np.ndarray | None = None,
+) -> Concepts:
+    """What m_j, m_ji and the prior say to one document more than `n_others`; room for `n_spare` further concepts.
+
+    `drawn` (slots, V) are γ_ji, which take the place of the counts.
+    """
     n_rows, n_words = sizes.m.shape
     n_slots = n_rows + n_spare
-    m = np.zeros((n_words, n_slots), np.int32)
-    m[:, :n_rows] = sizes.m.T
-    holders = np.zeros(n_slots, np.int64)
-    holders[:n_rows] = sizes.holders
-    mass = np.zeros(n_slots)
-    mass[:n_rows] = sizes.m @ theta
-    free = np.zeros(n_slots, np.int64)
-    free[:n_spare] = np.arange(n_rows, n_slots)
-    support = np.zeros((n_slots, n_words), np.int32)
-    listed = np.zeros((n_slots, n_words), np.uint8)
-    support_size = np.zeros(n_slots, np.int64)
-    list_support(sizes.m, support, support_size, listed)
-    extra = prior.b2 * prior.lam
-    return Concepts(
-        m,
+    holders = longer(sizes.holders.astype(np.int64), n_slots)
+    m = longer(sizes.m.astype(float), n_slots) if drawn is None else drawn
+    extra = prior.b2 * prior.lam if drawn is None else np.zeros(n_words)
+    inverse = _inverse(holders, prior.b2, counts_itself) if drawn is None else np.ones(n_slots)
+    concepts = Concepts(
+        np.ascontiguousarray(m.T),
         holders,
-        mass,
-        support,
-        support_size,
-        listed,
-        free,
-        np.array([n_spare]),
+        holders / np.maximum(n_others - holders + prior.b1, 1e-300),  # 0 only until the document is taken out
+        inverse,
+        m @ theta,
+        np.zeros((n_slots, n_words), np.int32),
+        np.zeros((n_slots, _LEVELS + 1), np.int32),
+        np.zeros((n_slots, n_words), np.uint8),
+        np.zeros((n_slots, _LEVELS)),
+        np.zeros((n_slots, n_words), np.int32),
+        np.zeros(n_slots, np.int64),
+        longer((sizes.m > 0).astype(np.uint8), n_slots),
+        longer(np.arange(n_slots - 1, n_rows - 1, -1), n_slots),
+        np.array([n_spare, n_rows]),
         np.asarray(theta, float),
         extra,
         float(n_others),
+        float(counts_itself),
         float(prior.b1),
         float(prior.b2),
         float(prior.alpha_pi),
-        float(extra.max()),
+        float(prior.lam.max()),
         float(theta @ extra),
         float((np.log1p(-ELSEWHERE * prior.lam) - np.log1p(-prior.lam)).sum()),
     )
+    list_words(concepts, 0)
+    return concepts
+
+
+def _inverse(holders: np.ndarray, b2: float, counts_itself: float) -> np.ndarray:
+    return 1.0 / np.maximum(holders + b2 - 1.0 + counts_itself, 1e-300)  # 0 only of a free slot, as published
 
 
 @lean
-def list_support(m, support, support_size, listed):
-    for j in range(m.shape[0]):
-        for i in range(m.shape[1]):
-            if m[j, i] > 0:
-                listed[j, i] = 1
-                support[j, support_size[j]] = i
-                support_size[j] += 1
+def list_words(concepts, first):
+    """List the words of concepts `first` and on: those that are marked as some document's, and all by level."""
+    n_words = len(concepts.theta)
+    for j in range(first, len(concepts.holders)):
+        ptr = concepts.level_ptr[j]
+        for i in range(n_words):
+            value = concepts.m[i, j] + concepts.extra[i]
+            # 4^level ≤ 4^7 · value < 4^(level + 1)
+            level = min(max((math.frexp(value)[1] - 1 - _LOWEST) // 2, 0), _LEVELS - 1)
+            concepts.level[j, i] = level
+            ptr[level + 1] += 1
+            concepts.bound[j, level] = max(concepts.bound[j, level], value)
+            if concepts.listed[j, i]:
+                concepts.support[j, concepts.support_size[j]] = i
+                concepts.support_size[j] += 1
+        for level in range(_LEVELS):
+            ptr[level + 1] += ptr[level]
+        for i in range(n_words - 1, -1, -1):
+            level = concepts.level[j, i]
+            ptr[level + 1] -= 1
+            concepts.by_level[j, ptr[level + 1]] = i
+        for level in range(_LEVELS):
+            ptr[level] = ptr[level + 1]
+        ptr[_LEVELS] = n_words
 
 
 def longer(array: np.ndarray, n: int) -> np.ndarray:
@@ -146,11 +196,14 @@ def grow_concepts(concepts: Concepts, n: int) -> Concepts:
     """Room for n concepts."""
     before, n_free = len(concepts.holders), concepts.number[FREE]
     free = longer(concepts.free, n)
-    free[n_free : n_free + n - before] = np.arange(before, n)
+    free[n - before : n - before + n_free] = concepts.free[:n_free]
+    free[: n - before] = np.arange(n - 1, before - 1, -1)
     concepts.number[FREE] += n - before
-    by_slot = ("holders", "mass", "support", "support_size", "listed")
-    wider: dict[str, Any] = {name: longer(getattr(concepts, name), n) for name in by_slot}
-    return concepts._replace(m=np.ascontiguousarray(longer(concepts.m.T, n).T), free=free, **wider)
+    wider: dict[str, Any] = {name: longer(getattr(concepts, name), n) for name in _BY_SLOT}
+    wider["inverse"][before:] = _inverse(np.zeros(n - before), concepts.b2, concepts.counts_itself)
+    concepts = concepts._replace(m=np.ascontiguousarray(longer(concepts.m.T, n).T), free=free, **wider)
+    list_words(concepts, before)
+    return concepts
 
 
 def new_document(n_words: int, longest: int, n_slots: int) -> Document:
@@ -163,7 +216,8 @@ def new_document(n_words: int, longest: int, n_slots: int) -> Document:
         times=np.zeros(longest, np.int64),
         theta=np.zeros(longest),
         p=np.zeros((longest, n_slots)),
-        inverse=np.zeros(n_slots),
+        factor=np.zeros(longest),
+        factor_back=np.zeros(longest),
         rate=np.zeros(n_slots),
         appeal=np.zeros(n_slots),
         pick=np.zeros((longest, n_slots)),
@@ -184,7 +238,7 @@ def new_document(n_words: int, longest: int, n_slots: int) -> Document:
         cover=np.zeros(longest, np.int64),
         fate=np.zeros(longest, np.int64),
         seed=np.zeros(longest),
-        number=np.zeros(6, np.int64),
+        number=np.zeros(7, np.int64),
         total=np.zeros(2),
         tried=np.zeros(len(KINDS), np.int64),
         accepted=np.zeros(len(KINDS), np.int64),
@@ -192,20 +246,18 @@ def new_document(n_words: int, longest: int, n_slots: int) -> Document:
 
 
 @inlined
-def lay_out(doc, concepts, data, d, attempts, overlap, counts_itself):
+def lay_out(doc, concepts, data, d, attempts, overlap):
     """Lay document d out, with no concept as yet; the concepts count the others only.
 
     How often a concept is tried depends on the other documents alone, so that a choice by it needs no correction.
-    `counts_itself` is 1; the published join left d itself out of the prior of its words, which is 0.
     """
-    first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], len(concepts.holders)
+    first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], concepts.number[IN_USE]
     doc.number[PAIRS], doc.number[USED], doc.number[FIRST], doc.number[WORDS] = 0, 0, first, n_words
-    doc.number[LENGTH], doc.number[NULL] = data.length[d], data.null[d]
+    doc.number[LENGTH], doc.number[NULL], doc.number[SLOTS] = data.length[d], data.null[d], n_slots
     shared = 0
     for j in range(n_slots):
         doc.rate[j] = 0.0
-        doc.inverse[j] = 1.0 / (concepts.holders[j] + concepts.b2 - 1 + counts_itself)
-        shared += concepts.holders[j] > 0
+        shared += concepts.odds[j] > 0.0
     n_tokens = 0
     for a in range(n_words):
         w, times = data.word[first + a], data.count[first + a]
@@ -214,21 +266,20 @@ def lay_out(doc, concepts, data, d, attempts, overlap, counts_itself):
         n_tokens += times
         extra = concepts.extra[w]
         for j in range(n_slots):
-            p = min((concepts.m[w, j] + extra) * doc.inverse[j], 1.0)
+            p = min((concepts.m[w, j] + extra) * concepts.inverse[j], 1.0)
             doc.p[a, j] = p
             doc.rate[j] += times * p
     base, per_token = attempts / max(1, shared), overlap / max(1, n_tokens)
     for j in range(n_slots):
-        holders = concepts.holders[j]
-        fit = doc.rate[j] * (concepts.b2 + holders) / (concepts.mass[j] + concepts.extra_mass)
-        doc.appeal[j] = fit * fit * holders / (concepts.n_others - holders + concepts.b1)
-        doc.rate[j] = base + per_token * doc.rate[j] if holders > 0 else 0.0
+        fit = doc.rate[j] / expected_mass(concepts, j)
+        doc.appeal[j] = fit * fit * concepts.odds[j]
+        doc.rate[j] = base + per_token * doc.rate[j] if concepts.odds[j] > 0.0 else 0.0
 
 
 @inlined
 def expected_mass(concepts, j):
     """T_j of a document as the others have it."""
-    return (concepts.mass[j] + concepts.extra_mass) / (concepts.holders[j] + concepts.b2)
+    return (concepts.mass[j] + concepts.extra_mass) * concepts.inverse[j]
 
 
 @inlined
@@ -366,19 +417,27 @@ def close_gaps(doc):
 def count_pair(concepts, j, words, step):
     """Enter (step = 1) or strike (step = −1) a document's word set for concept j."""
     concepts.holders[j] += step
+    holders = concepts.holders[j]
+    concepts.odds[j] = holders / (concepts.n_others - holders + concepts.b1)
+    concepts.inverse[j] = 1.0 / (holders + concepts.b2 - 1.0 + concepts.counts_itself)
     for w in words:
         concepts.m[w, j] += step
         concepts.mass[j] += step * concepts.theta[w]
-        if step > 0 and concepts.listed[j, w] == 0:
-            concepts.listed[j, w] = 1
-            concepts.support[j, concepts.support_size[j]] = w
-            concepts.support_size[j] += 1
+        if step > 0:
+            level, value = concepts.level[j, w], concepts.m[w, j] + concepts.extra[w]
+            if value > concepts.bound[j, level]:
+                concepts.bound[j, level] = value
+            if concepts.listed[j, w] == 0:
+                concepts.listed[j, w] = 1
+                concepts.support[j, concepts.support_size[j]] = w
+                concepts.support_size[j] += 1
 
 
 @inlined
 def take_slot(concepts):
     concepts.number[FREE] -= 1
     j = concepts.free[concepts.number[FREE]]
+    concepts.number[IN_USE] = max(concepts.number[IN_USE], j + 1)
     concepts.mass[j] = 0.0
     for s in range(concepts.support_size[j]):
         concepts.listed[j, concepts.support[j, s]] = 0

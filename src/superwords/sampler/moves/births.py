@@ -38,13 +38,13 @@ _FROM_PRIOR = 0.1  # share of births proposed from the prior
 _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
 
 
-@part
+@inlined
 def birth_or_death(doc, concepts, model, instance, stream):
     """Of a concept that the document alone holds; a slot must be free."""
     make_room(doc)
     unique = 0
     for k in range(doc.number[PAIRS]):
-        unique += concepts.holders[doc.concept[k]] == 0
+        unique += concepts.odds[doc.concept[k]] == 0.0
     mu = model.prior.alpha_omega * model.prior.b1 / (len(model.data.length) - 1 + model.prior.b1)
     if uniform(stream) < birth_probability(unique, mu, model.steps):
         doc.tried[BIRTH] += 1
@@ -111,6 +111,8 @@ def _birth(unique, mu, doc, concepts, model, instance, stream):
             return False
         draw_newborn(instance, words, slot, B, stream)
     take_slot(concepts)
+    for a in range(doc.number[WORDS]):
+        doc.p[a, slot] = model.prior.lam[doc.word[a]]
     add_pair(doc, slot, weight, mass, len(words))
     set_explained(doc)
     return True
@@ -122,7 +124,7 @@ def _death(unique, mu, doc, concepts, model, instance, stream):
     k = -1
     while chosen >= 0:
         k += 1
-        chosen -= concepts.holders[doc.concept[k]] == 0
+        chosen -= concepts.odds[doc.concept[k]] == 0.0
     log_text = log_leave(k, doc)
     if log_text == -math.inf:
         return False
@@ -183,7 +185,7 @@ def _draw_words(doc, concepts, model, stream):
             if uniform(stream) < rho:
                 doc.arena[end] = w
                 end += 1
-    lam_max = concepts.extra_max / concepts.b2
+    lam_max = concepts.lam_max
     most = scale * lam_max
     w = skip(stream, most)
     while w < len(lam):

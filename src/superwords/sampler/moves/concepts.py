@@ -5,83 +5,85 @@ X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integr
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from superwords.sampler.instance import Instance, draw_instance
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.instance import Instance, draw_instance, grow_instance
+from superwords.sampler.jit import lean
 from superwords.sampler.model import Model
-from superwords.sampler.moves.births import birth_or_death
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
-from superwords.sampler.moves.exchange import exchange_concepts
-from superwords.sampler.moves.flips import flip_concepts
-from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state
+from superwords.sampler.moves.apart import sweep_apart
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, add_info, make_info
+from superwords.sampler.moves.document import change_document, take_pairs
+from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state, put_rows
 from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import MEMBERSHIP, open_stream
-from superwords.sampler.state import AFTER_CONCEPTS, Sizes, State, relabel, sizes_of
+from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
 from superwords.sampler.workspace import (
     FREE,
     KINDS,
     PAIRS,
-    USED,
     Concepts,
     Document,
-    add_pair,
     clear,
     count_pair,
     grow_concepts,
     lay_out,
-    longer,
     make_concepts,
     new_document,
-    set_explained,
-    set_on,
 )
 
 # Places in the work list of a pass that can stop for room: the document, and whether it is at hand already
 DOCUMENT, AT_HAND = range(2)
-_SPARE = 16  # slots for concepts to be born, to begin with
+_SPARE = 16
 
 
 def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """c (with f and π of what changes); z no longer belongs to it and is left out, or carried on as published."""
+    """c (with f and π of what changes); z no longer belongs to it and is left out, or carried on as published.
+
+    With many documents most of them change apart from each other (apart.py), and some, in every sweep others, in turn.
+    """
     model, before, info = now.model, now.state, NOTHING_TRIED
-    steps = model.steps
+    steps, state, every = model.steps, before, np.arange(len(model.data.length))
     if steps.flips or steps.births or steps.swaps or steps.divisions:
-        sizes = sizes_of(before)
-        instance = draw_instance(sizes, model.data, model.prior, stream, sweep)
-        state, _, _, info = sweep_membership(before, sizes, model, instance, stream, sweep)
+        is_turn = (every + sweep) % steps.turns == 0 if steps.turns else np.zeros(len(every), bool)
+        if is_turn.any():
+            state, _, _, info = sweep_membership(state, every[is_turn], model, stream, sweep)
+        if not is_turn.all():
+            state, more = sweep_apart(state, every[~is_turn], model, stream, sweep, now.n_threads)
+            info = add_info(info, more)
     else:
         state = State(*(array.copy() for array in before))
-    tokens = carry_tokens(before, now.tokens, state) if model.steps.published_order else None
+    tokens = carry_tokens(before, now.tokens, state) if steps.published_order else None
     relabel(state, stream, sweep, AFTER_CONCEPTS)
     return now._replace(state=state, tokens=tokens), info
 
 
 def sweep_membership(
-    state: State, sizes: Sizes, model: Model, instance: Instance, stream: np.ndarray, sweep: int
+    state: State, rows: np.ndarray, model: Model, stream: np.ndarray, sweep: int
 ) -> tuple[State, Concepts, Instance, Info]:
-    """One pass over all documents. Returns the new state, the counts and semantic instance behind it, and a report."""
-    data, n_words = model.data, len(state.theta)
-    n_slots = len(sizes.holders) + max(_SPARE, model.steps.births)
-    concepts = make_concepts(
-        sizes, len(data.length) - 1, state.theta, model.prior, n_slots - len(sizes.holders)
-    )
-    instance = instance._replace(x=longer(instance.x, n_slots))
+    """Documents `rows` in turn. Returns the new state, the counts and semantic instance behind it, and a report."""
+    data, n_words, sizes = model.data, len(state.theta), sizes_of(state)
+    n_spare = max(_SPARE, math.ceil(model.steps.births))
+    n_slots = len(sizes.holders) + n_spare
+    itself = 0 if model.steps.published_join else 1
+    concepts = make_concepts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, itself)
+    instance = draw_instance(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
     longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
-    new = new_state(state)
+    new = new_state(state, len(rows))
     work = np.zeros(2, np.int64)
-    while not _sweep_documents(work, state, model, instance, concepts, doc, new, stream, sweep):
-        if work[AT_HAND]:  # the new state is short
-            new = grow_state(
-                new, int(work[DOCUMENT]), int(doc.number[PAIRS]), int(doc.size[: doc.number[PAIRS]].sum())
-            )
+    while not _sweep_documents(work, rows, state, model, instance, concepts, doc, new, stream, sweep):
+        if work[AT_HAND]:
+            new = grow_for(new, int(work[DOCUMENT]), doc)
         else:
             n_slots *= 2
             concepts = grow_concepts(concepts, n_slots)
-            instance = instance._replace(x=longer(instance.x, n_slots))
+            instance = grow_instance(instance, n_slots)
             doc = grow_document(doc, n_words, longest, n_slots)
-    return finish_state(new, state.theta), concepts, instance, make_info(KINDS, doc.tried, doc.accepted)
+    changed = finish_state(new, state.theta)
+    info = make_info(KINDS, doc.tried, doc.accepted)
+    return put_rows(state, changed, rows), concepts, instance, info
 
 
 def grow_document(doc: Document, n_words: int, longest: int, n_slots: int) -> Document:
@@ -90,26 +92,22 @@ def grow_document(doc: Document, n_words: int, longest: int, n_slots: int) -> Do
 
 
 @lean
-def _sweep_documents(work, state, model, instance, concepts, doc, new, stream, sweep):
-    """Documents work[DOCUMENT] and on; False where room runs out, with `work` saying where to go on."""
-    steps = model.steps
-    while work[DOCUMENT] < len(model.data.length):
-        d = work[DOCUMENT]
+def _sweep_documents(work, rows, state, model, instance, concepts, doc, new, stream, sweep):
+    """Documents rows[work[DOCUMENT]] and on; False where room runs out, with `work` saying where to go on."""
+    while work[DOCUMENT] < len(rows):
+        d = rows[work[DOCUMENT]]
         if work[AT_HAND] == 0:
-            if concepts.number[FREE] < steps.births:
+            if concepts.number[FREE] < math.ceil(model.steps.births):
                 return False
             open_stream(stream, MEMBERSHIP, sweep, d)
-            _take_out(doc, state, concepts, model, d)
-            if steps.flips:
-                flip_concepts(steps.data_driven, doc, concepts, instance, stream)
-            if steps.swaps + steps.divisions > 0:
-                exchange_concepts(
-                    steps.swaps, steps.divisions, steps.data_driven, doc, concepts, instance, stream
-                )
-            for _ in range(steps.births):
-                birth_or_death(doc, concepts, model, instance, stream)
+            for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+                words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
+                count_pair(concepts, np.int64(state.concept[p]), words, -1)
+            lay_out(doc, concepts, model.data, d, model.steps.attempts, model.steps.overlap)
+            take_pairs(doc, state, concepts, d)
+            change_document(False, doc, concepts, model, instance, stream)
             work[AT_HAND] = 1
-        if not append_document(new, doc, d):
+        if not append_document(new, doc, work[DOCUMENT]):
             return False
         for k in range(doc.number[PAIRS]):
             count_pair(concepts, doc.concept[k], doc.arena[doc.start[k] : doc.start[k] + doc.size[k]], 1)
@@ -117,23 +115,3 @@ def _sweep_documents(work, state, model, instance, concepts, doc, new, stream, s
         work[AT_HAND] = 0
         work[DOCUMENT] += 1
     return True
-
-
-@inlined
-def _take_out(doc, state, concepts, model, d):
-    """Take document d out of the counts, and lay it out with the concepts it holds."""
-    for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-        j = np.int64(state.concept[p])
-        count_pair(concepts, j, state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]], -1)
-    steps = model.steps
-    lay_out(doc, concepts, model.data, d, steps.attempts, steps.overlap, 0 if steps.published_join else 1)
-    for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-        words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
-        set_on(doc, doc.number[PAIRS], words)
-        mass, at = 0.0, doc.number[USED]
-        for w in words:
-            doc.arena[at] = w
-            at += 1
-            mass += concepts.theta[w]
-        add_pair(doc, np.int64(state.concept[p]), state.weight[p], mass, len(words))
-    set_explained(doc)

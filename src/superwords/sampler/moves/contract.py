@@ -42,3 +42,8 @@ def make_info(kinds: Iterable[str], tried: np.ndarray, accepted: np.ndarray) -> 
         {kind: int(n) for kind, n in zip(kinds, tried)},
         {kind: int(n) for kind, n in zip(kinds, accepted)},
     )
+
+
+def add_info(one: Info, other: Info) -> Info:
+    """Both together."""
+    return Info(*({kind: a.get(kind, 0) + b.get(kind, 0) for kind in {**a, **b}} for a, b in zip(one, other)))

@@ -13,10 +13,13 @@ from superwords.sampler.instance import change_counts, log_fit_change
 from superwords.sampler.jit import inlined, part
 from superwords.sampler.moves.word_sets import (
     draw_absent,
+    draw_present,
+    first_look,
     log_absent,
     log_gain,
-    present_words,
+    log_gain_over_tilt,
     tilt_of,
+    tilt_words,
 )
 from superwords.sampler.random import below, gamma, uniform
 from superwords.sampler.workspace import (
@@ -26,6 +29,7 @@ from superwords.sampler.workspace import (
     LENGTH,
     NULL,
     PAIRS,
+    SLOTS,
     USED,
     WEIGHT,
     WORDS,
@@ -38,11 +42,11 @@ from superwords.sampler.workspace import (
 )
 
 
-@part
+@inlined
 def flip_concepts(is_data_driven, doc, concepts, instance, stream):
     """Join or leave, in random order, each concept with its own rate."""
     n_tried = 0
-    for j in range(len(doc.rate)):
+    for j in range(doc.number[SLOTS]):
         if doc.rate[j] >= 1.0 or (doc.rate[j] > 0.0 and uniform(stream) < doc.rate[j]):
             doc.order[n_tried] = j
             n_tried += 1
@@ -50,7 +54,6 @@ def flip_concepts(is_data_driven, doc, concepts, instance, stream):
         swap = t + below(stream, n_tried - t)
         j = doc.order[swap]
         doc.order[swap] = doc.order[t]
-        make_room(doc)
         if doc.place[j] == 0:
             doc.tried[JOIN] += 1
             doc.accepted[JOIN] += _try_join(j, is_data_driven, doc, concepts, instance, stream)
@@ -65,27 +68,35 @@ def flip_concepts(is_data_driven, doc, concepts, instance, stream):
 def _try_join(j, is_data_driven, doc, concepts, instance, stream):
     """c_j: 0 → 1, with π from its prior and f from its prior tilted towards the document's words.
 
-    The acceptance number is drawn first: where even the fewest words cannot save the proposal, the others need not
-    be drawn.
+    A first look leaves out how the words drawn depart from what the tilt expects of them; a second one makes up for it.
+    There the acceptance number is drawn first: where even the fewest words cannot save the proposal, the others are not
+    drawn.
     """
-    k, start, holders = doc.number[PAIRS], doc.number[USED], concepts.holders[j]
+    k = doc.number[PAIRS]
     weight = gamma(stream, concepts.alpha_pi)
-    log_u = math.log(uniform(stream) * (concepts.n_others - holders + concepts.b1) / holders)
-    if k > 0:
-        log_u += doc.number[LENGTH] * math.log1p(weight / doc.total[WEIGHT])
-    for a in range(doc.number[WORDS]):
-        doc.rest[a] = doc.explained[a]
     tilt = tilt_of(j, weight, doc.total[WEIGHT], is_data_driven, doc, concepts)
-    log_ratio, mass, end = present_words(k, j, tilt, True, doc, stream)
+    log_first = math.log(concepts.odds[j]) + tilt_words(j, tilt, doc.explained, doc.factor, doc)
+    if k > 0:
+        log_first -= doc.number[LENGTH] * math.log1p(weight / doc.total[WEIGHT])
+    log_u = math.log(uniform(stream))
+    if is_data_driven:
+        log_looked = first_look(log_first)
+        if log_u >= log_looked:
+            return False
+        log_first -= log_looked
+        log_u = math.log(uniform(stream))
+    log_u -= log_first
+    make_room(doc)
+    start = doc.number[USED]
+    mass, end = draw_present(k, j, doc.factor, doc, stream)
     may_screen = tilt.back == 0.0 and doc.number[NULL] == 0
-    if may_screen and log_u >= log_ratio + (log_gain(k, weight / mass, doc) if mass > 0.0 else 0.0):
+    if may_screen and log_u >= _log_second(k, weight, mass, end - start, doc):
         return False
     end, absent = draw_absent(j, tilt.back, 0.0, end, doc, concepts, stream)
     words = doc.arena[start:end]
-    log_ratio += log_absent(j, tilt.back, words, doc, concepts) + log_null(
-        weight, len(words), doc.total[EMPTY], doc
-    )
-    if log_u >= log_ratio + (log_gain(k, weight / (mass + absent), doc) if len(words) else 0.0):
+    log_ratio = log_absent(j, tilt.back, words, doc, concepts)
+    log_ratio += log_null(weight, len(words), doc.total[EMPTY], doc)
+    if log_u >= log_ratio + _log_second(k, weight, mass + absent, len(words), doc):
         return False
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, words[:0], j, words, j, doc.mark):
@@ -94,6 +105,12 @@ def _try_join(j, is_data_driven, doc, concepts, instance, stream):
     add_pair(doc, j, weight, mass + absent, len(words))
     set_explained(doc)
     return True
+
+
+@inlined
+def _log_second(k, weight, mass, size, doc):
+    """What the words drawn for a join gain, over what the first look took for granted."""
+    return log_gain_over_tilt(k, weight / mass, doc.explained, doc.factor, doc) if size > 0 else 0.0
 
 
 @inlined
@@ -113,36 +130,58 @@ def log_leave(k, doc):
 
     Fills doc.rest with what the others explain.
     """
-    for a in range(doc.number[WORDS]):
-        if doc.on[k, a] > 0 and doc.cover[a] == 1:
-            return -np.inf
+    if leaves_unexplained(k, doc):
+        return -np.inf
     set_rest(doc, k, k)
     if doc.number[PAIRS] == 1:
         return 0.0
-    weight = doc.weight[k]
     others, empty = weights_without(doc, k, k)
-    log_gained = -doc.number[LENGTH] * math.log1p(weight / others)
-    if doc.number[NULL] > 0 and doc.size[k] == 0:
-        if empty == 0.0:
-            return -np.inf
-        log_gained += doc.number[NULL] * math.log1p(weight / empty)
-    return -log_gained - log_gain(k, doc.share[k], doc)
+    log_gained = -doc.number[LENGTH] * math.log1p(doc.weight[k] / others)
+    return -log_gained - _log_null_without(k, empty, doc) - log_gain(k, doc.share[k], doc)
+
+
+@inlined
+def leaves_unexplained(k, doc):
+    """Whether only the k-th concept explains some word of the document."""
+    for a in range(doc.number[WORDS]):  # noqa: SIM110 (numba has no generators)
+        if doc.on[k, a] > 0 and doc.cover[a] == 1:
+            return True
+    return False
+
+
+@inlined
+def _log_null_without(k, empty, doc):
+    """What null tokens lose without the k-th concept, beside empty ones of weight `empty`."""
+    if doc.number[NULL] == 0 or doc.number[PAIRS] == 1 or doc.size[k] > 0:
+        return 0.0
+    return doc.number[NULL] * math.log1p(doc.weight[k] / empty) if empty > 0.0 else np.inf
 
 
 @inlined
 def _try_leave(k, is_data_driven, doc, concepts, instance, stream):
     """c_j: 1 → 0, the exact reverse of a join."""
-    log_text = log_leave(k, doc)
-    if log_text == -np.inf:
+    if leaves_unexplained(k, doc):
         return False
-    j, holders = doc.concept[k], concepts.holders[doc.concept[k]]
+    set_rest(doc, k, k)
+    j, weight = doc.concept[k], doc.weight[k]
+    others, empty = weights_without(doc, k, k)
+    tilt = tilt_of(j, weight, others, is_data_driven, doc, concepts)
+    log_first = math.log(concepts.odds[j]) + tilt_words(j, tilt, doc.rest, doc.factor, doc)
+    if doc.number[PAIRS] > 1:
+        log_first -= doc.number[LENGTH] * math.log1p(weight / others)
+    log_u = math.log(uniform(stream))
+    if is_data_driven:
+        log_looked = first_look(log_first)
+        if log_u >= -log_looked:
+            return False
+        log_first -= log_looked
+        log_u = math.log(uniform(stream))
+    log_u += log_first
     words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
-    others, _ = weights_without(doc, k, k)
-    tilt = tilt_of(j, doc.weight[k], others, is_data_driven, doc, concepts)
-    log_ratio, _, _ = present_words(k, j, tilt, False, doc, stream)
-    log_ratio += log_absent(j, tilt.back, words, doc, concepts)
-    odds = holders / (concepts.n_others - holders + concepts.b1)
-    if math.log(uniform(stream) * odds) >= log_text - log_ratio:
+    log_ratio = log_absent(j, tilt.back, words, doc, concepts) + _log_null_without(k, empty, doc)
+    if len(words) > 0 and doc.number[PAIRS] > 1:
+        log_ratio += log_gain_over_tilt(k, doc.share[k], doc.rest, doc.factor, doc)
+    if log_u >= -log_ratio:
         return False
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, words, j, words[:0], j, doc.mark):

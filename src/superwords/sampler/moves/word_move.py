@@ -1,147 +1,278 @@
-"""The word move: all tokens of a word in a document handed to another of its concepts (docs/algebra.md section 5)."""
+"""The word move: all tokens of a word in a document handed to another of its concepts (docs/algebra.md section 5).
+
+Given z, X and σ², document by document: f_ji → 0 and f_ki → 1, k drawn among the document's concepts without the word
+in proportion to prior and text, and accepted on the semantic ratio.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, part
-from superwords.sampler.random import skip, uniform
-from superwords.sampler.semantics import LOG_CASE, change_case, log_student
+from superwords.sampler.instance import Instance, draw_instance, log_fit_word, no_features, step_count
+from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.model import Model
+from superwords.sampler.moves.apart import draw_concepts, judge
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
+from superwords.sampler.random import WORD_MOVES, open_stream, uniform
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+from superwords.sampler.threads import in_blocks
 
-OLD, NEW = range(2)  # places in Entries.number: how many entries there are, and will be
+_TURN = 0x100  # of drawing X and σ² in a sweep
+_AGAIN = 1 << 41  # γ has been drawn in this sweep already: these are of other random numbers
+OFF = -1
+
+
+class TokenTable(NamedTuple):
+    """The tokens of a document at hand: k counts its concepts, a its different words."""
+
+    spot: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
+    tokens: np.ndarray  # (k, a) imputed tokens of a word that is on, else OFF
+    mass: np.ndarray  # (k) T
+    n_tokens: np.ndarray  # (k) n_dj
+    log_weight: np.ndarray  # (k) log π
+    log_rest: np.ndarray  # (k) n_dj log T/(T + θ), what one more word of θ costs the concept's present tokens
+    log_token: np.ndarray  # (k) log π/(T + θ), and what it gains for each of its own
+    gain: np.ndarray  # (k) both, for one token, not as a logarithm
+    share: np.ndarray  # (k) scratch
+    theta: np.ndarray  # [the θ that these are for]
+    word: np.ndarray  # the document's entries, when they are written anew
+    entry: np.ndarray
+
+
+class Given(NamedTuple):
+    """What the documents see of each other: live counts, or odds by a γ that is drawn, which nothing changes."""
+
+    sizes: Sizes
+    odds: np.ndarray  # (J, V) γ/(1 − γ); of no words where counts tell
+    instance: Instance
+    model: Model
+
+
+def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Word moves, in the share of uses that `word_moves` tells; with many documents apart from each other."""
+    model, before, z = now.model, now.state, now.tokens
+    if len(before.concept) == 0 or z is None or not model.steps.word_moves:
+        return now, NOTHING_TRIED
+    sizes = sizes_of(before)
+    state = before._replace(pair_ptr=before.pair_ptr.copy(), word=before.word.copy())
+    tokens = Tokens(z.entry.copy(), z.pair.copy(), z.null)
+    if model.steps.turns == 1:
+        instance = draw_instance(sizes, model.data, model.prior, stream, sweep, _TURN)
+        given = Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
+        counts = [sweep_word_moves(0, len(model.data.length), state, tokens, given, stream, sweep)]
+    else:
+        gamma = draw_concepts(sizes, state.theta, model, stream, sweep + _AGAIN, now.n_threads).m.T
+        odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
+        given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
+        counts = in_blocks(
+            lambda first, last: sweep_word_moves(first, last, state, tokens, given, stream.copy(), sweep),
+            len(model.data.length),
+            now.n_threads,
+        )
+        every = np.arange(len(model.data.length))
+        judged = judge(before, state, every, sizes, model, stream, sweep, _TURN)
+        _restore(np.flatnonzero(~judged), before, z, state, tokens)
+    tried, accepted = np.sum(counts, axis=0)[:, None]
+    return now._replace(state=state, tokens=tokens), make_info(("word move",), tried, accepted)
+
+
+def sweep_word_moves(
+    first: int, last: int, state: State, tokens: Tokens, given: Given, stream: np.ndarray, sweep: int
+) -> np.ndarray:
+    """Documents first..last−1; state, tokens and live counts are changed in place. How many were tried and accepted."""
+    most = int(np.diff(state.doc_ptr).max()), int(np.diff(given.model.data.doc_ptr).max())
+    n_entries = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
+    table = TokenTable(
+        np.zeros(len(state.theta), np.int32),
+        np.zeros(most, np.int32),
+        np.zeros(most[0]),
+        np.zeros(most[0], np.int64),
+        np.zeros(most[0]),
+        np.zeros(most[0]),
+        np.zeros(most[0]),
+        np.zeros(most[0]),
+        np.zeros(most[0]),
+        np.zeros(1),
+        np.zeros(n_entries, np.int32),
+        np.zeros(n_entries, np.int32),
+    )
+    counts = np.zeros(2, np.int64)
+    _sweep_documents(first, last, state, tokens, given, table, counts, stream, sweep)
+    return counts
+
+
+@lean
+def _restore(rows, before, z, state, tokens):
+    """These documents as they were."""
+    for d in rows:
+        first, last = before.doc_ptr[d], before.doc_ptr[d + 1]
+        for p in range(first, last):
+            state.pair_ptr[p + 1], tokens.pair[p] = before.pair_ptr[p + 1], z.pair[p]
+        for e in range(before.pair_ptr[first], before.pair_ptr[last]):
+            state.word[e], tokens.entry[e] = before.word[e], z.entry[e]
+
+
+@lean
+def _sweep_documents(first_document, last_document, state, tokens, given, table, counts, stream, sweep):
+    data, word_moves = given.model.data, given.model.steps.word_moves
+    for d in range(first_document, last_document):
+        n_pairs, n_words = state.doc_ptr[d + 1] - state.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d]
+        if n_pairs < 2:
+            continue
+        open_stream(stream, WORD_MOVES, sweep, d)
+        _lay_out(d, state, tokens, data, table)
+        table.theta[0] = -1.0
+        moved, is_backwards = (
+            0,
+            uniform(stream) < 0.5,
+        )  # in either order alike: together, too, they are reversible
+        for at in range(n_words):
+            if word_moves < 1.0 and uniform(stream) >= word_moves:
+                continue
+            a = n_words - 1 - at if is_backwards else at
+            k = _pick_holder(a, n_pairs, table, stream)
+            if k >= 0:
+                i = data.word[data.doc_ptr[d] + a]
+                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, tokens, given, table, stream)
+                counts[0] += to != k
+                if to != k and _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream):
+                    moved += 1
+        if moved > 0:
+            counts[1] += moved
+            _write_back(d, state, tokens, data, table)
+        for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
+            table.spot[data.word[a]] = 0
 
 
 @part
-def hand_over(i, informed, work):
-    """The word move: for documents that use word i, hand all its tokens in one concept over to another.
-
-    f_ji → 0 and f_ki → 1; k is drawn among the document's concepts without the word in proportion to prior and text,
-    and accepted on the semantic ratio (docs/algebra.md section 5).
-    """
-    if not _hand_over_all(i, informed, work):
-        return
-    entries = work.entries
-    for at in range(1, entries.number[OLD]):
-        q, n, hole = entries.q[at], entries.tokens[at], at
-        while hole > 0 and entries.q[hole - 1] > q:
-            entries.q[hole], entries.tokens[hole] = entries.q[hole - 1], entries.tokens[hole - 1]
-            hole -= 1
-        entries.q[hole], entries.tokens[hole] = q, n
-
-
-@inlined
-def _hand_over_all(i, informed, work):
-    """Try the documents that use the word, each with probability `word_moves`; says whether any entry moved."""
-    data, entries, page, stream = work.model.data, work.entries, work.page, work.stream
-    head, after, word_moves = work.links.head, work.links.after, work.model.steps.word_moves
-    n = entries.number[OLD]
-    for at in range(n - 1, -1, -1):
-        d = page.doc[entries.q[at]]
-        after[at] = head[d]
-        head[d] = at
-    moved = False
-    b = data.word_ptr[i] + skip(stream, word_moves)
-    while b < data.word_ptr[i + 1]:
-        d = data.holder[b]
-        at = _pick_entry(head[d], after, entries, stream)
-        if at >= 0:
-            q = _pick_target(i, d, at, work)
-            if q != entries.q[at] and _accept(i, informed, q, entries.q[at], work):
-                _move(i, informed, at, q, work)
-                moved = True
-        b += 1 + skip(stream, word_moves)
-    for at in range(n):
-        head[page.doc[entries.q[at]]] = -1
-    return moved
+def _lay_out(d, state, tokens, data, table):
+    n_words = data.doc_ptr[d + 1] - data.doc_ptr[d]
+    for a in range(n_words):
+        table.spot[data.word[data.doc_ptr[d] + a]] = a + 1
+    for k in range(state.doc_ptr[d + 1] - state.doc_ptr[d]):
+        p = state.doc_ptr[d] + k
+        for a in range(n_words):
+            table.tokens[k, a] = OFF
+        mass = 0.0
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            mass += state.theta[state.word[e]]
+            spot = table.spot[state.word[e]]
+            if spot > 0:
+                table.tokens[k, spot - 1] = tokens.entry[e]
+        table.mass[k], table.n_tokens[k] = mass, tokens.pair[p]
+        table.log_weight[k] = math.log(state.weight[p])
 
 
 @inlined
-def _pick_entry(at, after, entries, stream):
+def _pick_holder(a, n_pairs, table, stream):
     """One of the document's concepts to which tokens of the word are imputed, uniformly; −1 if there is none."""
     chosen, seen = -1, 0
-    while at >= 0:
-        if entries.tokens[at] > 0:
+    for k in range(n_pairs):
+        if table.tokens[k, a] > 0:
             seen += 1
             if seen == 1 or uniform(stream) * seen < 1.0:
-                chosen = at
-        at = after[at]
+                chosen = k
     return chosen
 
 
 @inlined
-def _pick_target(i, d, at, work):
+def _weigh(k, theta, table):
+    """What the k-th concept gains by one more word of θ."""
+    mass, used = table.mass[k], table.n_tokens[k]
+    table.log_rest[k] = used * math.log(mass / (mass + theta)) if used > 0 else 0.0
+    table.log_token[k] = table.log_weight[k] - math.log(mass + theta)
+    table.gain[k] = math.exp(table.log_token[k] + table.log_rest[k])
+
+
+@inlined
+def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
-    entries, page, sizes, theta = work.entries, work.page, work.sizes, work.theta[i]
-    lam, b2 = work.model.prior.lam[i], work.model.prior.b2
-    n = entries.tokens[at]
-    home = entries.q[at]
-    total, highest, chosen = 0.0, -np.inf, home
-    for p in range(page.doc_ptr[d], page.doc_ptr[d + 1]):
-        q = page.of_doc[p]
-        own = q == home
-        if page.null[q] > 0 or (not own and _has_word(q, work.links.head[d], work.links.after, entries)):
-            continue
-        size = page.size[q] - own
-        mass = page.mass[q] - theta if own else page.mass[q]
-        tokens = page.tokens[q] - n if own else page.tokens[q]
-        j = page.concept[q]
-        m = sizes.m[j, i] - own
-        log_weight = n * page.log_weight[q] + math.log(
-            (m + b2 * lam) / (sizes.holders[j] - 1 - m + b2 * (1.0 - lam))
-        )
-        if size == 0:
-            mass = 0.0
-        if tokens > 0:
-            log_weight += tokens * math.log(mass)
-        log_weight -= (tokens + n) * math.log(mass + theta)
-        # A draw in one pass: the running winner is replaced with its share of the running total.
-        if log_weight > highest:
-            total = total * math.exp(highest - log_weight) + 1.0
-            highest = log_weight
-            share = 1.0
-        else:
-            share = math.exp(log_weight - highest)
-            total += share
-        if uniform(work.stream) * total < share:
-            chosen = q
-    return chosen
+    theta, n, total = state.theta[i], table.tokens[home, a], 0.0
+    if theta != table.theta[0]:
+        table.theta[0] = theta
+        for k in range(n_pairs):
+            _weigh(k, theta, table)
+    for k in range(n_pairs):
+        table.share[k] = 0.0
+        if table.tokens[k, a] == OFF and tokens.null[first + k] == 0:
+            gain = table.gain[k] if n == 1 else math.exp(n * table.log_token[k] + table.log_rest[k])
+            table.share[k] = gain * _odds(i, state.concept[first + k], 0, given)
+            total += table.share[k]
+    if total == 0.0:
+        return home
+    mass, used = table.mass[home], table.n_tokens[home] - n
+    log_gain = n * (table.log_weight[home] - math.log(mass))
+    if used > 0:
+        log_gain += used * math.log((mass - theta) / mass)
+    stays = math.exp(log_gain) * _odds(i, state.concept[first + home], 1, given)
+    u = uniform(stream) * (total + stays) - stays
+    if u < 0.0:
+        return home
+    for k in range(n_pairs):
+        u -= table.share[k]
+        if u < 0.0:
+            return k
+    return home
 
 
 @inlined
-def _has_word(q, at, after, entries):
-    while at >= 0:
-        if entries.q[at] == q:
-            return True
-        at = after[at]
-    return False
+def _odds(i, j, own, given):
+    """Prior odds that a document has the word on in concept j."""
+    if given.odds.shape[1] > 0:
+        return given.odds[j, i]
+    prior, m = given.model.prior, given.sizes.m[j, i] - own
+    on, off = prior.b2 * prior.lam[i], prior.b2 * (1.0 - prior.lam[i])
+    return (m + on) / (given.sizes.holders[j] - 1 - m + off)
 
 
 @inlined
-def _accept(i, informed, q_new, q_old, work):
-    if not informed:
-        return True
-    j_new, j_old = work.page.concept[q_new], work.page.concept[q_old]
-    log_ratio = log_student(work.regression, work.model.data.Y[i], j_new, 1.0, j_old, 1.0)
-    return math.log(uniform(work.stream)) < log_ratio - work.regression.number[LOG_CASE]
+def _hand_over(a, i, home, to, first, state, given, table, stream):
+    """Carry it out; where counts tell, accept on the semantic ratio first."""
+    j, t = np.int64(state.concept[first + home]), np.int64(state.concept[first + to])
+    instance = given.instance
+    if len(instance.precision) > 0:
+        if math.log(uniform(stream)) >= log_fit_word(instance, i, -1.0, j, 1.0, t):
+            return False
+        step_count(instance, i, t, 1.0)
+        step_count(instance, i, j, -1.0)
+    n, theta = table.tokens[home, a], state.theta[i]
+    table.tokens[to, a], table.tokens[home, a] = n, OFF
+    table.n_tokens[to] += n
+    table.n_tokens[home] -= n
+    table.mass[to] += theta
+    table.mass[home] -= theta
+    _weigh(to, theta, table)
+    _weigh(home, theta, table)
+    if given.odds.shape[1] == 0:
+        given.sizes.m[t, i] += 1
+        given.sizes.m[j, i] -= 1
+    return True
 
 
-@inlined
-def _move(i, informed, at, q_new, work):
-    entries, page, sizes, theta = work.entries, work.page, work.sizes, work.theta[i]
-    q_old, n = entries.q[at], entries.tokens[at]
-    j_new, j_old = page.concept[q_new], page.concept[q_old]
-    entries.q[at] = q_new
-    page.size[q_old] -= 1
-    page.mass[q_old] = page.mass[q_old] - theta if page.size[q_old] > 0 else 0.0
-    page.size[q_new] += 1
-    page.mass[q_new] += theta
-    page.tokens[q_old] -= n
-    page.tokens[q_new] += n
-    sizes.m[j_old, i] -= 1
-    sizes.m[j_new, i] += 1
-    if informed:
-        y = work.model.data.Y[i]
-        change_case(work.regression, y, j_new, 1.0)
-        change_case(work.regression, y, j_old, -1.0)
+@part
+def _write_back(d, state, tokens, data, table):
+    """The document's entries pair by pair, words ascending: those it does not use as they were."""
+    first, start = state.doc_ptr[d], state.pair_ptr[state.doc_ptr[d]]
+    last, n_words, at = state.doc_ptr[d + 1], data.doc_ptr[d + 1] - data.doc_ptr[d], 0
+    begin = start
+    for p in range(first, last):
+        k, end, a = p - first, state.pair_ptr[p + 1], 0
+        for e in range(begin, end + 1):
+            if e < end and table.spot[state.word[e]] > 0:
+                continue
+            while a < n_words and (e == end or data.word[data.doc_ptr[d] + a] < state.word[e]):
+                if table.tokens[k, a] != OFF:
+                    table.word[at], table.entry[at] = data.word[data.doc_ptr[d] + a], table.tokens[k, a]
+                    at += 1
+                a += 1
+            if e < end:
+                table.word[at], table.entry[at] = state.word[e], 0
+                at += 1
+        begin = end
+        state.pair_ptr[p + 1] = start + at
+        tokens.pair[p] = table.n_tokens[k]
+    for e in range(at):
+        state.word[start + e], tokens.entry[start + e] = table.word[e], table.entry[e]

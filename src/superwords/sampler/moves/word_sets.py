@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.jit import inlined, part
-from superwords.sampler.random import skip, uniform
+from superwords.sampler.random import skip_by_log, uniform
 from superwords.sampler.workspace import LENGTH, USED, WORDS, expected_mass
 
 _MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that none is one that cannot be undone
 _MOST_PRICE = 5.0  # in log odds at θ = 1, for the same reason
+_FEW_TIMES = 4  # a word occurs at the most, where products are taken in place of logarithms
+_SLACK = 1.0  # of a rough log ratio
 _LONG = 60  # tokens from which on a proposal holds back words the document does not use
 
 
@@ -38,60 +40,110 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
     return Tilt(weight / mass, price, price if length > _LONG else 0.0)
 
 
+@inlined
+def tilt_words(j, tilt, rest, factor, doc):
+    """Fill in by which factors the odds of the document's own words are tilted; log Π (1 − p + p · factor).
+
+    That is log P(f)/q(f) but for the factors of the words that are on; `rest` is what other concepts explain.
+    """
+    return _tilt_words(j, tilt, rest, factor, doc.p, doc.times, doc.number[WORDS])
+
+
 @part
-def present_words(k, j, tilt, draw, doc, stream):
-    """Draw or score which of the document's own words the k-th row has on: log P(f)/q(f), their θ, the arena's end."""
+def _tilt_words(j, tilt, rest, factor, p, times, n_words):
+    if tilt.share == 0.0:
+        for a in range(n_words):
+            factor[a] = 1.0
+        return 0.0
     down = math.exp(-tilt.price)
-    log_ratio, product, mass, end = 0.0, 1.0, 0.0, doc.number[USED]
-    for a in range(doc.number[WORDS]):
-        p, factor = doc.p[a, j], 1.0
-        if tilt.share > 0.0:
-            factor = 1.0 + tilt.share / doc.rest[a] if doc.rest[a] > 0.0 else np.inf
-            if doc.times[a] > 1:
-                factor = math.exp(min(doc.times[a] * math.log(factor), 40.0))
-            factor = min(factor * down, _MOST_FACTOR)
-        both = 1.0 - p + p * factor
-        product *= both
-        if draw:
-            doc.on[k, a] = uniform(stream) * both < p * factor
-        if doc.on[k, a] > 0:
-            product /= factor
-            mass += doc.theta[a]
-            if draw:
-                doc.arena[end] = doc.word[a]
-                end += 1
-        if product > 1e100 or product < 1e-100:
+    log_ratio, product = 0.0, 1.0
+    for a in range(n_words):
+        gain = 1.0 + tilt.share / rest[a] if rest[a] > 0.0 else _MOST_FACTOR
+        if times[a] > 1:
+            gain = power(gain, times[a])
+        factor[a] = min(gain * down, _MOST_FACTOR)
+        product *= 1.0 + p[a, j] * (factor[a] - 1.0)
+        if not 1e-100 < product < 1e100:
             log_ratio += math.log(product)
             product = 1.0
-    return log_ratio + math.log(product), mass, end
+    return log_ratio + math.log(product)
+
+
+@inlined
+def first_look(log_ratio):
+    """By how much of a rough ratio a proposal is judged first: what is near 0 is left to the second look."""
+    return log_ratio - min(max(log_ratio, -_SLACK), _SLACK)
+
+
+@inlined
+def power(x, n):
+    """x^n for a whole number n ≥ 0, without a logarithm."""
+    result = 1.0
+    while n > 0:
+        if n & 1:
+            result *= x
+        x *= x
+        n >>= 1
+    return result
+
+
+@part
+def draw_present(k, j, factor, doc, stream):
+    """Draw which of the document's own words the k-th row has on; their θ, and the arena's end."""
+    mass, end = 0.0, doc.number[USED]
+    for a in range(doc.number[WORDS]):
+        on = doc.p[a, j] * factor[a]
+        doc.on[k, a] = uniform(stream) * (1.0 - doc.p[a, j] + on) < on
+        if doc.on[k, a] > 0:
+            mass += doc.theta[a]
+            doc.arena[end] = doc.word[a]
+            end += 1
+    return mass, end
+
+
+@part
+def log_gain_over_tilt(k, share, rest, factor, doc):
+    """What the document's words gain by a concept that adds `share` to those on, S left out, less the tilt's part."""
+    log_ratio, product = 0.0, 1.0
+    for a in range(doc.number[WORDS]):
+        if doc.on[k, a] > 0:
+            gain, times = 1.0 + share / rest[a], doc.times[a]
+            if times > _FEW_TIMES or gain > _MOST_FACTOR:
+                log_ratio += times * math.log(gain)
+                gain = 1.0
+            product *= power(gain, times) / factor[a]
+            if not 1e-100 < product < 1e100:
+                log_ratio += math.log(product)
+                product = 1.0
+    return log_ratio + math.log(product)
 
 
 @part
 def draw_absent(j, back, back_new, end, doc, concepts, stream):
     """Words that the document does not use, each with odds e^(−back θ) times those of P(f_ji = 1).
 
-    `back_new` is for words that no other document has on, found by skipping. Returns the arena's new end and their θ.
+    `back_new` is for words that are not listed as some other document's. Words of a level are skipped by its most
+    probable one. Returns the arena's new end and the words' θ.
     """
-    theta, extra, inverse = concepts.theta, concepts.extra, doc.inverse[j]
+    theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
     mass = 0.0
-    for s in range(concepts.support_size[j]):
-        w = concepts.support[j, s]
-        m = concepts.m[w, j]
-        if m == 0 or doc.spot[w] > 0:
+    for level in range(concepts.bound.shape[1]):
+        at, last = concepts.level_ptr[j, level], concepts.level_ptr[j, level + 1]
+        if at == last:
             continue
-        if uniform(stream) < held_back((m + extra[w]) * inverse, back * theta[w]):
-            doc.arena[end] = w
-            end += 1
-            mass += theta[w]
-    most = concepts.extra_max * inverse
-    w = skip(stream, most)
-    while w < len(theta):
-        is_new = doc.spot[w] == 0 and concepts.m[w, j] == 0
-        if is_new and uniform(stream) * most < held_back(extra[w] * inverse, back_new * theta[w]):
-            doc.arena[end] = w
-            end += 1
-            mass += theta[w]
-        w += 1 + skip(stream, most)
+        most = min(concepts.bound[j, level] * inverse, 1.0)
+        log_miss = math.log1p(-most) if most < 1.0 else -np.inf
+        at += skip_by_log(stream, log_miss) if most < 1.0 else 0
+        while at < last:
+            w = concepts.by_level[j, at]
+            if doc.spot[w] == 0:
+                cost = (back if concepts.listed[j, w] else back_new) * theta[w]
+                p = held_back((concepts.m[w, j] + extra[w]) * inverse, cost)
+                if uniform(stream) * most < p:
+                    doc.arena[end] = w
+                    end += 1
+                    mass += theta[w]
+            at += 1 + (skip_by_log(stream, log_miss) if most < 1.0 else 0)
     return end, mass
 
 
@@ -114,15 +166,15 @@ def log_absent(j, back, words, doc, concepts):
 
 @part
 def _log_held_back(j, back, words, doc, concepts):
-    total, product, inverse = 0.0, 1.0, doc.inverse[j]
+    total, product, inverse = 0.0, 1.0, concepts.inverse[j]
     for w in words:
-        if doc.spot[w] == 0 and concepts.m[w, j] > 0:
+        if doc.spot[w] == 0 and concepts.listed[j, w]:
             total += back * concepts.theta[w]
     for s in range(concepts.support_size[j]):
         w = concepts.support[j, s]
-        m = concepts.m[w, j]
-        if m > 0 and doc.spot[w] == 0:
-            product *= 1.0 + (m + concepts.extra[w]) * inverse * math.expm1(-back * concepts.theta[w])
+        if doc.spot[w] == 0:
+            p = (concepts.m[w, j] + concepts.extra[w]) * inverse
+            product *= 1.0 + p * math.expm1(-back * concepts.theta[w])
             if product < 1e-100:
                 total += math.log(product)
                 product = 1.0

@@ -1,7 +1,9 @@
-"""The f step, word by word, given z: Eq. (fUpdate) of the paper with the algebra of docs/algebra.md, 3 and 5.
+"""The f step, word by word, given z: Eq. (fUpdate) of the paper by the algebra of docs/algebra.md, section 5.
 
-For each word: take it out of the regression, let its tokens change concept (word_move.py), then a Gibbs step for every
-document and concept, with the semantic term memoised over m_ji and documents that would stay off skipped exactly.
+Given z, X, σ² and u no word depends on another. With u_dj ~ Gamma(n_dj, rate T_dj) the text's factor T_dj^{−n_dj}
+becomes Π_i e^{−u_dj θ_i f_ji}; with X and σ² drawn, a word's features see its own counts only. γ stays integrated out,
+document by document. So threads share the words; X, σ² and u are discarded after the step. Few words, whose features
+weigh more each, go in blocks, each with X and σ² of its own, which follow the words before.
 """
 
 from __future__ import annotations
@@ -11,124 +13,141 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.instance import Instance, draw_instance, log_fit, step_count
+from superwords.sampler.jit import inlined, kernel, lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
-from superwords.sampler.moves.word_move import NEW, OLD, hand_over
-from superwords.sampler.random import WORDS, open_stream, skip_by_log, uniform
-from superwords.sampler.semantics import (
-    LOG_CASE,
-    Regression,
-    change_case,
-    log_student,
-    put_back,
-    start_regression,
-    take_out,
-)
+from superwords.sampler.random import WORDS, gamma, open_stream, skip_by_log, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
-from superwords.sampler.workspace import longer
+from superwords.sampler.threads import in_blocks
+
+_FIRST_TURN = 1  # X and σ² have been drawn in this sweep already: these are of other random numbers
+_BLOCKS, _FEW_WORDS = 4, 500  # of a sweep, where there are at most so many words; else one
 
 
 class Page(NamedTuple):
     """The pairs in the order concept, document (index q), and what the f step needs to know of each."""
 
     first: np.ndarray  # (J+1) where a concept's pairs begin
-    doc: np.ndarray  # (q)
-    mass: np.ndarray  # (q) T
-    tokens: np.ndarray  # (q) n_dj
-    null: np.ndarray  # (q)
-    size: np.ndarray  # (q) words on
-    log_weight: np.ndarray  # (q) log π
-    concept: np.ndarray  # (q)
-    doc_ptr: np.ndarray  # (D+1) into of_doc
-    of_doc: np.ndarray  # the q of a document's pairs
     pair: np.ndarray  # (q) the pair's place in the state
-
-
-class Entries(NamedTuple):
-    """One word's entries, sorted by q, with n_dji; and room for what they become."""
-
-    q: np.ndarray
-    tokens: np.ndarray
-    new_q: np.ndarray
-    new_tokens: np.ndarray
-    number: np.ndarray  # [OLD, NEW]: how many
+    is_empty: np.ndarray  # (q) whether null tokens keep its words off
+    u: np.ndarray  # (q)
 
 
 class Listing(NamedTuple):
-    """All entries, word by word."""
+    """Entries word by word, each word's sorted by q, with n_dji."""
 
     ptr: np.ndarray  # (V+1)
-    fill: np.ndarray  # (V) scratch
     q: np.ndarray
     tokens: np.ndarray
 
 
-class Links(NamedTuple):
-    """One word's entries linked by document, for the word move."""
+class Columns(NamedTuple):
+    """What all words see, and nothing here changes but a word's own counts."""
 
-    head: np.ndarray  # (D) the document's first entry, −1 if none
-    after: np.ndarray  # the next one
+    page: Page
+    sizes: Sizes
+    theta: np.ndarray
+    instance: Instance
+    model: Model
 
 
 class Memo(NamedTuple):
     """What depends on m_ji alone, for the word and concept that bear the stamp: all documents share it."""
 
-    log_case: np.ndarray  # log Student-t at m_ji
-    case_stamp: np.ndarray
     odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
     log_miss: np.ndarray  # log(1 − p) of those odds
-    odds_stamp: np.ndarray
-    stamp: np.ndarray  # (1) the current one
+    stamp: np.ndarray
+    number: np.ndarray  # [_NOW: the current stamp; _WRITTEN: entries written]
 
 
-class Work(NamedTuple):
-    """All that the f step works on, handed from kernel to kernel."""
-
-    entries: Entries  # of the word at hand
-    links: Links
-    memo: Memo
-    page: Page
-    sizes: Sizes
-    theta: np.ndarray
-    model: Model
-    regression: Regression  # the word at hand out of it
-    stream: np.ndarray
+_NOW, _WRITTEN = range(2)
 
 
-def lay_out(state: State, tokens: Tokens, n_concepts: int) -> Page:
-    """The pairs in concept order."""
-    n_pairs = len(state.concept)
-    order = np.argsort(state.concept, kind="stable")
-    rank = np.empty(n_pairs, np.int64)
-    rank[order] = np.arange(n_pairs)
-    doc = np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr))
-    size = np.diff(state.pair_ptr)
-    mass = np.bincount(np.repeat(np.arange(n_pairs), size), state.theta[state.word], n_pairs)
-    return Page(
-        np.searchsorted(state.concept[order], np.arange(n_concepts + 1)),
-        doc[order].astype(np.int32),
-        mass[order],
-        tokens.pair[order],
-        tokens.null[order],
-        size[order],
-        np.log(state.weight)[order],
-        state.concept[order],
-        state.doc_ptr,
-        rank,
-        order,
+def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """f given z."""
+    model, state = now.model, now.state
+    if len(state.concept) == 0 or now.tokens is None or not model.steps.words:
+        return now, NOTHING_TRIED
+    sizes = sizes_of(state)
+    state, tokens = sweep_words(state, now.tokens, sizes, model, stream, sweep, now.n_threads)
+    return now._replace(state=state, tokens=tokens), NOTHING_TRIED
+
+
+def sweep_words(
+    state: State,
+    tokens: Tokens,
+    sizes: Sizes,
+    model: Model,
+    stream: np.ndarray,
+    sweep: int,
+    n_threads: int = 1,
+) -> tuple[State, Tokens]:
+    """One pass over the vocabulary: the new state, and the tokens that go with it; sizes are kept in step."""
+    n_words = len(state.theta)
+    u = np.zeros(len(state.concept))
+    in_blocks(
+        lambda first, last: _draw_u(first, last, state, tokens, u, stream.copy(), sweep),
+        len(state.doc_ptr) - 1,
+        n_threads,
+    )
+    page = _lay_out(state, tokens, u, len(sizes.holders))
+    before = _by_word(state, tokens, page)
+    n_blocks = min(_BLOCKS, n_words) if model.data.Y.shape[1] and n_words <= _FEW_WORDS else 1
+    ends = [n_words * block // n_blocks for block in range(n_blocks + 1)]
+    found = []
+    for block in range(n_blocks):
+        turn = _FIRST_TURN + block
+        instance = draw_instance(sizes, model.data, model.prior, stream, sweep, turn)
+        columns = Columns(page, sizes, state.theta, instance, model)
+        found += _sweep_words(ends[block], ends[block + 1], before, columns, stream, sweep, n_threads)
+    size, q, count = (np.concatenate(part) for part in zip(*found))
+    after = Listing(np.concatenate([[0], np.cumsum(size)]), q, count)
+    return _by_pair(state, tokens, page, after)
+
+
+def _sweep_words(
+    first: int, last: int, before: Listing, columns: Columns, stream: np.ndarray, sweep: int, n_threads: int
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Some of the words, shared among threads."""
+    return in_blocks(
+        lambda start, end: _sweep_block(first + start, first + end, before, columns, stream.copy(), sweep),
+        last - first,
+        n_threads,
     )
 
 
+def _lay_out(state: State, tokens: Tokens, u: np.ndarray, n_concepts: int) -> Page:
+    """The pairs in concept order."""
+    order = np.argsort(state.concept, kind="stable")
+    first = np.searchsorted(state.concept[order], np.arange(n_concepts + 1))
+    return Page(first, order, tokens.null[order] > 0, u[order])
+
+
 @lean
-def _by_word(state, tokens, page, listing):
+def _draw_u(first, last, state, tokens, u, stream, sweep):
+    """u of the pairs of these documents."""
+    for d in range(first, last):
+        open_stream(stream, WORDS, sweep, len(state.theta) + d)
+        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+            if tokens.pair[p] > 0:
+                mass = 0.0
+                for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+                    mass += state.theta[state.word[e]]
+                u[p] = gamma(stream, float(tokens.pair[p])) / mass
+
+
+def _by_word(state: State, tokens: Tokens, page: Page) -> Listing:
     """The entries word by word, each word's sorted by q."""
-    ptr, fill = listing.ptr, listing.fill
-    for e in range(len(state.word)):
-        ptr[state.word[e] + 1] += 1
-    for i in range(len(fill)):
-        ptr[i + 1] += ptr[i]
-        fill[i] = ptr[i]
+    n_words, n_entries = len(state.theta), len(state.word)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(state.word, minlength=n_words))])
+    listing = Listing(ptr, np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int32))
+    _list_by_word(state, tokens, page, listing, ptr[:-1].copy())
+    return listing
+
+
+@lean
+def _list_by_word(state, tokens, page, listing, fill):
     for q in range(len(page.pair)):
         p = page.pair[q]
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
@@ -138,197 +157,78 @@ def _by_word(state, tokens, page, listing):
             listing.tokens[at] = tokens.entry[e]
 
 
-@lean
-def _by_pair(new, entry, page, listing):
+def _by_pair(state: State, tokens: Tokens, page: Page, after: Listing) -> tuple[State, Tokens]:
     """Back from word order to pair order, words ascending."""
-    pair_ptr, fill = new.pair_ptr, page.size
-    for at in range(listing.ptr[-1]):
-        pair_ptr[page.pair[listing.q[at]] + 1] += 1
-    for p in range(len(fill)):
-        pair_ptr[p + 1] += pair_ptr[p]
-        fill[p] = pair_ptr[p]
-    for i in range(len(listing.ptr) - 1):
-        for at in range(listing.ptr[i], listing.ptr[i + 1]):
-            p = page.pair[listing.q[at]]
-            new.word[fill[p]] = i
-            entry[fill[p]] = listing.tokens[at]
-            fill[p] += 1
-
-
-def new_listing(n_words: int, n_entries: int) -> Listing:
-    return Listing(
-        np.zeros(n_words + 1, np.int64),
-        np.zeros(n_words, np.int64),
-        np.zeros(n_entries, np.int64),
-        np.zeros(n_entries, np.int32),
-    )
-
-
-def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Word moves, and f given z, where it is not left to columns.py."""
-    model, state = now.model, now.state
-    steps = model.steps._replace(words=model.steps.words and not model.steps.columns)
-    if len(state.concept) == 0 or now.tokens is None or not (steps.words or steps.word_moves):
-        return now, NOTHING_TRIED
-    sizes = sizes_of(state)
-    regression = start_regression(sizes, model.data, model.prior)
-    state, tokens = sweep_words(
-        state, now.tokens, sizes, model._replace(steps=steps), regression, stream, sweep
-    )
-    return now._replace(state=state, tokens=tokens), NOTHING_TRIED
-
-
-def sweep_words(
-    state: State,
-    tokens: Tokens,
-    sizes: Sizes,
-    model: Model,
-    regression: Regression,
-    stream: np.ndarray,
-    sweep: int,
-) -> tuple[State, Tokens]:
-    """One pass over the vocabulary. Returns the new state and the tokens that go with it; sizes are kept in step."""
-    n_words, n_pairs, n_documents = len(state.theta), len(state.concept), len(state.doc_ptr) - 1
-    page = lay_out(state, tokens, len(sizes.holders))
-    before = collect_by_word(state, tokens, page)
-    after = new_listing(n_words, len(state.word) + 2 * n_pairs)
-    room = n_pairs + 1
-    entries = Entries(
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(2, np.int64),
-    )
-    most = n_documents + 2
-    memo = Memo(
-        np.zeros(most),
-        np.zeros(most, np.int64),
-        np.zeros(most),
-        np.zeros(most),
-        np.zeros(most, np.int64),
-        np.zeros(1, np.int64),
-    )
-    links = Links(np.full(n_documents, -1), np.zeros(room, np.int64))
-    work = Work(entries, links, memo, page, sizes, state.theta, model, regression, stream)
-    i = 0
-    while True:
-        i = _sweep_vocabulary(i, before, after, work, sweep)
-        if i == n_words:
-            break
-        n_entries = 2 * len(after.q) + n_pairs
-        after = after._replace(q=longer(after.q, n_entries), tokens=longer(after.tokens, n_entries))
-    return put_by_pair(state, tokens, page, after)
-
-
-def collect_by_word(state: State, tokens: Tokens, page: Page) -> Listing:
-    """The entries word by word."""
-    listing = new_listing(len(state.theta), len(state.word))
-    _by_word(state, tokens, page, listing)
-    return listing
-
-
-def put_by_pair(state: State, tokens: Tokens, page: Page, after: Listing) -> tuple[State, Tokens]:
-    """The state and its tokens with the entries as they are now; `page` is used up."""
-    n_entries = after.ptr[-1]
-    pair = np.empty_like(page.tokens)
-    pair[page.pair] = page.tokens
-    pair_ptr = np.zeros(len(page.pair) + 1, np.int64)
+    n_pairs, n_entries = len(page.pair), after.ptr[-1]
+    size = np.zeros(n_pairs, np.int64)
+    size[page.pair] = np.bincount(after.q, minlength=n_pairs)
+    pair_ptr = np.concatenate([[0], np.cumsum(size)])
     new = state._replace(pair_ptr=pair_ptr, word=np.zeros(n_entries, np.int32))
     entry = np.zeros(n_entries, np.int32)
-    _by_pair(new, entry, page, after)
-    return new, Tokens(entry, pair, tokens.null)
+    _list_by_pair(new, entry, after, pair_ptr[:-1][page.pair])
+    return new, tokens._replace(entry=entry)
 
 
 @lean
-def _sweep_vocabulary(i, before, after, work, sweep):
-    """Words i and on; stops, and says at which word, when the new list might not hold the next one."""
-    data, steps, entries = work.model.data, work.model.steps, work.entries
-    while i < len(work.theta) and after.ptr[i] + len(work.page.doc) <= len(after.q):
-        open_stream(work.stream, WORDS, sweep, i)
-        n = before.ptr[i + 1] - before.ptr[i]
-        for at in range(n):
-            entries.q[at] = before.q[before.ptr[i] + at]
-            entries.tokens[at] = before.tokens[before.ptr[i] + at]
-        entries.number[OLD], entries.number[NEW] = n, 0
-        informed = data.known[i] and data.Y.shape[1] > 0
-        if informed:
-            take_out(work.regression, data.Y[i], work.sizes.m[:, i])
-        if steps.word_moves > 0.0:
-            hand_over(i, informed, work)
-        if steps.words:
-            _gibbs_word(i, informed, work)
-        else:
-            for at in range(n):
-                _append(entries, entries.q[at], entries.tokens[at])
-        if informed:
-            put_back(work.regression, data.Y[i])
-        start = after.ptr[i]
-        for at in range(entries.number[NEW]):
-            after.q[start + at] = entries.new_q[at]
-            after.tokens[start + at] = entries.new_tokens[at]
-        i += 1
-        after.ptr[i] = start + entries.number[NEW]
-    return i
+def _list_by_pair(new, entry, listing, fill):
+    for i in range(len(listing.ptr) - 1):
+        for at in range(listing.ptr[i], listing.ptr[i + 1]):
+            q = listing.q[at]
+            new.word[fill[q]] = i
+            entry[fill[q]] = listing.tokens[at]
+            fill[q] += 1
 
 
-@inlined
-def _log_case_change(m_others, m_now, i, j, work):
-    """log Student-t of word i at m_ji = m_others + 1, less at m_others; both remembered."""
-    memo, regression = work.memo, work.regression
-    stamp = memo.stamp[0]
-    for m in range(m_others, m_others + 2):
-        if memo.case_stamp[m] != stamp:
-            memo.case_stamp[m] = stamp
-            if m == m_now:
-                memo.log_case[m] = regression.number[LOG_CASE]
-            else:
-                memo.log_case[m] = log_student(regression, work.model.data.Y[i], j, float(m - m_now), j, 0.0)
-    return memo.log_case[m_others + 1] - memo.log_case[m_others]
-
-
-@inlined
-def _odds(m_others, m_now, i, j, informed, work):
-    """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
-    memo = work.memo
-    stamp = memo.stamp[0]
-    if memo.odds_stamp[m_others] != stamp:
-        memo.odds_stamp[m_others] = stamp
-        lam, b2 = work.model.prior.lam[i], work.model.prior.b2
-        odds = (m_others + b2 * lam) / (work.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
-        if informed:
-            odds *= math.exp(min(_log_case_change(m_others, m_now, i, j, work), 600.0))
-        memo.odds[m_others] = odds
-        memo.log_miss[m_others] = -math.log1p(odds)
-    return memo.odds[m_others]
+@kernel
+def _sweep_block(first, last, before, columns, stream, sweep):
+    """Words first..last−1: how many entries each has then, and the entries one after the other."""
+    page, sizes, instance, share = columns.page, columns.sizes, columns.instance, columns.model.steps.words
+    most, n_pairs = sizes.holders.max() + 2, len(page.pair)
+    memo = Memo(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), np.zeros(2, np.int64))
+    size = np.zeros(last - first, np.int64)
+    room = 2 * (before.ptr[last] - before.ptr[first]) + n_pairs
+    new_q, new_tokens = np.empty(room, np.int32), np.empty(room, np.int32)
+    at = 0
+    for i in range(first, last):
+        if at + n_pairs > len(new_q):
+            more = len(new_q) + n_pairs
+            new_q = np.concatenate((new_q, np.empty(more, np.int32)))
+            new_tokens = np.concatenate((new_tokens, np.empty(more, np.int32)))
+        open_stream(stream, WORDS, sweep, i)
+        if share < 1.0 and uniform(stream) >= share:
+            for e in range(before.ptr[i], before.ptr[i + 1]):
+                new_q[at], new_tokens[at] = before.q[e], before.tokens[e]
+                at += 1
+            size[i - first] = before.ptr[i + 1] - before.ptr[i]
+            continue
+        memo.number[_WRITTEN] = 0
+        start = before.ptr[i]
+        for j in range(len(sizes.holders)):
+            end = start
+            while end < before.ptr[i + 1] and before.q[end] < page.first[j + 1]:
+                end += 1
+            memo.number[_NOW] += 1
+            was = sizes.m[j, i]
+            _gibbs_concept(i, j, start, end, before, new_q[at:], new_tokens[at:], memo, columns, stream)
+            if sizes.m[j, i] != was and len(instance.precision) > 0:
+                step_count(instance, i, j, float(sizes.m[j, i] - was))
+            start = end
+        sizes.total[i] = sizes.m[:, i].sum()
+        size[i - first] = memo.number[_WRITTEN]
+        at += memo.number[_WRITTEN]
+    return size, new_q[:at].copy(), new_tokens[:at].copy()
 
 
 @part
-def _gibbs_word(i, informed, work):
-    entries, page, sizes = work.entries, work.page, work.sizes
-    at = 0
-    for j in range(len(sizes.holders)):
-        start = at
-        while at < entries.number[OLD] and entries.q[at] < page.first[j + 1]:
-            at += 1
-        work.memo.stamp[0] += 1
-        before = sizes.m[j, i]
-        _gibbs_concept(i, j, start, at, informed, work)
-        if informed and sizes.m[j, i] != before:
-            change_case(work.regression, work.model.data.Y[i], j, float(sizes.m[j, i] - before))
-
-
-@inlined
-def _gibbs_concept(i, j, start, end, informed, work):
+def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream):
     """f_ji^(d) for every document that holds j, in order.
 
     A document with the word off turns it on with at most p_max, its text factor being at most 1: a geometric number of
     them is skipped, and the next accepted with p_d / p_max; redrawn whenever m_ji changes.
     """
-    entries, memo, page, sizes, stream = work.entries, work.memo, work.page, work.sizes, work.stream
-    theta = work.theta[i]
-    m = sizes.m[j, i]
-    base = m  # the regression's case stands at this count until the concept is done
+    page, sizes = columns.page, columns.sizes
+    theta, base = columns.theta[i], sizes.m[j, i]
+    m, written = base, memo.number[_WRITTEN]
     q, next_on, last = page.first[j], start, page.first[j + 1]
     fresh = True
     odds, gap = 0.0, 0
@@ -336,65 +236,60 @@ def _gibbs_concept(i, j, start, end, informed, work):
         if fresh:
             gap = last
             if m < sizes.holders[j]:
-                odds = _odds(m, base, i, j, informed, work)
+                odds = _odds(m, base, i, j, memo, columns)
                 gap = skip_by_log(stream, memo.log_miss[m])
             fresh = False
-        stop = entries.q[next_on] if next_on < end else last
+        stop = before.q[next_on] if next_on < end else last
+        is_on, n = True, 0
         if gap < stop - q:
             q += gap
-            if uniform(stream) * odds < (1.0 + odds) * _probability_on(odds, theta, page.mass[q], q, page):
-                _append(entries, q, 0)
-                page.mass[q] += theta
-                page.size[q] += 1
+            p = 0.0 if page.is_empty[q] else odds / (odds + math.exp(page.u[q] * theta))
+            is_on = uniform(stream) * odds < (1.0 + odds) * p
+            if is_on:
                 m += 1
                 fresh = True
             else:
                 gap = skip_by_log(stream, memo.log_miss[m])
-            q += 1
-            continue
-        gap -= stop - q
-        q = stop
-        if next_on == end:
-            break
-        n = entries.tokens[next_on]
-        next_on += 1
-        stays = n > 0
-        if not stays:
-            without = page.mass[q] - theta if page.size[q] > 1 else 0.0
-            on_odds = _odds(m - 1, base, i, j, informed, work)
-            stays = uniform(stream) < _probability_on(on_odds, theta, without, q, page)
-        if stays:
-            _append(entries, q, n)
         else:
-            page.size[q] -= 1
-            page.mass[q] = page.mass[q] - theta if page.size[q] > 0 else 0.0
-            m -= 1
-            fresh = True
+            gap -= stop - q
+            q = stop
+            if next_on == end:
+                break
+            n = before.tokens[next_on]
+            next_on += 1
+            if n == 0:
+                on_odds = _odds(m - 1, base, i, j, memo, columns)
+                is_on = uniform(stream) * (on_odds + math.exp(page.u[q] * theta)) < on_odds
+                if not is_on:
+                    m -= 1
+                    fresh = True
+        if is_on:
+            new_q[written], new_tokens[written] = q, n
+            written += 1
         q += 1
-    sizes.total[i] += m - base
     sizes.m[j, i] = m
+    memo.number[_WRITTEN] = written
 
 
 @inlined
-def _probability_on(odds, theta, mass_without, q, page):
-    """With the text factor (1 + θ_i / T_dj)^{−n_dj}; a concept with null tokens stays empty."""
-    if page.null[q] > 0:
-        return 0.0
-    n = page.tokens[q]
-    if n == 0:
-        return odds / (1.0 + odds)
-    factor, power = 1.0, 1.0 + theta / mass_without
-    while n > 0:
-        if n & 1:
-            factor *= power
-        power *= power
-        n >>= 1
-    return odds / (odds + factor)
+def _odds(m_others, base, i, j, memo, columns):
+    """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
+    if memo.stamp[m_others] != memo.number[_NOW]:
+        memo.stamp[m_others] = memo.number[_NOW]
+        lam, b2 = columns.model.prior.lam[i], columns.model.prior.b2
+        odds = (m_others + b2 * lam) / (columns.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
+        if columns.instance.known[i]:
+            step = float(m_others - base)
+            gain = _fit(step + 1.0, i, j, columns.instance) - _fit(step, i, j, columns.instance)
+            odds *= math.exp(min(gain, 600.0))
+        memo.odds[m_others] = odds
+        memo.log_miss[m_others] = -math.log1p(odds)
+    return memo.odds[m_others]
 
 
 @inlined
-def _append(entries, q, n):
-    at = entries.number[NEW]
-    entries.new_q[at] = q
-    entries.new_tokens[at] = n
-    entries.number[NEW] += 1
+def _fit(step, i, j, instance):
+    """log density of the word's features were m_ji larger by `step`."""
+    y_p = instance.y_p[i] + step * instance.y_x[i, j]
+    p_p = instance.p_p[i] + step * (2.0 * instance.p_x[i, j] + step * instance.gram[j, j])
+    return log_fit(instance.total[i] + step, y_p, p_p)

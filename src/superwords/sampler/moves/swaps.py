@@ -7,18 +7,28 @@ rival explanations. They are Metropolis–Hastings steps on (c, f, π) with z su
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from superwords.sampler.instance import change_counts, log_fit_change
 from superwords.sampler.jit import inlined, part
-from superwords.sampler.moves.word_sets import draw_absent, log_absent, present_words, tilt_of
+from superwords.sampler.moves.word_sets import (
+    draw_absent,
+    draw_present,
+    first_look,
+    log_absent,
+    power,
+    tilt_of,
+    tilt_words,
+)
 from superwords.sampler.random import below, gamma, uniform
 from superwords.sampler.workspace import (
     DIVIDE,
     LENGTH,
     NULL,
     PAIRS,
+    SLOTS,
     SWAP,
     UNITE,
     USED,
@@ -26,6 +36,7 @@ from superwords.sampler.workspace import (
     WORDS,
     add_pair,
     drop_pair,
+    expected_mass,
     make_room,
     set_explained,
     set_rest,
@@ -33,21 +44,43 @@ from superwords.sampler.workspace import (
     weights_without,
 )
 
+_SMALLEST = 1e-300
 # Sets of fates, one bit for each
 _IN_OLD, _IN_NEW, _IN_EITHER, _MOVED = 0b1010, 0b1100, 0b1110, 0b0100
 
 
-@part
-def exchange_concepts(n_swaps, n_divisions, is_data_driven, doc, concepts, instance, stream):
-    """So many tries of a swap, and of a division or its reverse."""
+class Division(NamedTuple):
+    """What the fates of the document's own words in a concept say of its division."""
+
+    log_prior: (
+        float  # log P(fates) of two concepts over that of one, less the log probability they are drawn with
+    )
+    mass_old: float  # θ of the words that are in the old concept
+    mass_new: float  # in the new one
+    mass_either: float
+    shape_j: float  # of the Beta distribution that π is divided by
+    shape_t: float
+
+
+@inlined
+def swap_concepts(n, is_data_driven, doc, concepts, instance, stream):
+    """So many tries of one concept in place of another."""
     if doc.number[WORDS] == 0:
         return
-    for t in range(n_swaps + n_divisions):
+    for _ in range(n):
         make_room(doc)
-        if t < n_swaps:
-            doc.tried[SWAP] += 1
-            doc.accepted[SWAP] += _try_swap(is_data_driven, doc, concepts, instance, stream)
-        elif uniform(stream) < 0.5:
+        doc.tried[SWAP] += 1
+        doc.accepted[SWAP] += _try_swap(is_data_driven, doc, concepts, instance, stream)
+
+
+@inlined
+def divide_and_unite(n, is_data_driven, doc, concepts, instance, stream):
+    """So many tries of a division or its reverse."""
+    if doc.number[WORDS] == 0:
+        return
+    for _ in range(n):
+        make_room(doc)
+        if uniform(stream) < 0.5:
             doc.tried[DIVIDE] += 1
             doc.accepted[DIVIDE] += _try_divide(is_data_driven, doc, concepts, instance, stream)
         else:
@@ -82,7 +115,7 @@ def _weigh_rivals(a, doc):
     """How the concepts that might explain the a-th word are picked: by the other documents alone."""
     if doc.picked[a] == 0:
         doc.picked[a], total = 1, 0.0
-        for j in range(doc.pick.shape[1]):
+        for j in range(doc.number[SLOTS]):
             total += doc.p[a, j] * doc.appeal[j]
             doc.pick[a, j] = total
 
@@ -90,7 +123,7 @@ def _weigh_rivals(a, doc):
 @inlined
 def _pick(a, doc, stream):
     """A concept that might explain the a-th word, with probability _chance."""
-    low, high = 0, doc.pick.shape[1] - 1
+    low, high = 0, doc.number[SLOTS] - 1
     u = uniform(stream) * doc.pick[a, high]
     while low < high:
         middle = (low + high) // 2
@@ -103,21 +136,19 @@ def _pick(a, doc, stream):
 
 @inlined
 def _chance(a, j, doc):
+    if j >= doc.number[SLOTS]:
+        return 0.0  # the document's own newborn
     below_j = doc.pick[a, j - 1] if j > 0 else 0.0
-    whole = doc.pick[a, doc.pick.shape[1] - 1]
+    whole = doc.pick[a, doc.number[SLOTS] - 1]
     return (doc.pick[a, j] - below_j) / whole if whole > 0.0 else 0.0
 
 
 @inlined
-def _log_odds(j, concepts):
-    """log of m_j/(D − 1 − m_j + b₁), the document at hand left out."""
-    holders = concepts.holders[j]
-    return math.log(holders / (concepts.n_others - holders + concepts.b1))
-
-
-@inlined
 def _try_swap(is_data_driven, doc, concepts, instance, stream):
-    """Concept t takes the place and the π of concept j, chosen through a token that both must explain."""
+    """Concept t takes the place and the π of concept j, chosen through a token that both must explain.
+
+    Looked at twice, as a join is.
+    """
     n_words, new, start = doc.number[WORDS], doc.number[PAIRS], doc.number[USED]
     at = _random_token(doc, stream)
     _weigh_rivals(at, doc)
@@ -130,17 +161,24 @@ def _try_swap(is_data_driven, doc, concepts, instance, stream):
     set_rest(doc, k, k)
     others, _ = weights_without(doc, k, k)
     tilt = tilt_of(t, weight, others, is_data_driven, doc, concepts)
-    log_ratio, mass, end = present_words(new, t, tilt, True, doc, stream)
+    tilt_back = tilt_of(j, weight, others, is_data_driven, doc, concepts)
+    log_first = tilt_words(t, tilt, doc.rest, doc.factor, doc)
+    log_first -= tilt_words(j, tilt_back, doc.rest, doc.factor_back, doc)
+    log_first += math.log(concepts.odds[t] * chance_back / (concepts.odds[j] * chance))
+    log_u = math.log(uniform(stream))
+    if is_data_driven:
+        log_looked = first_look(log_first)
+        if log_u >= log_looked:
+            return False
+        log_first -= log_looked
+        log_u = math.log(uniform(stream))
+    log_u -= log_first
+    mass, end = draw_present(new, t, doc.factor, doc, stream)
     if doc.on[new, at] == 0:
         return False
     for a in range(n_words):
         if doc.rest[a] == 0.0 and doc.on[new, a] == 0:
             return False
-    log_u = math.log(uniform(stream)) - _log_odds(t, concepts) + _log_odds(j, concepts)
-    log_u -= log_ratio + math.log(chance_back / chance)
-    tilt_back = tilt_of(j, weight, others, is_data_driven, doc, concepts)
-    log_ratio, _, _ = present_words(k, j, tilt_back, False, doc, stream)
-    log_u += log_ratio
     if tilt.back == 0.0 and log_u >= _log_swapped(k, new, weight / mass, doc):
         return False  # further words would not help
     end, absent = draw_absent(t, tilt.back, 0.0, end, doc, concepts, stream)
@@ -171,14 +209,19 @@ def _hold(k, start, end, weight, mass, doc):
 
 @part
 def _log_swapped(k, new, share, doc):
-    """What the text gains when the word set of row `new` takes the place of the k-th."""
-    gain = 0.0
+    """What the text gains when the word set of row `new` takes the place of the k-th, less what the tilts gave."""
+    log_ratio, product = 0.0, 1.0
     for a in range(doc.number[WORDS]):
-        if doc.on[k, a] + doc.on[new, a] > 0:
-            before = doc.rest[a] + (doc.share[k] if doc.on[k, a] > 0 else 0.0)
-            after = doc.rest[a] + (share if doc.on[new, a] > 0 else 0.0)
-            gain += doc.times[a] * math.log(after / before)
-    return gain
+        was, will_be = doc.on[k, a] > 0, doc.on[new, a] > 0
+        if was or will_be:
+            before = doc.rest[a] + (doc.share[k] if was else 0.0)
+            after = doc.rest[a] + (share if will_be else 0.0)
+            log_ratio += doc.times[a] * math.log(after / before)
+            product *= (doc.factor_back[a] if was else 1.0) / (doc.factor[a] if will_be else 1.0)
+            if not 1e-100 < product < 1e100:
+                log_ratio += math.log(product)
+                product = 1.0
+    return log_ratio + math.log(product)
 
 
 @inlined
@@ -186,9 +229,10 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
     """c_t: 0 → 1, with a part of the words and of the π of a concept j that is held.
 
     Each of the document's words in j goes to j, t or both in proportion to the prior, and π in the proportion
-    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both).
+    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). A first look takes
+    π and the words that the document does not use as they are to be expected.
     """
-    n_words, new = doc.number[WORDS], doc.number[PAIRS]
+    n_words, new, alpha_pi = doc.number[WORDS], doc.number[PAIRS], concepts.alpha_pi
     at = _random_token(doc, stream)
     _weigh_rivals(at, doc)
     k = _covering(at, doc, stream)
@@ -206,24 +250,35 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
     if doc.fate[at] < 2:
         return False
     set_rest(doc, k, k)
-    shape_j, shape_t = _beta_shapes(doc, concepts.alpha_pi)
-    g = gamma(stream, shape_j)
-    part = g / (g + gamma(stream, shape_t))
+    division = _weigh_division(j, t, whole, alpha_pi, doc)
+    after = doc.cover[at] + (1 if doc.fate[at] == 3 else 0)
+    log_ways = math.log(concepts.odds[t] * doc.cover[at] / (after * new * chance)) + division.log_prior
+    mass_j = doc.mass[k] - division.mass_either
+    rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
+    log_looked = first_look(rough)
+    if math.log(uniform(stream)) >= log_looked:
+        return False
+    g = gamma(stream, division.shape_j)
+    part = g / (g + gamma(stream, division.shape_t))
     weight_j, weight_t = max(whole * part, 1e-300), max(whole * (1.0 - part), 1e-300)
     back = tilt_of(t, weight_t, doc.total[WEIGHT] - weight_t, is_data_driven, doc, concepts).back
     start = doc.number[USED]
     middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
-    size_j, after = middle - start, doc.cover[at] + (1 if doc.fate[at] == 3 else 0)
-    log_u = math.log(uniform(stream) * after * new * chance / doc.cover[at])
-    if back == 0.0 and log_u >= _log_division(
-        k, k, t, weight_j, weight_t, absent_j, 0.0, size_j, doc, concepts
-    ):
+    size_j = middle - start
+    log_u = (
+        math.log(uniform(stream))
+        + log_looked
+        - log_ways
+        - _log_weights(division, weight_j, weight_t, alpha_pi)
+    )
+    if size_j == 0:
+        log_u -= _log_null_divided(k, k, weight_j, doc)
+    if back == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
     end, absent_t = draw_absent(t, back, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
     words, gone = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
     log_ratio = log_absent(t, back, words, doc, concepts)
-    log_ratio += _log_division(k, k, t, weight_j, weight_t, absent_j, absent_t, size_j, doc, concepts)
-    if log_u >= log_ratio:
+    if log_u >= log_ratio + _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
         return False
     if len(instance.precision) > 0:
         if math.log(uniform(stream)) >= log_fit_change(instance, gone, j, words, t, doc.mark):
@@ -231,8 +286,8 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
         change_counts(instance, gone, j, words, t)
     for a in range(n_words):
         doc.on[k, a], doc.on[new, a] = doc.fate[a] & 1, doc.fate[a] >> 1
-    _hold(k, start, middle, weight_j, absent_j + _mass(_IN_OLD, doc), doc)
-    add_pair(doc, t, weight_t, absent_t + _mass(_IN_NEW, doc), len(words))
+    _hold(k, start, middle, weight_j, absent_j + division.mass_old, doc)
+    add_pair(doc, t, weight_t, absent_t + division.mass_new, len(words))
     set_explained(doc)
     return True
 
@@ -240,7 +295,7 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
 @inlined
 def _try_unite(is_data_driven, doc, concepts, instance, stream):
     """c_t: 1 → 0, its words and π going to another concept: the exact reverse of a division."""
-    n_words, n_left = doc.number[WORDS], doc.number[PAIRS] - 1
+    n_words, n_left, alpha_pi = doc.number[WORDS], doc.number[PAIRS] - 1, concepts.alpha_pi
     if n_left == 0:
         return False
     at = _random_token(doc, stream)
@@ -249,25 +304,33 @@ def _try_unite(is_data_driven, doc, concepts, instance, stream):
     k = below(stream, n_left)
     k += 1 if k >= out else 0
     j, t, weight_j, weight_t = doc.concept[k], doc.concept[out], doc.weight[k], doc.weight[out]
-    chance = _chance(at, t, doc)
+    chance, whole = _chance(at, t, doc), weight_j + weight_t
     if chance <= 0.0:
         return False
     for a in range(n_words):
         doc.fate[a] = (1 if doc.on[k, a] > 0 else 0) + (2 if doc.on[out, a] > 0 else 0)
     set_rest(doc, k, out)
+    division = _weigh_division(j, t, whole, alpha_pi, doc)
+    before = doc.cover[at] - (1 if doc.fate[at] == 3 else 0)
+    log_ways = math.log(concepts.odds[t] * before / (doc.cover[at] * n_left * chance)) + division.log_prior
+    mass_j = doc.mass[k] - division.mass_old
+    rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
+    log_looked = first_look(rough)
+    if math.log(uniform(stream)) >= -log_looked:
+        return False
     start = doc.number[USED]
     end, absent_j = _write_absent(k, _write(_IN_EITHER, start, doc), doc, concepts)
     come, words = (
         doc.arena[end : _write(_MOVED, end, doc)],
         doc.arena[doc.start[out] : doc.start[out] + doc.size[out]],
     )
-    absent_t = doc.mass[out] - _mass(_IN_NEW, doc)
+    absent_t = doc.mass[out] - division.mass_new
     back = tilt_of(t, weight_t, doc.total[WEIGHT] - weight_t, is_data_driven, doc, concepts).back
-    before = doc.cover[at] - (1 if doc.fate[at] == 3 else 0)
-    log_ratio = math.log(before / (doc.cover[at] * n_left * chance)) + log_absent(
-        t, back, words, doc, concepts
-    )
-    log_ratio += _log_division(k, out, t, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc, concepts)
+    log_ratio = log_ways - log_looked + log_absent(t, back, words, doc, concepts)
+    log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
+    log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
+    if doc.size[k] == 0:
+        log_ratio += _log_null_divided(k, out, weight_j, doc)
     if math.log(uniform(stream)) >= -log_ratio:
         return False
     if len(instance.precision) > 0:
@@ -276,7 +339,7 @@ def _try_unite(is_data_driven, doc, concepts, instance, stream):
         change_counts(instance, words, t, come, j)
     for a in range(n_words):
         doc.on[k, a] = doc.fate[a] > 0
-    _hold(k, start, end, weight_j + weight_t, absent_j + _mass(_IN_EITHER, doc), doc)
+    _hold(k, start, end, whole, absent_j + division.mass_either, doc)
     drop_pair(doc, out)
     set_explained(doc)
     return True
@@ -305,58 +368,87 @@ def _write_absent(k, end, doc, concepts):
     return end, mass
 
 
-@inlined
-def _mass(fates, doc):
-    """θ of the document's own words of these fates."""
-    mass = 0.0
-    for a in range(doc.number[WORDS]):
-        if fates >> doc.fate[a] & 1:
-            mass += doc.theta[a]
-    return mass
-
-
-@inlined
-def _beta_shapes(doc, alpha_pi):
+@part
+def _weigh_division(j, t, whole, alpha_pi, doc):
+    """What doc.fate says of a division of concept j, t taking a part."""
+    log_prior, product, mass_old, mass_new, mass_either = 0.0, 1.0, 0.0, 0.0, 0.0
     n_j, n_t = 0.0, 0.0
     for a in range(doc.number[WORDS]):
-        times, fate = doc.times[a], doc.fate[a]
-        n_j += times * (1.0 if fate == 1 else 0.5 if fate == 3 else 0.0)
-        n_t += times * (1.0 if fate == 2 else 0.5 if fate == 3 else 0.0)
-    return alpha_pi + n_j, alpha_pi + n_t
+        p, q, fate = doc.p[a, j], doc.p[a, t], doc.fate[a]
+        product *= 1.0 - q if fate == 0 else (p + q - p * q) / p
+        if not 1e-100 < product < 1e100:
+            log_prior += math.log(product)
+            product = 1.0
+        if fate > 0:
+            theta, tokens = doc.theta[a], doc.times[a] * (0.5 if fate == 3 else 1.0)
+            mass_either += theta
+            if fate & 1:
+                mass_old += theta
+                n_j += tokens
+            if fate >> 1:
+                mass_new += theta
+                n_t += tokens
+    log_prior += math.log(product)
+    return Division(log_prior, mass_old, mass_new, mass_either, alpha_pi + n_j, alpha_pi + n_t)
 
 
 @part
-def _log_division(k, also, t, weight_j, weight_t, absent_j, absent_t, size_j, doc, concepts):
-    """log of prior · text of two concepts over that of one, less the log density that the division is proposed with.
+def _rough_text(division, whole, mass_j, mass_t, alpha_pi, doc):
+    """About log of text and π of two concepts over those of one, and over the density that π is divided with.
 
-    The one is the k-th (with `also`, where it is divided already); doc.fate tells of the document's own words, absent_j
-    and absent_t are θ of the others, and size_j counts the words that the first of the two has.
+    The shares of π at their means, T_t as the other documents have it; mass_j is θ of j's words that the document
+    lacks.
     """
-    j, alpha_pi, whole = doc.concept[k], concepts.alpha_pi, weight_j + weight_t
-    log_ratio, product = _log_odds(t, concepts), 1.0
+    n = division.shape_j + division.shape_t
+    part_j, part_t = division.shape_j / n, division.shape_t / n
+    share = whole / (mass_j + division.mass_either)
+    share_j = whole * part_j / max(mass_j + division.mass_old, _SMALLEST)
+    share_t = whole * part_t / max(mass_t, division.mass_new)
+    log_ratio, product = 0.0, 1.0
     for a in range(doc.number[WORDS]):
-        p, q = doc.p[a, j], doc.p[a, t]
-        product *= 1.0 - q if doc.fate[a] == 0 else (p + q - p * q) / p
-        if product > 1e100 or product < 1e-100:
-            log_ratio += math.log(product)
-            product = 1.0
-    log_ratio += math.log(product)
-    share = whole / (absent_j + _mass(_IN_EITHER, doc))
-    share_j = weight_j / (absent_j + _mass(_IN_OLD, doc)) if size_j > 0 else 0.0
-    share_t = weight_t / (absent_t + _mass(_IN_NEW, doc))
+        fate = doc.fate[a]
+        if fate > 0:
+            after = doc.rest[a] + (fate & 1) * share_j + (fate >> 1) * share_t
+            ratio, times = after / (doc.rest[a] + share), doc.times[a]
+            product *= power(ratio, times) if times < 20 else ratio**20
+            if not 1e-100 < product < 1e100:
+                log_ratio += math.log(max(product, _SMALLEST))
+                product = 1.0
+    # A Beta density at its mean is about √(n / 2π p(1 − p)).
+    product *= whole * math.sqrt(2.0 * math.pi * part_j * part_t / n)
+    return log_ratio + math.log(max(product, _SMALLEST))
+
+
+@part
+def _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
+    """log of the text's probability by two concepts over that by one; the first of the two has size_j words."""
+    share = (weight_j + weight_t) / (absent_j + division.mass_either)
+    share_j = weight_j / (absent_j + division.mass_old) if size_j > 0 else 0.0
+    share_t = weight_t / (absent_t + division.mass_new)
+    log_ratio = 0.0
     for a in range(doc.number[WORDS]):
         fate = doc.fate[a]
         if fate > 0:
             after = doc.rest[a] + (fate & 1) * share_j + (fate >> 1) * share_t
             log_ratio += doc.times[a] * math.log(after / (doc.rest[a] + share))
-    if size_j == 0 and doc.number[NULL] > 0:
-        _, empty = weights_without(doc, k, also)
-        if empty == 0.0:
-            return np.inf  # null tokens that only the first of the two could have: it cannot be given up
-        log_ratio += doc.number[NULL] * math.log1p(weight_j / empty)
-    # Gamma(π_j) Gamma(π_t) / Gamma(π_j + π_t) · Jacobian / Beta(π_j / (π_j + π_t)), with Jacobian π_j + π_t
-    shape_j, shape_t = _beta_shapes(doc, alpha_pi)
-    log_j, log_t, log_whole = math.log(weight_j), math.log(weight_t), math.log(whole)
-    log_ratio += (alpha_pi - 1.0) * (log_j + log_t - log_whole) - math.lgamma(alpha_pi) + log_whole
+    return log_ratio
+
+
+@inlined
+def _log_null_divided(k, also, weight_j, doc):
+    """What null tokens gain where the first of the two is empty, and the one was not; `also` is the second, if held."""
+    if doc.number[NULL] == 0:
+        return 0.0
+    _, empty = weights_without(doc, k, also)
+    # Null tokens that only the first of the two could have: it cannot be given up.
+    return doc.number[NULL] * math.log1p(weight_j / empty) if empty > 0.0 else np.inf
+
+
+@part
+def _log_weights(division, weight_j, weight_t, alpha_pi):
+    """log Gamma(π_j) Gamma(π_t) / Gamma(π_j + π_t) · Jacobian / Beta(π_j / (π_j + π_t)), with Jacobian π_j + π_t."""
+    shape_j, shape_t = division.shape_j, division.shape_t
+    log_j, log_t, log_whole = math.log(weight_j), math.log(weight_t), math.log(weight_j + weight_t)
+    log_ratio = (alpha_pi - 1.0) * (log_j + log_t - log_whole) - math.lgamma(alpha_pi) + log_whole
     log_ratio -= math.lgamma(shape_j + shape_t) - math.lgamma(shape_j) - math.lgamma(shape_t)
     return log_ratio - (shape_j - 1.0) * (log_j - log_whole) - (shape_t - 1.0) * (log_t - log_whole)
