@@ -11,16 +11,19 @@ from pathlib import Path
 MOVES = "superwords.sampler.moves"
 
 
-def mutant(module: str, old: str, new: str, folder: Path, uses: dict[str, str] | None = None):
-    """`module` with the one occurrence of `old` replaced; `uses` redirects its imports to other mutants."""
+Bug = tuple[str, str]  # what stands in a source, and what instead
+
+
+def mutant(module: str, bugs: list[Bug], folder: Path, uses: dict[str, str]):
+    """`module` with bugs, each of which stands in one place; `uses` redirects its imports to other mutants."""
     original = importlib.import_module(module)
     source = Path(original.__file__).read_text()
-    if old:
+    for old, new in bugs:
         assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in {module}"
         source = source.replace(old, new)
-    for name, instead in (uses or {}).items():
+    for name, instead in uses.items():
         source = source.replace(f"from {name} import", f"from {instead} import")
-    name = f"mutant_{abs(hash((module, old, new, str(folder)))):x}"
+    name = f"mutant_{abs(hash((module, source, str(folder)))):x}"
     path = folder / f"{name}.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -30,9 +33,9 @@ def mutant(module: str, old: str, new: str, folder: Path, uses: dict[str, str] |
     return made
 
 
-def mutant_move(module: str, where: str, old: str, new: str, folder: Path):
-    """`module`, a move's, with a bug in itself or in the module `where` that it needs, directly or through others."""
-    made = {where: mutant(where, old, new, folder)}
+def mutant_move(module: str, bugs: dict[str, list[Bug]], folder: Path):
+    """`module`, a move's, with bugs in itself or in modules it needs, directly or through others."""
+    made = {}
 
     def rebuilt(name: str):
         if name not in made:
@@ -41,7 +44,10 @@ def mutant_move(module: str, where: str, old: str, new: str, folder: Path):
             )
             uses = {part: rebuilt(part).__name__ for part in imports}
             changed = {part: instead for part, instead in uses.items() if part != instead}
-            made[name] = mutant(name, "", "", folder, changed) if changed else importlib.import_module(name)
+            if changed or name in bugs:
+                made[name] = mutant(name, bugs.get(name, []), folder, changed)
+            else:
+                made[name] = importlib.import_module(name)
         return made[name]
 
     return rebuilt(module)
@@ -51,27 +57,30 @@ def _file(module: str) -> str:
     return importlib.import_module(module).__file__
 
 
-def mutant_concepts(old: str, new: str, folder: Path, where: str = "births"):
-    """The c step with a bug in moves/`where`.py, or in instance.py."""
-    package = "superwords.sampler" if where == "instance" else MOVES
-    return mutant_move(f"{MOVES}.concepts", f"{package}.{where}", old, new, folder).move_concepts
+def _place(where: str) -> str:
+    return f"superwords.sampler.{where}" if where == "instance" else f"{MOVES}.{where}"
+
+
+def mutant_concepts(folder: Path, **bugs: list[Bug]):
+    """The c step with bugs in modules of moves/, or in instance.py."""
+    places = {_place(where): found for where, found in bugs.items()}
+    return mutant_move(f"{MOVES}.concepts", places, folder).move_concepts
 
 
 def mutant_words(old: str, new: str, folder: Path):
     """The f step with a bug."""
     module = f"{MOVES}.words"
-    return mutant_move(module, module, old, new, folder).move_words
+    return mutant_move(module, {module: [(old, new)]}, folder).move_words
 
 
-def mutant_word_move(old: str, new: str, folder: Path):
+def mutant_word_move(old: str, new: str, folder: Path, where: str = "word_move"):
     """The word move with a bug."""
-    module = f"{MOVES}.word_move"
-    return mutant_move(module, module, old, new, folder).move_word_tokens
+    return mutant_move(f"{MOVES}.word_move", {_place(where): [(old, new)]}, folder).move_word_tokens
 
 
 def mutant_split_merge(old: str, new: str, folder: Path, where: str = "attempt"):
     """Split and merge with a bug in moves/split_merge/`where`.py; the first look is at everything."""
     package = f"{MOVES}.split_merge"
-    made = mutant_move(f"{package}.attempt", f"{package}.{where}", old, new, folder)
+    made = mutant_move(f"{package}.attempt", {f"{package}.{where}": [(old, new)]}, folder)
     made._HOPEFUL = (0.0, 0.0)
     return made.move_split_merge

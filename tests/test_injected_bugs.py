@@ -46,11 +46,9 @@ def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
 
 @pytest.mark.statistics
 def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
-    wrong = mutant_concepts(
-        "    log_odds -= math.log(max(birth_probability(unique, mu, steps), 1e-300))",
-        "    log_odds -= math.log(birth_probability(unique, mu, steps) if unique else 1.0 - math.exp(-mu))",
-        tmp_path,
-    )
+    right = "    log_odds -= math.log(max(birth_probability(unique, mu, steps), 1e-300))"
+    bug = "    log_odds -= math.log(birth_probability(unique, mu, steps) if unique else 1.0 - math.exp(-mu))"
+    wrong = mutant_concepts(tmp_path, births=[(right, bug)])
     monkeypatch.setitem(chain.MOVES, "concepts", wrong)
     assert largest(Setting(), SWEEP._replace(published_eta=True, data_driven=False)) > CAUGHT
 
@@ -75,9 +73,11 @@ def test_a_wrong_normaliser_of_phi_is_caught(monkeypatch):
         "mixing_matrix",
         lambda sizes, known: right(sizes, known) * sizes.total[known] / (sizes.total[known] + 2),
     )
-    assert largest(Setting(n_features=4, length=2), ALONE._replace(words=1.0), 1500) > CAUGHT
+    assert largest(Setting(n_words=6, n_features=8, length=2), ALONE._replace(words=1.0), 1500) > CAUGHT
 
 
+# Any odd function may take the first look; one that looks hard at small ratios shows what is done with it.
+HARD_LOOK = ("return log_ratio - min(max(log_ratio, -_SLACK), _SLACK)", "return 3.0 * log_ratio")
 SWAPS = {
     "swap without its choice": (
         "concepts.odds[t] * chance_back / (concepts.odds[j] * chance)",
@@ -138,8 +138,8 @@ SWAPS = {
         ),
         (
             "instance",
-            "2.0 * step_j * step_t * gram[j, t]",
-            "step_j * step_t * gram[j, t]",
+            "2.0 * (step_j * instance.p_x[w, j]",
+            "1.0 * (step_j * instance.p_x[w, j]",
             Setting(n_features=6, length=5),
             ALONE._replace(swaps=3, divisions=3),
         ),
@@ -155,7 +155,8 @@ SWAPS = {
 )
 @pytest.mark.statistics
 def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, new, setting, steps):
-    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(old, new, tmp_path, where))
+    bugs = {where: [(old, new)], **({"word_sets": [HARD_LOOK]} if "log_looked" in old else {})}
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, **bugs))
     assert largest(setting, steps, 1500) > CAUGHT
 
 
@@ -167,8 +168,8 @@ APART = Setting(n_features=4, length=5)
     [
         ("if order[d] <= guard[j]:", "if order[d] < -2.0:", Setting(), ALONE._replace(flips=True)),
         (
-            "            elif order[d] < guard[1, j]:\n                guard[1, j] = order[d]\n",
-            "",
+            "state, order, guard[1], concepts",
+            "state, order, guard[0], concepts",
             Setting(),
             ALONE._replace(flips=True),
         ),
@@ -178,14 +179,13 @@ APART = Setting(n_features=4, length=5)
             Setting(),
             ALONE._replace(flips=True),
         ),
-        ("        if not judged[n]:", "        if False:", APART, ALONE._replace(flips=True, divisions=3)),
         ("            log_ratio -= log_fit\n", "", APART, ALONE._replace(births=1.0)),
     ],
-    ids=["no guards", "one guard", "a share of concepts", "a refusal not undone", "a death's features"],
+    ids=["no guards", "one guard", "a share of concepts", "a death's features"],
 )
 @pytest.mark.statistics
 def test_a_bug_where_documents_are_apart_is_caught(monkeypatch, tmp_path, old, new, setting, steps):
-    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(old, new, tmp_path, "apart"))
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, apart=[(old, new)]))
     assert largest(setting, steps._replace(turns=0), 2500) > CAUGHT
 
 
@@ -206,18 +206,62 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, old, new):
 
 
 MOVE_BUGS = {
-    "text": ("log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 1),
-    "the word itself counted": ("given.sizes.m[j, i] - own", "given.sizes.m[j, i]", 1),
-    "gamma, apart": ("gamma / np.maximum(1.0 - gamma, 1e-16)", "gamma", 0),
+    "text": ("word_move", "log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 0, 1),
+    "the word itself counted": ("word_move", "given.sizes.m[j, i] - own", "given.sizes.m[j, i]", 0, 1),
+    "features": (
+        "instance",
+        "2.0 * (step_j * instance.p_x[w, j]",
+        "1.0 * (step_j * instance.p_x[w, j]",
+        10,
+        1,
+    ),
+    "gamma, apart": ("word_move", "gamma / np.maximum(1.0 - gamma, 1e-16)", "gamma", 0, 0),
 }
 
 
-@pytest.mark.parametrize(("old", "new", "turns"), MOVE_BUGS.values(), ids=MOVE_BUGS)
+@pytest.mark.parametrize(("where", "old", "new", "n_features", "turns"), MOVE_BUGS.values(), ids=MOVE_BUGS)
 @pytest.mark.statistics
-def test_a_bug_in_the_word_move_is_caught(monkeypatch, tmp_path, old, new, turns):
-    monkeypatch.setitem(chain.MOVES, "word_moves", mutant_word_move(old, new, tmp_path))
+def test_a_bug_in_the_word_move_is_caught(monkeypatch, tmp_path, where, old, new, n_features, turns):
+    monkeypatch.setitem(chain.MOVES, "word_moves", mutant_word_move(old, new, tmp_path, where))
     steps = ALONE._replace(word_moves=1.0, turns=turns)
-    assert largest(Setting(length=8, lam=0.4), steps, 1500) > CAUGHT
+    assert largest(Setting(length=8, lam=0.4, n_features=n_features), steps, 1500) > CAUGHT
+
+
+# Words that a document does not use are held back in proposals for long documents; here for all.
+HELD_BACK = ("_LONG = 60", "_LONG = 0")
+HELD = Setting(n_documents=2, length=12)
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("turns", [1, 0], ids=["in turn", "apart"])
+@pytest.mark.parametrize("move", [{"flips": True}, {"swaps": 3}, {"divisions": 4}], ids=min)
+def test_words_are_held_back_by_other_documents_alone(monkeypatch, tmp_path, move, turns):
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, word_sets=[HELD_BACK]))
+    setting = HELD if turns else HELD._replace(n_documents=3, length=6)
+    assert largest(setting, ALONE._replace(**move, turns=turns), 1500) < 4.7
+
+
+@pytest.mark.statistics
+def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path):
+    """As they were by the list of words that any document, this one too, has or has had on."""
+    bugs = [
+        HELD_BACK,
+        (
+            "(back if concepts.m[w, j] > concepts.least else back_new)",
+            "(back if concepts.listed[j, w] else back_new)",
+        ),
+        (
+            "for w in words:\n        if doc.spot[w] == 0 and concepts.m[w, j] > concepts.least:",
+            "for w in words:\n        if doc.spot[w] == 0 and concepts.listed[j, w]:",
+        ),
+        (
+            "w = concepts.support[j, s]\n        if doc.spot[w] == 0 and concepts.m[w, j] > concepts.least:",
+            "w = concepts.support[j, s]\n        if doc.spot[w] == 0:",
+        ),
+    ]
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, word_sets=bugs))
+    setting = Setting(n_documents=2, length=20, n_words=6, alpha_omega=2.5)
+    assert largest(setting, ALONE._replace(flips=True), 6000) > CAUGHT
 
 
 @pytest.mark.parametrize(

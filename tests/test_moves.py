@@ -10,6 +10,7 @@ from scipy.stats import beta
 
 import naive
 from joint import any_affinity
+from mutation import mutant
 from parts import from_python
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
@@ -311,8 +312,8 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
             else:
                 instance = draw_instance(sizes, model.data, model.prior, stream, sweep, 9)
                 given = word_move.Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
-                _, accepted = word_move.sweep_word_moves(0, 60, state, tokens, given, stream, sweep)
-                moved += accepted
+                _, made = word_move.sweep_word_moves(0, 60, state, tokens, given, stream, sweep)
+                moved += made.sum()
                 pull = (sizes.m.T @ instance.x) * model.data.known[:, None] * instance.precision
                 assert np.abs(instance.p_x - pull @ instance.x.T).max() <= 1e-9 * np.abs(pull).max()
                 np.testing.assert_array_equal(instance.total, sizes.total)
@@ -332,27 +333,45 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
     assert moved > 100
 
 
-def test_what_is_refused_on_the_features_is_as_it_was(planted):
-    """Documents apart: the live sums of the features after all judgements equal a rebuild from the state."""
+def judged_apart(module, planted):
+    """Sweeps with every other document apart: how far the features' live sums are from a rebuild; refusals of all."""
     model, state = planted
     stream = new_stream(7, 0)
     model = model._replace(steps=model.steps._replace(births=1.0))
-    rows = np.arange(0, 60, 2)
-    refused = 0
+    rows, others = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    instances, refused, far = [], 0, 0.0
+    module.draw_instance = lambda *given, **named: (
+        instances.append(draw_instance(*given, **named)) or instances[-1]
+    )
     for sweep in range(8):
         sizes = sizes_of(state)
-        new, _ = apart.sweep_apart(state, rows, model, stream, sweep, 1)
-        others = np.arange(1, 60, 2)
+        new, _ = module.sweep_apart(state, rows, model, stream, sweep, 1)
         for one, other in zip(take_rows(state, others), take_rows(new, others)):
             np.testing.assert_array_equal(one, other)
-        assert (sizes_of(new).holders[: len(sizes.holders)][sizes.holders > 1] > 1).all()
+        rebuilt, instance = sizes_of(new), instances[-1]
+        assert (rebuilt.holders[: len(sizes.holders)][sizes.holders > 1] > 1).all()
+        pull = (rebuilt.m.T @ instance.x[: len(rebuilt.m)]) * model.data.known[:, None]
+        far = max(far, np.abs(instance.total - rebuilt.total).max(), np.abs(instance.pull - pull).max())
         refused += sum(
             np.array_equal(a.weight, b.weight)
             for a, b in ((take_rows(state, np.array([d])), take_rows(new, np.array([d]))) for d in rows)
         )
         relabel(new, stream, sweep, 0)
         state = new
-    assert 0 < refused < 8 * len(rows)
+    return far, refused / (8 * len(rows))
+
+
+def test_what_is_refused_on_the_features_is_as_it_was(planted, monkeypatch):
+    monkeypatch.setattr(apart, "draw_instance", draw_instance)
+    far, refused = judged_apart(apart, planted)
+    assert far < 1e-8
+    assert 0 < refused < 1
+
+
+@pytest.mark.statistics
+def test_a_refusal_that_is_not_undone_is_seen(planted, tmp_path):
+    wrong = mutant(apart.__name__, [("        elif not judged[n]:", "        elif False:")], tmp_path, {})
+    assert judged_apart(wrong, planted)[0] >= 1
 
 
 def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():

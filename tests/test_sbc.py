@@ -1,4 +1,4 @@
-"""Simulation-based calibration (Talts et al. 2018) over 300 simulated data sets; of the statistical leg.
+"""Simulation-based calibration (Talts et al. 2018) over 200 simulated data sets; of the statistical leg.
 
 The rank of the truth among draws of the posterior is uniform if the sampler, burn-in included, is right. Chains start
 from concepts that hold every word, not from the truth.
@@ -15,7 +15,7 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.simulate import simulate
 from superwords.sampler.state import State
 
-D, V, N_SETS, N_DRAWS = 5, 5, 300, 19
+D, V, N_SETS, N_DRAWS = 5, 5, 200, 19
 PRIOR = Prior(1.5, 1.5, 2.0, np.full(V, 0.35), 1.0, 0.7, 3.0, 2.0, 1.0)
 QUANTITIES = ("concepts", "memberships", "words on", "sum of weights", "log joint", "word 0 on")
 
@@ -62,11 +62,11 @@ def test_ranks_of_the_truth_are_uniform(n_features):
         data = make_data(sim.counts, sim.features, sim.null)
         model = Model(PRIOR, data, any_affinity(V), Steps(split_merges=1))
         chain = Chain(model, start(data, theta), seed=s)
-        for _ in chain.advance(500):
+        for _ in chain.advance(300):
             pass
         drawn = []
         for _ in range(N_DRAWS):
-            for _ in chain.advance(40):
+            for _ in chain.advance(30):
                 pass
             drawn.append(quantities(chain.state, model))
         truth = np.array(quantities(sim.state, model))

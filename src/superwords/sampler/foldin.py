@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.sampler.instance import no_features
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import make_data
 from superwords.sampler.moves.flips import flip_concepts
 from superwords.sampler.moves.swaps import divide_and_unite, swap_concepts
@@ -86,7 +86,7 @@ def sweep_concepts(sweep, key, doc, concepts, instance, stream):
     _impute(doc, stream)
 
 
-@inlined
+@part
 def _content_key(doc):
     """A number made of the document's words and counts, to name its stream, whatever stands beside it."""
     key = np.uint64(0x9E3779B97F4A7C15)
@@ -97,7 +97,7 @@ def _content_key(doc):
     return key
 
 
-@inlined
+@part
 def _start(doc, concepts):
     """Few concepts that explain every word: again and again the one most of what is left belongs to.
 
@@ -132,14 +132,14 @@ def _start(doc, concepts):
                     _add_scores(a, -doc.times[a], score, doc)
 
 
-@inlined
+@part
 def _add_scores(a, times, score, doc):
     for j in range(len(score)):
         if doc.p[a, j] >= doc.rest[a]:
             score[j] += times * doc.p[a, j]
 
 
-@inlined
+@part
 def _impute(doc, stream):
     """z: a token goes to a concept with its word on, in proportion to π/T. Marks such words with a 2."""
     n_pairs = doc.number[PAIRS]
@@ -192,7 +192,7 @@ def flip_unused(row, is_kept, doc, concepts, stream, weight, inclusion):
                 inclusion[row, doc.concept[k]] += 1.0
 
 
-@inlined
+@part
 def _cost_of_another(r, alpha_pi, length):
     """Γ((r+1)α_π) Γ(rα_π + N) / (Γ((r+1)α_π + N) Γ(rα_π)): what one more concept does to the text."""
     few, many = r * alpha_pi, (r + 1) * alpha_pi
@@ -200,7 +200,7 @@ def _cost_of_another(r, alpha_pi, length):
     return math.exp(log_cost)
 
 
-@inlined
+@part
 def _hold_unused(j, doc):
     """The document takes concept j without tokens; its words and π are drawn with those of the others."""
     k = doc.number[PAIRS]

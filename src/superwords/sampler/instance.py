@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream
 from superwords.sampler.semantics import posterior
@@ -131,7 +131,7 @@ def log_fit_change(instance, gone, j, come, t, mark):
     return change
 
 
-@inlined
+@part
 def log_fit_word(instance, w, step_j, j, step_t, t):
     """The log density of y_w, changed by the two steps of m_jw and m_tw."""
     if not instance.known[w]:
@@ -144,7 +144,7 @@ def log_fit_word(instance, w, step_j, j, step_t, t):
     return log_fit(n + step_j + step_t, y_p, p_p) - log_fit(n, instance.y_p[w], instance.p_p[w])
 
 
-@inlined
+@part
 def log_fit(n, y_p, p_p):
     """log density of a word's features less that at p = 0: −½ Σ_k [(y − p/n)² − y²]/σ_k²."""
     return (y_p - 0.5 * p_p / n) / n if n > 0.5 else 0.0
@@ -161,17 +161,18 @@ def change_counts(instance, gone, j, come, t):
         _step_pull(instance, w, t, 1.0)
 
 
-@inlined
+@part
 def _step_pull(instance, w, j, step):
     """What only newborn concepts look at."""
     if instance.known[w]:
         for k in range(len(instance.precision)):
             instance.pull[w, k] += step * instance.x[j, k]
         if instance.total[w] == 0:
-            instance.pull[w, :] = 0.0
+            for k in range(len(instance.precision)):
+                instance.pull[w, k] = 0.0
 
 
-@inlined
+@part
 def step_count(instance, w, j, step):
     """m_jw += step; p_w itself stays behind."""
     instance.total[w] += int(step)
@@ -179,7 +180,8 @@ def step_count(instance, w, j, step):
         return
     if instance.total[w] == 0:
         instance.y_p[w], instance.p_p[w] = 0.0, 0.0
-        instance.p_x[w, :] = 0.0
+        for k in range(len(instance.gram)):
+            instance.p_x[w, k] = 0.0
         return
     instance.y_p[w] += step * instance.y_x[w, j]
     instance.p_p[w] += 2.0 * step * instance.p_x[w, j] + step * step * instance.gram[j, j]

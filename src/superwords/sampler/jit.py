@@ -6,13 +6,15 @@ import hashlib
 import os
 from collections.abc import Callable
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import config as numba_config
-from numba.core.options import DefaultOptions
 from numba.core.types import unliteral
+
+from superwords.sampler.handles import hand_on
 
 config: Any = numba_config
 
@@ -44,26 +46,29 @@ def cache_folder() -> str | None:
 
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
-# Reference counts cost more than the arithmetic where arrays are taken out of tuples in an inner loop. numba's switch
-# for them is private: where a version has none, kernels are slower and nothing else.
-NO_COUNTS: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 # What Python never calls needs no unpacking of Python objects, which takes longer to compile than the function.
-INSIDE: dict[str, Any] = {**OPTIONS, **NO_COUNTS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INSIDE: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A part of lean kernels, called by them alone."""
+    """A part of kernels, called by them alone."""
     return _for_any_value(numba.njit(**INSIDE)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A small part, or one with a single caller: copied into it, since tuples of arrays are slow to hand over."""
-    return _for_any_value(numba.njit(forceinline=True, **INSIDE)(function))
+    """A part with a single caller, which is compiled with it: each level of calls is compiled anew by the one above."""
+    return numba.njit(inline="always", **INSIDE)(function)
 
 
 def lean(function: Callable[..., Any]) -> Any:
-    """A kernel that allocates nothing and returns no array: compiled without reference counts."""
-    return _compile(function, **NO_COUNTS)
+    """A kernel that allocates nothing and returns no array: its arguments are handed on by pointers (handles.py)."""
+    names, code = signature(function).parameters, function.__code__
+    handed = ", ".join(f"hand_on({name})" for name in names)
+    source = f"def {function.__name__}({', '.join(names)}):\n    return body({handed})"
+    scope = {"body": inlined(function), "hand_on": hand_on, "__name__": function.__module__}
+    # On the function's own line of its own file, as numba keeps machine code by them.
+    exec(compile("\n" * (code.co_firstlineno - 1) + source, code.co_filename, "exec"), scope)
+    return _compile(scope[function.__name__])
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -71,13 +76,13 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compile(function)
 
 
-def _compile(function: Callable[..., Any], **more: Any) -> Any:
+def _compile(function: Callable[..., Any]) -> Any:
     folder = None if config.CACHE_DIR else cache_folder()
     if folder is None:
-        return _for_any_value(numba.njit(cache=bool(config.CACHE_DIR), **OPTIONS, **more)(function))
+        return _for_any_value(numba.njit(cache=bool(config.CACHE_DIR), **OPTIONS)(function))
     config.CACHE_DIR = folder
     try:
-        return _for_any_value(numba.njit(cache=True, **OPTIONS, **more)(function))
+        return _for_any_value(numba.njit(cache=True, **OPTIONS)(function))
     finally:
         config.CACHE_DIR = ""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined
+from superwords.sampler.jit import part
 from superwords.sampler.state import State
 from superwords.sampler.workspace import PAIRS, Document, longer
 
@@ -55,7 +55,7 @@ def grow_for(new: NewState, d: int, doc: Document) -> NewState:
     return grow_state(new, d, n_pairs, int(doc.size[:n_pairs].sum()))
 
 
-@inlined
+@part
 def append_document(new, doc, d):
     """Append the document at hand, its word sets in ascending order; False where there is no room."""
     pairs = new.doc_ptr[d]

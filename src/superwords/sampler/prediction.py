@@ -14,7 +14,7 @@ from scipy import sparse
 
 from superwords.sampler.foldin import begin_document, flip_unused, redraw_words, sweep_concepts
 from superwords.sampler.instance import no_features
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, make_data
 from superwords.sampler.moves.word_sets import draw_absent, held_back
 from superwords.sampler.random import gamma, new_stream, uniform
@@ -123,7 +123,7 @@ def complete(data, concepts, asked, doc, instance, stream, n_sweeps, n_burn_in, 
         clear(doc)
 
 
-@inlined
+@part
 def _add_prediction(d, k, concepts, asked, doc, stream, total):
     """Of the k-th concept. f is drawn anew given z, as in `redraw_words`, with each word asked about drawn by itself.
 
@@ -156,7 +156,7 @@ def _add_prediction(d, k, concepts, asked, doc, stream, total):
         total[t] += weight * on * theta / (theta + others)
 
 
-@inlined
+@part
 def _on_given(k, a, u, doc):
     """P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
     if doc.on[k, a] == 2:
@@ -164,7 +164,7 @@ def _on_given(k, a, u, doc):
     return held_back(doc.p[a, doc.concept[k]], u * doc.theta[a])
 
 
-@inlined
+@part
 def _on_unseen(w, j, u, doc, concepts):
     """The same of a word that the document was not shown with."""
     return held_back((concepts.m[w, j] + concepts.extra[w]) * concepts.inverse[j], u * concepts.theta[w])

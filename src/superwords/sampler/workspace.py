@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
 
@@ -27,6 +27,7 @@ KINDS = ("join", "leave", "birth", "death", "swap", "divide", "unite")
 JOIN, LEAVE, BIRTH, DEATH, SWAP, DIVIDE, UNITE = range(len(KINDS))
 
 _FEW_DIGITS = 1e-6
+_LEAST_SHARE = 0.01  # γ of a word that counts as the concept's
 ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
 # Words of a concept are listed by how probable they are: a level is a factor of four of m_ji + b₂λ_i, from 4^−7 to 4^8
 _LEVELS, _LOWEST = 16, -14
@@ -51,7 +52,7 @@ class Concepts(NamedTuple):
     level_ptr: np.ndarray  # (slots, levels + 1) into it
     level: np.ndarray  # (slots, V) of a word
     bound: np.ndarray  # (slots, levels) the most that m_ji + b₂λ_i can be of its words
-    support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
+    support: np.ndarray  # (slots, V) a superset of the words with m_ji > least, each listed once
     support_size: np.ndarray  # (slots)
     listed: np.ndarray  # (slots, V)
     free: np.ndarray  # (slots) a stack of those not in use
@@ -65,6 +66,7 @@ class Concepts(NamedTuple):
     alpha_pi: float
     lam_max: float
     extra_mass: float  # Σ_i θ_i b₂λ_i
+    least: float  # words with m_ji above it are the concept's: by the other documents, or γ, alone
     log_narrow: float  # Σ_i log (1 − ELSEWHERE λ_i)/(1 − λ_i)
 
 
@@ -124,6 +126,7 @@ def make_concepts(
     m = longer(sizes.m.astype(float), n_slots) if drawn is None else drawn
     extra = prior.b2 * prior.lam if drawn is None else np.zeros(n_words)
     inverse = _inverse(holders, prior.b2, counts_itself) if drawn is None else np.ones(n_slots)
+    least = 0.0 if drawn is None else _LEAST_SHARE
     concepts = Concepts(
         np.ascontiguousarray(m.T),
         holders,
@@ -136,7 +139,7 @@ def make_concepts(
         np.zeros((n_slots, _LEVELS)),
         np.zeros((n_slots, n_words), np.int32),
         np.zeros(n_slots, np.int64),
-        longer((sizes.m > 0).astype(np.uint8), n_slots),
+        (m > least).astype(np.uint8),
         longer(np.arange(n_slots - 1, n_rows - 1, -1), n_slots),
         np.array([n_spare, n_rows]),
         np.asarray(theta, float),
@@ -148,6 +151,7 @@ def make_concepts(
         float(prior.alpha_pi),
         float(prior.lam.max()),
         float(theta @ extra),
+        least,
         float((np.log1p(-ELSEWHERE * prior.lam) - np.log1p(-prior.lam)).sum()),
     )
     list_words(concepts, 0)
@@ -245,7 +249,7 @@ def new_document(n_words: int, longest: int, n_slots: int) -> Document:
     )
 
 
-@inlined
+@part
 def lay_out(doc, concepts, data, d, attempts, overlap):
     """Lay document d out, with no concept as yet; the concepts count the others only.
 
@@ -276,13 +280,13 @@ def lay_out(doc, concepts, data, d, attempts, overlap):
         doc.rate[j] = base + per_token * doc.rate[j] if concepts.odds[j] > 0.0 else 0.0
 
 
-@inlined
+@part
 def expected_mass(concepts, j):
     """T_j of a document as the others have it."""
     return (concepts.mass[j] + concepts.extra_mass) * concepts.inverse[j]
 
 
-@inlined
+@part
 def clear(doc):
     for a in range(doc.number[WORDS]):
         doc.spot[doc.word[a]] = 0
@@ -300,7 +304,7 @@ def set_on(doc, k, words):
             doc.on[k, doc.spot[w] - 1] = 1
 
 
-@inlined
+@part
 def add_pair(doc, j, weight, mass, size):
     """The document takes concept j, whose word set stands at the arena's end and in the row of `on` after the last.
 
@@ -314,7 +318,7 @@ def add_pair(doc, j, weight, mass, size):
     set_weight(doc, k, weight, mass)
 
 
-@inlined
+@part
 def set_weight(doc, k, weight, mass):
     doc.weight[k], doc.mass[k] = weight, mass
     doc.share[k] = weight / mass if doc.size[k] > 0 else 0.0
@@ -389,7 +393,7 @@ def weights_without(doc, k, also):
     return weight, empty
 
 
-@inlined
+@part
 def make_room(doc):
     """See to it that the arena holds three more word sets: it has room for those of all concepts and three."""
     if doc.number[USED] + 3 * len(doc.spot) > len(doc.arena):
@@ -433,7 +437,7 @@ def count_pair(concepts, j, words, step):
                 concepts.support_size[j] += 1
 
 
-@inlined
+@part
 def take_slot(concepts):
     concepts.number[FREE] -= 1
     j = concepts.free[concepts.number[FREE]]
@@ -445,7 +449,7 @@ def take_slot(concepts):
     return j
 
 
-@inlined
+@part
 def release_slot(concepts, j):
     concepts.free[concepts.number[FREE]] = j
     concepts.number[FREE] += 1

@@ -21,7 +21,7 @@ from superwords.sampler.instance import (
     log_fit_word,
     no_features,
 )
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import Info, make_info
 from superwords.sampler.moves.document import change_document, take_pairs
@@ -64,14 +64,18 @@ def sweep_apart(
     guard = np.full((2, len(sizes.holders)), np.inf)
     _find_guards(state, order, guard)
 
+    # A document has one newborn at the most, so that the pass is reversible document by document.
+    once = model._replace(steps=model.steps._replace(births=min(model.steps.births, 1.0)))
+
     def change(first: int, last: int) -> tuple[State, np.ndarray, np.ndarray]:
-        return _change_block(rows[first:last], state, order, guard[1], concepts, model, stream, sweep)
+        return _change_block(rows[first:last], state, order, guard[1], concepts, once, stream, sweep)
 
     parts, tried, accepted = zip(*in_blocks(change, len(rows), n_threads))
     changed = _number_newborn(concatenated(list(parts), state.theta), len(sizes.holders))
     judged = judge(state, changed, rows, sizes, model, stream, sweep, _TURN)
+    info = make_info(KINDS, np.sum(tried, axis=0), np.concatenate(accepted)[judged].sum(axis=0))
     changed, rows = take_rows(changed, np.flatnonzero(judged)), rows[judged]
-    return put_rows(state, changed, rows), make_info(KINDS, np.sum(tried, axis=0), np.sum(accepted, axis=0))
+    return put_rows(state, changed, rows), info
 
 
 def draw_concepts(
@@ -144,21 +148,21 @@ def _change_block(
     stream: np.ndarray,
     sweep: int,
 ) -> tuple[State, np.ndarray, np.ndarray]:
-    """Some of the documents, in one thread: their new state, and what was tried and accepted."""
+    """Some of the documents, in one thread: their new state, what was tried, and accepted in each document."""
     mine = ("free", "number", "mass", "support_size")  # where newborn concepts are noted
     concepts = concepts._replace(**{name: getattr(concepts, name).copy() for name in mine})
     n_slots, n_words = len(concepts.holders), len(state.theta)
     doc = new_document(n_words, int(np.diff(model.data.doc_ptr)[rows].max(initial=0)), n_slots)
     instance, new, work = no_features(n_slots, n_words), new_state(state, len(rows)), np.zeros(2, np.int64)
     given = rows, state, order, guard, model, instance, concepts, doc
-    stream = stream.copy()
-    while not _change_documents(work, given, new, stream, sweep):
+    accepted, stream = np.zeros((len(rows), len(KINDS)), np.int32), stream.copy()
+    while not _change_documents(work, given, new, accepted, stream, sweep):
         new = grow_for(new, int(work[_DOCUMENT]), doc)
-    return finish_state(new, state.theta), doc.tried, doc.accepted
+    return finish_state(new, state.theta), doc.tried, accepted
 
 
 @lean
-def _change_documents(work, given, new, stream, sweep):
+def _change_documents(work, given, new, accepted, stream, sweep):
     """Documents rows[work[_DOCUMENT]] and on; False where the new state is short."""
     rows, state, order, guard, model, instance, concepts, doc = given
     n_concepts = len(guard)
@@ -174,6 +178,9 @@ def _change_documents(work, given, new, stream, sweep):
                     doc.rate[j], doc.appeal[j] = 0.0, 0.0
             take_pairs(doc, state, concepts, d)
             change_document(uniform(stream) < 0.5, doc, concepts, model, instance, stream)
+            for kind in range(len(doc.accepted)):
+                accepted[work[_DOCUMENT], kind] = doc.accepted[kind]
+                doc.accepted[kind] = 0
             work[_AT_HAND] = 1
         if not append_document(new, doc, work[_DOCUMENT]):
             return False
@@ -301,7 +308,7 @@ def _step_words(before, after, j, sign, instance):
     return log_ratio
 
 
-@inlined
+@part
 def _step(instance, word, j, step):
     log_fit = log_fit_word(instance, word[0], 0.0, j, step, j)
     if step > 0.0:
@@ -311,7 +318,7 @@ def _step(instance, word, j, step):
     return log_fit
 
 
-@inlined
+@part
 def _find(state, d, j):
     """The document's pair of concept j, or −1."""
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):

@@ -54,7 +54,7 @@ def birth_or_death(doc, concepts, model, instance, stream):
         doc.accepted[DEATH] += _death(unique, mu, doc, concepts, model, instance, stream)
 
 
-@inlined
+@part
 def birth_probability(unique, mu, steps):
     """η(n): how often a document with n unique concepts proposes a birth."""
     if unique == 0:
@@ -68,7 +68,7 @@ def birth_probability(unique, mu, steps):
     return 0.5
 
 
-@inlined
+@part
 def _log_birth_odds(unique, mu, steps):
     """log [ μ/(n+1) · (1 − η(n+1)) / η(n) ], Eq. (birthconcept) corrected."""
     log_odds = math.log(mu / (unique + 1))
@@ -79,7 +79,7 @@ def _log_birth_odds(unique, mu, steps):
     return log_odds
 
 
-@inlined
+@part
 def _birth(unique, mu, doc, concepts, model, instance, stream):
     """The acceptance number is drawn first: q(f) ≥ w₀ P(f), so that most births are rejected without computing q."""
     k, start = doc.number[PAIRS], doc.number[USED]
@@ -105,7 +105,8 @@ def _birth(unique, mu, doc, concepts, model, instance, stream):
         return False
     slot = concepts.free[concepts.number[FREE] - 1]
     if len(instance.precision) > 0:
-        instance.x[slot, :] = 0.0
+        for f in range(len(instance.precision)):
+            instance.x[slot, f] = 0.0
         log_fit, B = log_fit_newborn(instance, model.prior.K, words, slot, 0)
         if math.log(uniform(stream)) >= log_fit:
             return False
@@ -118,7 +119,7 @@ def _birth(unique, mu, doc, concepts, model, instance, stream):
     return True
 
 
-@inlined
+@part
 def _death(unique, mu, doc, concepts, model, instance, stream):
     chosen = below(stream, unique)
     k = -1
@@ -159,7 +160,7 @@ def _weigh_seeds(doc, others):
         doc.seed[a] /= total
 
 
-@inlined
+@part
 def _from_prior(doc, model):
     """The weight of the prior in the proposal: all of it without data-driven births, or without a word to seed one."""
     if not model.steps.data_driven or doc.number[WORDS] == 0:
@@ -167,7 +168,7 @@ def _from_prior(doc, model):
     return _FROM_PRIOR
 
 
-@inlined
+@part
 def _draw_words(doc, concepts, model, stream):
     """Draw a newborn's words to the arena's end; returns its new end."""
     lam, affinity = model.prior.lam, model.affinity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superwords.sampler.jit import inlined
+from superwords.sampler.jit import inlined, part
 from superwords.sampler.moves.births import birth_or_death
 from superwords.sampler.moves.flips import flip_concepts
 from superwords.sampler.moves.swaps import divide_and_unite, swap_concepts
@@ -15,7 +15,7 @@ _FLIPS, _SWAPS, _DIVISIONS, _BIRTHS = range(4)
 _SHORT = 100  # tokens
 
 
-@inlined
+@part
 def take_pairs(doc, state, concepts, d):
     """A document that is laid out takes the concepts that it holds in the state."""
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
@@ -51,7 +51,7 @@ def change_document(is_backwards, doc, concepts, model, instance, stream):
                 births -= 1.0
 
 
-@inlined
+@part
 def times(n, doc, stream):
     """How often of n times: long documents, which hardly ever pass from one concept to another, try it less often."""
     if doc.number[LENGTH] <= _SHORT:

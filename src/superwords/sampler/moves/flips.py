@@ -64,7 +64,7 @@ def flip_concepts(is_data_driven, doc, concepts, instance, stream):
             )
 
 
-@inlined
+@part
 def _try_join(j, is_data_driven, doc, concepts, instance, stream):
     """c_j: 0 → 1, with π from its prior and f from its prior tilted towards the document's words.
 
@@ -107,13 +107,13 @@ def _try_join(j, is_data_driven, doc, concepts, instance, stream):
     return True
 
 
-@inlined
+@part
 def _log_second(k, weight, mass, size, doc):
     """What the words drawn for a join gain, over what the first look took for granted."""
     return log_gain_over_tilt(k, weight / mass, doc.explained, doc.factor, doc) if size > 0 else 0.0
 
 
-@inlined
+@part
 def log_null(weight, size, empty, doc):
     """What null tokens gain by a further concept of so many words, beside empty ones of weight `empty`."""
     null = doc.number[NULL]
@@ -140,7 +140,7 @@ def log_leave(k, doc):
     return -log_gained - _log_null_without(k, empty, doc) - log_gain(k, doc.share[k], doc)
 
 
-@inlined
+@part
 def leaves_unexplained(k, doc):
     """Whether only the k-th concept explains some word of the document."""
     for a in range(doc.number[WORDS]):  # noqa: SIM110 (numba has no generators)
@@ -149,7 +149,7 @@ def leaves_unexplained(k, doc):
     return False
 
 
-@inlined
+@part
 def _log_null_without(k, empty, doc):
     """What null tokens lose without the k-th concept, beside empty ones of weight `empty`."""
     if doc.number[NULL] == 0 or doc.number[PAIRS] == 1 or doc.size[k] > 0:
@@ -157,7 +157,7 @@ def _log_null_without(k, empty, doc):
     return doc.number[NULL] * math.log1p(doc.weight[k] / empty) if empty > 0.0 else np.inf
 
 
-@inlined
+@part
 def _try_leave(k, is_data_driven, doc, concepts, instance, stream):
     """c_j: 1 → 0, the exact reverse of a join."""
     if leaves_unexplained(k, doc):

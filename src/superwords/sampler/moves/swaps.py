@@ -88,7 +88,7 @@ def divide_and_unite(n, is_data_driven, doc, concepts, instance, stream):
             doc.accepted[UNITE] += _try_unite(is_data_driven, doc, concepts, instance, stream)
 
 
-@inlined
+@part
 def _random_token(doc, stream):
     """The word (index a) of a token chosen at random."""
     u, a = below(stream, doc.number[LENGTH] - doc.number[NULL]), 0
@@ -98,7 +98,7 @@ def _random_token(doc, stream):
     return a
 
 
-@inlined
+@part
 def _covering(a, doc, stream):
     """One of the concepts with the a-th word on."""
     n = below(stream, doc.cover[a])
@@ -110,7 +110,7 @@ def _covering(a, doc, stream):
     return 0
 
 
-@inlined
+@part
 def _weigh_rivals(a, doc):
     """How the concepts that might explain the a-th word are picked: by the other documents alone."""
     if doc.picked[a] == 0:
@@ -120,7 +120,7 @@ def _weigh_rivals(a, doc):
             doc.pick[a, j] = total
 
 
-@inlined
+@part
 def _pick(a, doc, stream):
     """A concept that might explain the a-th word, with probability _chance."""
     low, high = 0, doc.number[SLOTS] - 1
@@ -134,7 +134,7 @@ def _pick(a, doc, stream):
     return low
 
 
-@inlined
+@part
 def _chance(a, j, doc):
     if j >= doc.number[SLOTS]:
         return 0.0  # the document's own newborn
@@ -143,7 +143,7 @@ def _chance(a, j, doc):
     return (doc.pick[a, j] - below_j) / whole if whole > 0.0 else 0.0
 
 
-@inlined
+@part
 def _try_swap(is_data_driven, doc, concepts, instance, stream):
     """Concept t takes the place and the π of concept j, chosen through a token that both must explain.
 
@@ -200,7 +200,7 @@ def _try_swap(is_data_driven, doc, concepts, instance, stream):
     return True
 
 
-@inlined
+@part
 def _hold(k, start, end, weight, mass, doc):
     """The k-th concept has the word set that stands at the arena's end."""
     doc.start[k], doc.size[k], doc.number[USED] = start, end - start, end
@@ -224,7 +224,7 @@ def _log_swapped(k, new, share, doc):
     return log_ratio + math.log(product)
 
 
-@inlined
+@part
 def _try_divide(is_data_driven, doc, concepts, instance, stream):
     """c_t: 0 → 1, with a part of the words and of the π of a concept j that is held.
 
@@ -292,7 +292,7 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
     return True
 
 
-@inlined
+@part
 def _try_unite(is_data_driven, doc, concepts, instance, stream):
     """c_t: 1 → 0, its words and π going to another concept: the exact reverse of a division."""
     n_words, n_left, alpha_pi = doc.number[WORDS], doc.number[PAIRS] - 1, concepts.alpha_pi
@@ -345,7 +345,7 @@ def _try_unite(is_data_driven, doc, concepts, instance, stream):
     return True
 
 
-@inlined
+@part
 def _write(fates, end, doc):
     """Write the document's own words of these fates to the arena; returns its new end."""
     for a in range(doc.number[WORDS]):
@@ -355,7 +355,7 @@ def _write(fates, end, doc):
     return end
 
 
-@inlined
+@part
 def _write_absent(k, end, doc, concepts):
     """Likewise the words of the k-th concept that the document does not use; returns their θ too."""
     mass = 0.0
@@ -434,7 +434,7 @@ def _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
     return log_ratio
 
 
-@inlined
+@part
 def _log_null_divided(k, also, weight_j, doc):
     """What null tokens gain where the first of the two is empty, and the one was not; `also` is the second, if held."""
     if doc.number[NULL] == 0:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, lean
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
@@ -78,7 +78,7 @@ def _impute_documents(first_document, last_document, state, tokens, explainers, 
             draw_weights(state, tokens, model.prior.alpha_pi, d, stream, model.steps.published_pi)
 
 
-@inlined
+@part
 def _find_explainers(state, data, explainers, d):
     first, last = data.doc_ptr[d], data.doc_ptr[d + 1]
     spot, ptr, fill = explainers.spot, explainers.ptr, explainers.fill
@@ -106,7 +106,7 @@ def _find_explainers(state, data, explainers, d):
                 fill[a] += 1
 
 
-@inlined
+@part
 def _assign(tokens, explainers, a, count, stream):
     """Send `count` tokens of the document's a-th word to the pairs that explain it."""
     first, last = explainers.ptr[a], explainers.ptr[a + 1]
@@ -129,7 +129,7 @@ def _assign(tokens, explainers, a, count, stream):
         tokens.pair[pair[k]] += 1
 
 
-@inlined
+@part
 def _assign_null(state, tokens, d, count, stream):
     """Send the null tokens to the document's empty concepts, in proportion to π."""
     total = 0.0
@@ -148,7 +148,7 @@ def _assign_null(state, tokens, d, count, stream):
             tokens.null[chosen] += 1
 
 
-@inlined
+@part
 def draw_weights(state, tokens, alpha_pi, d, stream, is_published):
     """g_j ~ Gamma(α_π + n_j, 1), S ~ Gamma(J_d α_π, 1), π_j = S g_j / Σ g: the sum does not depend on z."""
     first, last = state.doc_ptr[d], state.doc_ptr[d + 1]

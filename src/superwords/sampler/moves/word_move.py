@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.instance import Instance, draw_instance, log_fit_word, no_features, step_count
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.apart import draw_concepts, judge
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
@@ -62,27 +62,29 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     if model.steps.turns == 1:
         instance = draw_instance(sizes, model.data, model.prior, stream, sweep, _TURN)
         given = Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
-        counts = [sweep_word_moves(0, len(model.data.length), state, tokens, given, stream, sweep)]
+        tried, moved = sweep_word_moves(0, len(model.data.length), state, tokens, given, stream, sweep)
     else:
         gamma = draw_concepts(sizes, state.theta, model, stream, sweep + _AGAIN, now.n_threads).m.T
         odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
         given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
-        counts = in_blocks(
+        found = in_blocks(
             lambda first, last: sweep_word_moves(first, last, state, tokens, given, stream.copy(), sweep),
             len(model.data.length),
             now.n_threads,
         )
+        tried, moved = (np.concatenate(part) for part in zip(*found))
         every = np.arange(len(model.data.length))
         judged = judge(before, state, every, sizes, model, stream, sweep, _TURN)
         _restore(np.flatnonzero(~judged), before, z, state, tokens)
-    tried, accepted = np.sum(counts, axis=0)[:, None]
-    return now._replace(state=state, tokens=tokens), make_info(("word move",), tried, accepted)
+        moved = moved[judged]
+    info = make_info(("word move",), tried.sum(keepdims=True), moved.sum(keepdims=True))
+    return now._replace(state=state, tokens=tokens), info
 
 
 def sweep_word_moves(
     first: int, last: int, state: State, tokens: Tokens, given: Given, stream: np.ndarray, sweep: int
-) -> np.ndarray:
-    """Documents first..last−1; state, tokens and live counts are changed in place. How many were tried and accepted."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Documents first..last−1; state, tokens and live counts are changed in place. How many each tried and made."""
     most = int(np.diff(state.doc_ptr).max()), int(np.diff(given.model.data.doc_ptr).max())
     n_entries = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
     table = TokenTable(
@@ -99,9 +101,9 @@ def sweep_word_moves(
         np.zeros(n_entries, np.int32),
         np.zeros(n_entries, np.int32),
     )
-    counts = np.zeros(2, np.int64)
-    _sweep_documents(first, last, state, tokens, given, table, counts, stream, sweep)
-    return counts
+    tried, moved = np.zeros(last - first, np.int32), np.zeros(last - first, np.int32)
+    _sweep_documents(first, last, state, tokens, given, table, tried, moved, stream, sweep)
+    return tried, moved
 
 
 @lean
@@ -116,7 +118,7 @@ def _restore(rows, before, z, state, tokens):
 
 
 @lean
-def _sweep_documents(first_document, last_document, state, tokens, given, table, counts, stream, sweep):
+def _sweep_documents(first_document, last_document, state, tokens, given, table, tried, moved, stream, sweep):
     data, word_moves = given.model.data, given.model.steps.word_moves
     for d in range(first_document, last_document):
         n_pairs, n_words = state.doc_ptr[d + 1] - state.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d]
@@ -125,10 +127,7 @@ def _sweep_documents(first_document, last_document, state, tokens, given, table,
         open_stream(stream, WORD_MOVES, sweep, d)
         _lay_out(d, state, tokens, data, table)
         table.theta[0] = -1.0
-        moved, is_backwards = (
-            0,
-            uniform(stream) < 0.5,
-        )  # in either order alike: together, too, they are reversible
+        own, is_backwards = d - first_document, uniform(stream) < 0.5  # by a coin: reversible together, too
         for at in range(n_words):
             if word_moves < 1.0 and uniform(stream) >= word_moves:
                 continue
@@ -137,11 +136,10 @@ def _sweep_documents(first_document, last_document, state, tokens, given, table,
             if k >= 0:
                 i = data.word[data.doc_ptr[d] + a]
                 to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, tokens, given, table, stream)
-                counts[0] += to != k
-                if to != k and _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream):
-                    moved += 1
-        if moved > 0:
-            counts[1] += moved
+                if to != k:
+                    tried[own] += 1
+                    moved[own] += _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream)
+        if moved[own] > 0:
             _write_back(d, state, tokens, data, table)
         for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
             table.spot[data.word[a]] = 0
@@ -166,7 +164,7 @@ def _lay_out(d, state, tokens, data, table):
         table.log_weight[k] = math.log(state.weight[p])
 
 
-@inlined
+@part
 def _pick_holder(a, n_pairs, table, stream):
     """One of the document's concepts to which tokens of the word are imputed, uniformly; −1 if there is none."""
     chosen, seen = -1, 0
@@ -178,7 +176,7 @@ def _pick_holder(a, n_pairs, table, stream):
     return chosen
 
 
-@inlined
+@part
 def _weigh(k, theta, table):
     """What the k-th concept gains by one more word of θ."""
     mass, used = table.mass[k], table.n_tokens[k]
@@ -187,7 +185,7 @@ def _weigh(k, theta, table):
     table.gain[k] = math.exp(table.log_token[k] + table.log_rest[k])
 
 
-@inlined
+@part
 def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
     theta, n, total = state.theta[i], table.tokens[home, a], 0.0
@@ -218,7 +216,7 @@ def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream
     return home
 
 
-@inlined
+@part
 def _odds(i, j, own, given):
     """Prior odds that a document has the word on in concept j."""
     if given.odds.shape[1] > 0:
@@ -228,7 +226,7 @@ def _odds(i, j, own, given):
     return (m + on) / (given.sizes.holders[j] - 1 - m + off)
 
 
-@inlined
+@part
 def _hand_over(a, i, home, to, first, state, given, table, stream):
     """Carry it out; where counts tell, accept on the semantic ratio first."""
     j, t = np.int64(state.concept[first + home]), np.int64(state.concept[first + to])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import inlined, part
+from superwords.sampler.jit import part
 from superwords.sampler.random import skip_by_log, uniform
 from superwords.sampler.workspace import LENGTH, USED, WORDS, expected_mass
 
@@ -30,7 +30,7 @@ class Tilt(NamedTuple):
     back: float  # the price by which words that the document does not use are held back
 
 
-@inlined
+@part
 def tilt_of(j, weight, others, is_data_driven, doc, concepts):
     """`others` is Σ π of the document's other concepts."""
     if not is_data_driven:
@@ -40,7 +40,7 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
     return Tilt(weight / mass, price, price if length > _LONG else 0.0)
 
 
-@inlined
+@part
 def tilt_words(j, tilt, rest, factor, doc):
     """Fill in by which factors the odds of the document's own words are tilted; log Π (1 − p + p · factor).
 
@@ -69,13 +69,13 @@ def _tilt_words(j, tilt, rest, factor, p, times, n_words):
     return log_ratio + math.log(product)
 
 
-@inlined
+@part
 def first_look(log_ratio):
     """By how much of a rough ratio a proposal is judged first: what is near 0 is left to the second look."""
     return log_ratio - min(max(log_ratio, -_SLACK), _SLACK)
 
 
-@inlined
+@part
 def power(x, n):
     """x^n for a whole number n ≥ 0, without a logarithm."""
     result = 1.0
@@ -122,7 +122,7 @@ def log_gain_over_tilt(k, share, rest, factor, doc):
 def draw_absent(j, back, back_new, end, doc, concepts, stream):
     """Words that the document does not use, each with odds e^(−back θ) times those of P(f_ji = 1).
 
-    `back_new` is for words that are not listed as some other document's. Words of a level are skipped by its most
+    `back_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
     probable one. Returns the arena's new end and the words' θ.
     """
     theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
@@ -137,7 +137,7 @@ def draw_absent(j, back, back_new, end, doc, concepts, stream):
         while at < last:
             w = concepts.by_level[j, at]
             if doc.spot[w] == 0:
-                cost = (back if concepts.listed[j, w] else back_new) * theta[w]
+                cost = (back if concepts.m[w, j] > concepts.least else back_new) * theta[w]
                 p = held_back((concepts.m[w, j] + extra[w]) * inverse, cost)
                 if uniform(stream) * most < p:
                     doc.arena[end] = w
@@ -147,7 +147,7 @@ def draw_absent(j, back, back_new, end, doc, concepts, stream):
     return end, mass
 
 
-@inlined
+@part
 def held_back(p, cost):
     """The probability whose odds are e^(−cost) times those of p."""
     if cost == 0.0:
@@ -156,7 +156,7 @@ def held_back(p, cost):
     return on / (1.0 - p + on)
 
 
-@inlined
+@part
 def log_absent(j, back, words, doc, concepts):
     """log P(f)/q(f) of the words that the document does not use, of a set drawn with `back`."""
     if back == 0.0:
@@ -168,11 +168,11 @@ def log_absent(j, back, words, doc, concepts):
 def _log_held_back(j, back, words, doc, concepts):
     total, product, inverse = 0.0, 1.0, concepts.inverse[j]
     for w in words:
-        if doc.spot[w] == 0 and concepts.listed[j, w]:
+        if doc.spot[w] == 0 and concepts.m[w, j] > concepts.least:
             total += back * concepts.theta[w]
     for s in range(concepts.support_size[j]):
         w = concepts.support[j, s]
-        if doc.spot[w] == 0:
+        if doc.spot[w] == 0 and concepts.m[w, j] > concepts.least:
             p = (concepts.m[w, j] + concepts.extra[w]) * inverse
             product *= 1.0 + p * math.expm1(-back * concepts.theta[w])
             if product < 1e-100:

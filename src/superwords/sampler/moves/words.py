@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.instance import Instance, draw_instance, log_fit, step_count
-from superwords.sampler.jit import inlined, kernel, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import WORDS, gamma, open_stream, skip_by_log, uniform
@@ -58,10 +58,10 @@ class Memo(NamedTuple):
     odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
     log_miss: np.ndarray  # log(1 − p) of those odds
     stamp: np.ndarray
-    number: np.ndarray  # [_NOW: the current stamp; _WRITTEN: entries written]
+    number: np.ndarray  # [_NOW: the current stamp; _WRITTEN: entries written; _WORD: the next word]
 
 
-_NOW, _WRITTEN = range(2)
+_NOW, _WRITTEN, _WORD = range(3)
 
 
 def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
@@ -179,44 +179,52 @@ def _list_by_pair(new, entry, listing, fill):
             fill[q] += 1
 
 
-@kernel
-def _sweep_block(first, last, before, columns, stream, sweep):
+def _sweep_block(
+    first: int, last: int, before: Listing, columns: Columns, stream: np.ndarray, sweep: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Words first..last−1: how many entries each has then, and the entries one after the other."""
-    page, sizes, instance, share = columns.page, columns.sizes, columns.instance, columns.model.steps.words
-    most, n_pairs = sizes.holders.max() + 2, len(page.pair)
-    memo = Memo(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), np.zeros(2, np.int64))
+    most, n_pairs = int(columns.sizes.holders.max()) + 2, len(columns.page.pair)
+    memo = Memo(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), np.zeros(3, np.int64))
+    memo.number[_WORD] = first
     size = np.zeros(last - first, np.int64)
-    room = 2 * (before.ptr[last] - before.ptr[first]) + n_pairs
+    room = 2 * int(before.ptr[last] - before.ptr[first]) + n_pairs
     new_q, new_tokens = np.empty(room, np.int32), np.empty(room, np.int32)
-    at = 0
-    for i in range(first, last):
-        if at + n_pairs > len(new_q):
-            more = len(new_q) + n_pairs
-            new_q = np.concatenate((new_q, np.empty(more, np.int32)))
-            new_tokens = np.concatenate((new_tokens, np.empty(more, np.int32)))
+    while not _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
+        new_q, new_tokens = (np.append(one, np.empty_like(one)) for one in (new_q, new_tokens))
+    written = memo.number[_WRITTEN]
+    return size, new_q[:written].copy(), new_tokens[:written].copy()
+
+
+@lean
+def _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
+    """Words memo.number[_WORD] and on; False where there may be no room for the next one's entries."""
+    sizes, instance, share = columns.sizes, columns.instance, columns.model.steps.words
+    while memo.number[_WORD] < last:
+        i, at = memo.number[_WORD], memo.number[_WRITTEN]
+        if at + len(columns.page.pair) > len(new_q):
+            return False
         open_stream(stream, WORDS, sweep, i)
+        start, last_entry = before.ptr[i], before.ptr[i + 1]
         if share < 1.0 and uniform(stream) >= share:
-            for e in range(before.ptr[i], before.ptr[i + 1]):
-                new_q[at], new_tokens[at] = before.q[e], before.tokens[e]
-                at += 1
-            size[i - first] = before.ptr[i + 1] - before.ptr[i]
-            continue
-        memo.number[_WRITTEN] = 0
-        start = before.ptr[i]
-        for j in range(len(sizes.holders)):
-            end = start
-            while end < before.ptr[i + 1] and before.q[end] < page.first[j + 1]:
-                end += 1
-            memo.number[_NOW] += 1
-            was = sizes.m[j, i]
-            _gibbs_concept(i, j, start, end, before, new_q[at:], new_tokens[at:], memo, columns, stream)
-            if sizes.m[j, i] != was and len(instance.precision) > 0:
-                step_count(instance, i, j, float(sizes.m[j, i] - was))
-            start = end
-        sizes.total[i] = sizes.m[:, i].sum()
-        size[i - first] = memo.number[_WRITTEN]
-        at += memo.number[_WRITTEN]
-    return size, new_q[:at].copy(), new_tokens[:at].copy()
+            for e in range(start, last_entry):
+                new_q[at + e - start], new_tokens[at + e - start] = before.q[e], before.tokens[e]
+            memo.number[_WRITTEN] += last_entry - start
+        else:
+            sizes.total[i] = 0
+            for j in range(len(sizes.holders)):
+                end = start
+                while end < last_entry and before.q[end] < columns.page.first[j + 1]:
+                    end += 1
+                memo.number[_NOW] += 1
+                was = sizes.m[j, i]
+                _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream)
+                if sizes.m[j, i] != was and len(instance.precision) > 0:
+                    step_count(instance, i, j, float(sizes.m[j, i] - was))
+                sizes.total[i] += sizes.m[j, i]
+                start = end
+        size[i - first] = memo.number[_WRITTEN] - at
+        memo.number[_WORD] += 1
+    return True
 
 
 @part
@@ -271,7 +279,7 @@ def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, s
     memo.number[_WRITTEN] = written
 
 
-@inlined
+@part
 def _odds(m_others, base, i, j, memo, columns):
     """Prior and semantic odds that f_ji^(d) is on, m_others other documents having it on; remembered."""
     if memo.stamp[m_others] != memo.number[_NOW]:
@@ -287,7 +295,7 @@ def _odds(m_others, base, i, j, memo, columns):
     return memo.odds[m_others]
 
 
-@inlined
+@part
 def _fit(step, i, j, instance):
     """log density of the word's features were m_ji larger by `step`."""
     y_p = instance.y_p[i] + step * instance.y_x[i, j]

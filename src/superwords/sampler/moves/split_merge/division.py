@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superwords.sampler.jit import inlined, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
 from superwords.sampler.random import below, uniform
@@ -86,12 +86,12 @@ def divide_blindly(group, sides, wanted, stream, is_forced):
     return log_q
 
 
-@inlined
+@part
 def _one_side(is_first):
     return FIRST_ONLY if is_first else SECOND_ONLY
 
 
-@inlined
+@part
 def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -105,7 +105,7 @@ def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     return log_q - group.null[n] * math.log(2.0)
 
 
-@inlined
+@part
 def _take_whole(n, side, group, sides):
     """A document's words and tokens go where the document goes."""
     for e in range(group.ptr[n], group.ptr[n + 1]):
@@ -114,7 +114,7 @@ def _take_whole(n, side, group, sides):
     sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
 
 
-@inlined
+@part
 def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
     """A word goes to a side with its tokens, or to both, which get one or more by coins; −log probability."""
     sides.word[e] = chosen
@@ -192,7 +192,7 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
     return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
 
 
-@inlined
+@part
 def _log_held(s, group, sides, rules):
     holders = len(group.doc) * (rules.share if s else 1.0 - rules.share)
     if rules.share == 0.0:
@@ -200,7 +200,7 @@ def _log_held(s, group, sides, rules):
     return math.log(holders / (rules.n_documents - holders + rules.b1))
 
 
-@inlined
+@part
 def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -222,7 +222,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
     return log_q - group.null[n] * math.log(2.0)
 
 
-@inlined
+@part
 def _heads(n, stream):
     heads = 0
     for _ in range(n):
@@ -239,7 +239,7 @@ def log_weights_change(k, length, tokens_a, tokens_b, alpha):
     return log_change - math.lgamma(alpha) - math.lgamma(alpha + tokens_a + tokens_b)
 
 
-@inlined
+@part
 def log_mass(tokens, mass):
     """log T^n, 1 without tokens."""
     return tokens * math.log(mass) if tokens > 0 else 0.0

@@ -187,8 +187,10 @@ def _collect(state, tokens, group, first, second, side, count, null, which):
 @lean
 def count_sides(group, sides):
     """Rebuild the counts of a division."""
-    sides.m[:] = 0.0
-    sides.holders[:] = 0.0
+    for s in range(2):
+        sides.holders[s] = 0.0
+        for i in range(sides.m.shape[1]):
+            sides.m[s, i] = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, 1.0)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import kernel, lean, part
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
 from superwords.sampler.random import uniform
@@ -59,6 +59,12 @@ class Progress(NamedTuple):
     foreseen: np.ndarray  # (V) the same at the outset
     unused: np.ndarray  # (V) documents that have the word unused
     used: np.ndarray  # (V) whether the document at hand uses it
+    number: (
+        np.ndarray
+    )  # [_HELD: documents with the concept; _SEEN: those gone through; _DOCUMENT: the next one]
+
+
+_HELD, _SEEN, _DOCUMENT = range(3)
 
 
 class Frame(NamedTuple):
@@ -173,14 +179,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
 def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) -> tuple[Unused, float]:
     """Unused words for every document with the concept (the present ones, if given), and their log probability."""
     wanted = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
-    ptr, word, log_q = _go_through(side, urn, wanted.ptr, wanted.word, present is not None, stream)
-    return Unused(ptr, word), float(log_q)
-
-
-@kernel
-def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
-    """Draw the unused words document by document, or take the wanted ones; with their log probability."""
-    n_words, n_held, n_seen = len(urn.theta), side.held.sum(), 0
+    n_words, log_q = len(urn.theta), np.zeros(1)
     progress = Progress(
         urn.on.copy(),
         urn.off.copy(),
@@ -188,37 +187,55 @@ def _go_through(side, urn, wanted_ptr, wanted_word, is_forced, stream):
         np.ones(n_words),
         np.zeros(n_words),
         np.zeros(n_words, np.bool_),
+        np.zeros(3, np.int64),
     )
+    _foresee_all(side, urn, progress)
+    ptr, word = np.zeros_like(side.ptr), np.empty(len(side.word) + n_words, np.int32)
+    while not _go_through(side, urn, progress, wanted, present is not None, ptr, word, log_q, stream):
+        word = np.append(word, np.empty(len(word) + n_words, np.int32))
+    return Unused(ptr, word[: ptr[-1]].copy()), float(log_q[0])
+
+
+@lean
+def _foresee_all(side, urn, progress):
+    """Count all documents as still to come."""
     _look(1.0, progress, urn)
-    for i in range(n_words):
+    for i in range(len(urn.theta)):
         progress.foreseen[i] = progress.factor[i]
     for n in range(len(side.held)):
         if side.held[n]:
+            progress.number[_HELD] += 1
             mass = _mark(n, True, progress, side, urn)
             _foresee(n, 1.0, mass, progress, side, urn)
             _mark(n, False, progress, side, urn)
-    ptr, word, at = np.zeros(len(side.held) + 1, np.int64), np.empty(len(side.word) + n_words, np.int32), 0
-    log_q = 0.0
-    for n in range(len(side.held)):
+
+
+@lean
+def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream):
+    """Draw the unused words document by document, or take the wanted ones; False where room runs out."""
+    number = progress.number
+    n_held = number[_HELD]
+    while number[_DOCUMENT] < len(side.held):
+        n = number[_DOCUMENT]
+        at = ptr[n]
         if side.held[n] and side.null[n] == 0:
-            if at + n_words > len(word):
-                word = np.concatenate((word, np.empty(len(word) + n_words, np.int32)))
-            to_come = 1.0 - n_seen / n_held
-            if n_seen % (1 + n_held // _LOOKS) == 0:
+            if at + len(urn.theta) > len(word):
+                return False
+            to_come = 1.0 - number[_SEEN] / n_held
+            if number[_SEEN] % (1 + n_held // _LOOKS) == 0:
                 _look(to_come, progress, urn)
-            n_seen += 1
-            wanted = wanted_word[wanted_ptr[n] : wanted_ptr[n + 1]]
-            log_p, found = _draw_document(
-                n, to_come, progress, side, urn, wanted, is_forced, word[at:], stream
-            )
-            log_q += log_p
+            number[_SEEN] += 1
+            mine = wanted.word[wanted.ptr[n] : wanted.ptr[n + 1]]
+            log_p, found = _draw_document(n, to_come, progress, side, urn, mine, is_forced, word, at, stream)
+            log_q[0] += log_p
             at += found
         ptr[n + 1] = at
-    return ptr, word[:at].copy(), log_q
+        number[_DOCUMENT] += 1
+    return True
 
 
 @part
-def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, stream):
+def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, at, stream):
     """One document's unused words, each with its probability given those before; log probability and how many."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
     mass = _mark(n, True, progress, side, urn)
@@ -247,7 +264,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, str
             factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
             mass += theta[i]
             priced = -1.0
-            word[found] = i
+            word[at + found] = i
             found += 1
         else:
             off[i] += 1.0
