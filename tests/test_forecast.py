@@ -17,6 +17,7 @@ from superwords.fitting.forecast import (
     memory_of_chain,
     memory_of_summary,
     sweeps_in_turn,
+    words_on,
 )
 from superwords.machine import available_memory, free_disk, peak_memory, temporary_folder
 from superwords.packing import QUICK_LEVEL, pack
@@ -59,7 +60,19 @@ def test_a_draw_takes_about_as_much_disk_as_foreseen():
     chain = model.chains_[0]
     kept = model.kept_[0][-1]
     real = len(pack(plain_kept(kept), QUICK_LEVEL).data)
-    assert disk_of_draw(chain.state) == pytest.approx(real, rel=0.35)
+    assert disk_of_draw([chain]) == pytest.approx(real, rel=0.35)
+
+
+def test_a_start_with_every_word_on_does_not_stand_for_the_draws_to_come():
+    model = ConceptModel(init="single", n_chains=1, n_sweeps=20, n_burn_in=0, random_state=1, progress=False)
+    model.start(blocks()[:80], features=None)
+    n_on = len(model.chains_[0].state.word)
+    foreseen = words_on(model.chains_)
+    assert foreseen < n_on
+    assert memory_of_summary(model.chains_, model.schedule_) < 20 * n_on * forecast._PER_SUMMED
+    for _ in range(20):
+        model.chains_[0].step()
+    assert len(model.chains_[0].state.word) <= foreseen
 
 
 def test_time_memory_and_disk_are_told_after_a_few_sweeps(monkeypatch):
@@ -121,7 +134,7 @@ def test_draws_that_could_not_be_summed_up_are_refused(monkeypatch):
 
 
 def test_too_little_disk_is_refused_with_what_would_fit(monkeypatch):
-    each = disk_of_draw(fitted().chains_[0].state)
+    each = disk_of_draw(fitted().chains_)
     monkeypatch.setattr(forecast, "free_disk", lambda folder: 12 * each)
     with pytest.raises(InputError, match=r"draws to be kept would need .*thin=3, --thin 3"):
         fitted(n_sweeps=16)

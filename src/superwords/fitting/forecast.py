@@ -17,13 +17,14 @@ from superwords.packing import QUICK_LEVEL, pack
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import n_words
-from superwords.sampler.state import State, n_concepts
+from superwords.sampler.state import n_concepts
 
 # Bytes that a sweep works with, as measured: for each word that is on, each concept of a document, each document,
 # and each word of a concept whether it is on or not.
 _PER_ENTRY, _PER_PAIR, _PER_DOCUMENT, _PER_CELL = 100, 250, 150, 70
 _PER_SUMMED = 45  # bytes of the summing up for each word that is on in a draw that is kept in detail
 _TOKENS = 1.3  # of a draw's size on disk over its state's alone
+_WORDS_ON = 4  # at the most, for each word of each document, in a draw that has left its start
 _LOOKED_AT = 3  # sweeps before time is told; the first is left out, as kernels may be compiled in it
 _WORTH_TELLING = 120.0  # seconds that are left
 
@@ -36,16 +37,23 @@ def memory_of_chain(chain: Chain) -> float:
     return float(sum(n * size for n, size in zip(parts, (_PER_ENTRY, _PER_PAIR, _PER_DOCUMENT, _PER_CELL))))
 
 
-def disk_of_draw(state: State) -> float:
+def words_on(chains: Sequence[Chain]) -> float:
+    """Words on in a draw: those of the fullest start, but not far more than its documents use."""
+    return float(max(min(len(one.state.word), _WORDS_ON * len(one.model.data.word)) for one in chains))
+
+
+def disk_of_draw(chains: Sequence[Chain]) -> float:
     """Bytes that a kept draw takes on disk."""
-    return _TOKENS * len(pack(state._asdict(), QUICK_LEVEL).data)
+    state = max((one.state for one in chains), key=lambda state: len(state.word))
+    packed = len(pack(state._asdict(), QUICK_LEVEL).data)
+    return _TOKENS * packed * words_on(chains) / max(1, len(state.word))
 
 
 def memory_of_summary(chains: Sequence[Chain], schedule: Schedule) -> float:
     """Bytes that the draws take when they are summed up at the end."""
-    state = max((one.state for one in chains), key=lambda state: len(state.word))
-    n_draws = min(len(chains) * schedule.n_kept(schedule.n_sweeps), most_spaced(len(state.concept)))
-    return float(n_draws * len(state.word) * _PER_SUMMED)
+    n_pairs = max(len(one.state.concept) for one in chains)
+    n_draws = min(len(chains) * schedule.n_kept(schedule.n_sweeps), most_spaced(n_pairs))
+    return n_draws * words_on(chains) * _PER_SUMMED
 
 
 def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) -> float:
@@ -68,8 +76,7 @@ def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) ->
 def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: Schedule) -> float:
     """Bytes that the draws to come will take on disk; refused where there is no room for them."""
     to_come = [max(0, schedule.n_kept(schedule.n_sweeps) - len(kept)) for kept in draws]
-    each = disk_of_draw(max((one.state for one in chains), key=lambda state: len(state.word)))
-    need, folder = sum(to_come) * each, _folder_of(draws)
+    need, folder = sum(to_come) * disk_of_draw(chains), _folder_of(draws)
     free = free_disk(folder)
     if need <= free:
         return need
