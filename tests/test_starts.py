@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from superwords import ConceptModel
 from superwords.features.specs import says_only_the_text
 from superwords.fitting import defaults
 from superwords.fitting.fit import checked
+from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
 from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Prior, make_data
@@ -129,3 +131,35 @@ def test_features_from_outside_the_text_are_what_chains_start_from(features, ini
     assert model.init == init
     model, _ = checked({"features": features, "init": "single"})
     assert model.init == "single"
+
+
+def many_concepts(n_concepts: int = 24, n_rows: int = 480) -> sparse.csr_array:
+    """Rows of two among many sets of six words each: far more than √N / 10."""
+    rng = np.random.default_rng(7)
+    counts = np.zeros((n_rows, 6 * n_concepts), int)
+    for d in range(n_rows):
+        for j in rng.choice(n_concepts, 2, replace=False):
+            np.add.at(counts[d], 6 * j + rng.integers(6, size=8), 1)
+    return sparse.csr_array(counts)
+
+
+def started(counts: sparse.csr_array, **given: str) -> Chain:
+    model = ConceptModel(n_chains=1, random_state=2, progress=False, **given)
+    model.start(counts, None)
+    return model.chains_[0]
+
+
+def test_the_default_start_grows_where_the_data_ask_for_more_concepts():
+    counts = many_concepts()
+    grown, asked = started(counts), started(counts, init="topics:9")
+    assert round(np.sqrt(counts.sum()) / 10) == 9
+    assert n_concepts(asked.state) == 9
+    assert n_concepts(grown.state) >= 18
+    assert grown.sweep == 0
+    assert not grown.tried
+
+
+def test_the_default_start_does_not_grow_where_the_data_ask_for_no_more():
+    counts = blocks(n_rows=400)
+    chain = started(counts)
+    assert n_concepts(chain.state) <= round(np.sqrt(counts.sum()) / 10) + 1

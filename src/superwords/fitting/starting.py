@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from superwords.fitting.settings import make_prior, make_start_rows, make_starts
 from superwords.jobs import n_workers
 from superwords.sampler.chain import Chain
-from superwords.sampler.initial import NUMBERED, counts_of, initial_state, parse_start
+from superwords.sampler.growth import grow
+from superwords.sampler.initial import GROWING, NUMBERED, counts_of, initial_state, parse_start
 from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.part_start import SWEEPS, arrive, pick_rows
 from superwords.sampler.state import State
@@ -33,12 +35,15 @@ def start_chains(
     def start(chain: int) -> State:
         init = starts[chain]
         if n_part is None or parse_start(init)[0] not in NUMBERED:
-            return initial_state(init, model.data, model.prior, theta, seed, chain)
+            state = initial_state(init, model.data, model.prior, theta, seed, chain)
+            return grow(model, state, seed, chain) if init in GROWING else state
         rows = pick_rows(n_rows, n_part, seed, chain)
         part = part_of(model, rows, given)
         return arrive(init, part, rows, model.data, theta, seed, chain)
 
-    with ThreadPoolExecutor(min(len(starts), n_workers(given["n_jobs"]))) as pool:
+    # Linear algebra on one thread: its results could otherwise depend on how many there are.
+    n_at_once = min(len(starts), n_workers(given["n_jobs"]))
+    with threadpool_limits(1), ThreadPoolExecutor(n_at_once) as pool:
         states = list(pool.map(start, range(len(starts))))
     return [Chain(model, state, seed, chain) for chain, state in enumerate(states)]
 
