@@ -18,6 +18,7 @@ from models_for_tests import PLANTED, planted_corpus
 from superwords import ConceptModel, InputError, load
 from superwords.fitting import store
 from superwords.fitting.running import Swept
+from superwords.fitting.saving import parts_of
 from superwords.progress import Progress
 
 KEY = {"--sweeps": 20, "--theta": None}
@@ -41,7 +42,7 @@ def no_complaint(text):
 
 
 def begun(model, path, every=0.0):
-    store.write(path, model.to_parts(findings=False), run=KEY)
+    store.write(path, parts_of(model, findings=False), run=KEY)
     return store.Checkpoint(path, every, no_complaint)
 
 

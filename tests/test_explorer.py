@@ -27,6 +27,7 @@ from superwords.web.explorer import Explorer
 from superwords.web.json_tables import Query
 from superwords.web.landscape import Landscape, positions, similarity
 from superwords.web.places import spelled_places, text_parts
+from superwords.web.word_pages import WordPages
 
 TABLES = {
     "concepts": {},
@@ -251,7 +252,7 @@ def test_rows_that_are_passages_are_called_so() -> None:
     catalog = Catalog(passage_model())
     labels = [
         column.label
-        for table in (catalog.concept_words(1), catalog.concept_documents(1), catalog.words())
+        for table in (catalog.concept_words(1), catalog.concept_documents(1), WordPages(catalog).words())
         for column in table.columns
     ]
     assert {"Passages that use it", "Passage", "Passages"} <= set(labels)

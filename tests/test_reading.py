@@ -14,7 +14,8 @@ from scipy import sparse
 
 from superwords.corpus import formats
 from superwords.corpus.formats import parquet_rows
-from superwords.corpus.sources import TextStream, open_documents
+from superwords.corpus.sources import open_documents
+from superwords.corpus.text_stream import TextStream
 from superwords.errors import InputError
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
