@@ -226,8 +226,12 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 def test_a_member_of_two_gigabytes_is_refused_before_it_is_unpacked(path):
     compressor = zlib.compressobj(9)
-    zeros = bytes(2**24)
-    data = b"".join([*(compressor.compress(zeros) for _ in range(128)), compressor.flush()])
+    once = compressor.compress(bytes(2**24)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    again = compressor.compress(bytes(2**24)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    ending = b"\x03\x00" + (2**31 % 65521 << 16 | 1).to_bytes(
+        4, "big"
+    )  # an empty last block, the sum of zeros
+    data = once + 127 * again + ending
     header = json.dumps({"value": {"array": 0}, "arrays": [["|u1", [2**31]]]})
     put_raw(path, "order", header, 2**31, data)
     said = subprocess.run(
