@@ -140,7 +140,7 @@ def test_starting_anew_replaces_a_checkpoint_and_says_so(capsys, source, interru
 def test_a_process_of_its_own_stops_and_goes_on(capsys, source, tmp_path):
     """The same from outside: Ctrl-C at whatever moment, with checkpoints after every sweep."""
     whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
-    long = ["--sweeps", "600", "--burn-in", "300", "--thin", "10"]
+    long = ["--sweeps", "240", "--burn-in", "120", "--thin", "4"]
     process = start(*fit_arguments(source, output, *long, "--checkpoint-every", 0, "--quiet"))
     checkpoint = tmp_path / "model.sw.checkpoint"
     deadline = time.monotonic() + 120

@@ -150,7 +150,7 @@ def test_progress_is_shown_by_default_in_a_terminal_and_in_a_notebook(monkeypatc
 
 
 def test_bars_on_a_terminal():
-    code = f"import superwords; superwords.fit({TEXTS!r}, min_df=2, n_sweeps=300, random_state=1)"
+    code = f"import superwords; superwords.fit({TEXTS!r}, min_df=2, n_chains=1, n_sweeps=60, random_state=1)"
     told = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from superwords import ConceptModel, Corpus
-from superwords.fitting.curation import CuratedConcepts
-from superwords.fitting.found import FoundConcepts
+from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.settings import scale_features
 from superwords.lab.generators import plant_corpus
 from superwords.sampler.initial import initial_state
@@ -284,8 +283,11 @@ CALLS = {
     "group_words": ["party", 1],
     "search": ["tax"],
     "diverse": [2],
+    "over_time": ["year"],
+    "trends": ["year"],
+    "words_over_time": ["year", 1],
+    "effects": ["party"],
     "choose": [[]],
-    "keep_in": [[]],
     "merge": [[1, 2]],
     "hide": [1],
     "restore": [1],
@@ -293,7 +295,6 @@ CALLS = {
     "gather": ["money", 1],
 }
 NEED_NO_FIT = (
-    "from_parts",
     "fit",
     "fit_transform",
     "set_output",
@@ -302,9 +303,10 @@ NEED_NO_FIT = (
 
 
 def test_what_only_a_fitted_model_has_says_so():
-    public = {**vars(FoundConcepts), **vars(CuratedConcepts), **vars(ConceptModel)}
+    lineage = ConceptModel.__mro__[: ConceptModel.__mro__.index(FittedModel) + 1]
+    public = {name for cls in lineage for name in vars(cls)}
     own = [name for name in public if not name.startswith("_") and name not in NEED_NO_FIT]
-    fitted_names = [name for name in ConceptModel.__annotations__ if name.endswith("_")]
+    fitted_names = [name for name in FittedModel.__annotations__ if name.endswith("_")]
     for name in {*own, *fitted_names} - {"set_fit_request", "set_transform_request"}:
         with pytest.raises(NotFittedError, match="This ConceptModel is not fitted yet; call fit first"):
             getattr(ConceptModel(), name)(*CALLS.get(name, []))

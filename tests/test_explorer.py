@@ -27,6 +27,7 @@ from superwords.web.explorer import Explorer
 from superwords.web.json_tables import Query
 from superwords.web.landscape import Landscape, positions, similarity
 from superwords.web.places import spelled_places, text_parts
+from superwords.web.word_pages import WordPages
 
 TABLES = {
     "concepts": {},
@@ -251,7 +252,7 @@ def test_rows_that_are_passages_are_called_so() -> None:
     catalog = Catalog(passage_model())
     labels = [
         column.label
-        for table in (catalog.concept_words(1), catalog.concept_documents(1), catalog.words())
+        for table in (catalog.concept_words(1), catalog.concept_documents(1), WordPages(catalog).words())
         for column in table.columns
     ]
     assert {"Passages that use it", "Passage", "Passages"} <= set(labels)
@@ -414,7 +415,7 @@ def test_five_thousand_documents_and_five_hundred_concepts() -> None:
     with client_of(explorer) as client:
         for kind, requests in (("tables/", TABLES), ("", PARTS)):
             for name, given in requests.items():
-                if name == "text":
+                if name in ("text", "effects"):  # no texts; of effects, below
                     continue
                 asked = {**given, "word": "word7"} if "word" in given else given
                 began = time.perf_counter()
@@ -424,3 +425,12 @@ def test_five_thousand_documents_and_five_hundred_concepts() -> None:
                 assert len(answer.content) < 100_000
     page = explorer.views.tables["documents"]({}).page(Query(search="499", rows=50))
     assert page["total"] > 10
+
+
+def test_effects_on_five_hundred_concepts() -> None:
+    """What is sent grows with the concepts; the documents are few, since their number takes the time."""
+    with client_of(Explorer(large_model(400, 500))) as client:
+        for kind in ("tables/", ""):
+            answer = client.get(f"/api/{kind}effects.json", params=TABLES["effects"])
+            assert answer.status_code == 200
+            assert len(answer.content) < 100_000

@@ -15,6 +15,7 @@ from models_for_tests import planted_model
 from superwords import InputError, load
 from superwords.container import FORMAT, Container, checksum
 from superwords.fitting.parts import to_plain
+from superwords.fitting.saving import parts_of
 
 # Numbers that are amounts, not places: any that is not negative is a possible one.
 AMOUNTS = (
@@ -57,7 +58,7 @@ def arrays_in(value, place=""):
 
 
 def places():
-    parts = to_plain(planted_model().to_parts())
+    parts = to_plain(parts_of(planted_model()))
     return [place for name, value in parts.items() for place, _ in arrays_in(value, name)]
 
 
@@ -125,7 +126,7 @@ def test_an_unchanged_array_is_taken(path):
 def test_forged_arrays_are_refused(whole, path, place):
     array = dict(
         found
-        for name, value in to_plain(planted_model().to_parts()).items()
+        for name, value in to_plain(parts_of(planted_model())).items()
         for found in arrays_in(value, name)
     )[place]
     forged = [lambda a: a[:-1], lambda a: a.reshape(1, *a.shape)]
@@ -225,8 +226,12 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 def test_a_member_of_two_gigabytes_is_refused_before_it_is_unpacked(path):
     compressor = zlib.compressobj(9)
-    zeros = bytes(2**24)
-    data = b"".join([*(compressor.compress(zeros) for _ in range(128)), compressor.flush()])
+    once = compressor.compress(bytes(2**24)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    again = compressor.compress(bytes(2**24)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    ending = b"\x03\x00" + (2**31 % 65521 << 16 | 1).to_bytes(
+        4, "big"
+    )  # an empty last block, the sum of zeros
+    data = once + 127 * again + ending
     header = json.dumps({"value": {"array": 0}, "arrays": [["|u1", [2**31]]]})
     put_raw(path, "order", header, 2**31, data)
     said = subprocess.run(

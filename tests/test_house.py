@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,20 @@ def test_a_module_imports_only_from_its_left(path):
 def test_the_sampler_knows_nothing_of_text_files_or_faces():
     for path in (ROOT / "sampler").rglob("*.py"):
         assert set(imports(path)) <= {"errors", "sampler"}, path
+
+
+def module_name(path):
+    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_module_needs_itself_not_even_for_types_or_inside_a_function():
+    modules = {module_name(path): path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"}
+    needs = {}
+    for name, path in modules.items():
+        found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        pairs = [(node.module, f"{node.module}.{alias.name}") for node in found for alias in node.names]
+        needs[name] = {inner if inner in modules else outer for outer, inner in pairs} & set(modules)
+    assert len(tuple(TopologicalSorter(needs).static_order())) == len(modules)
 
 
 # Of the sampler and of fitting; they go when those rooms are next rebuilt.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
 
+from cli_for_tests import run
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
 from superwords.errors import InputError
 from superwords.fitting.settings import make_theta
@@ -128,24 +127,17 @@ def test_models_at_the_borders_can_be_drawn(name) -> None:
         assert figure_bytes(figure, "svg").startswith(b"<?xml")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", "import sys; from superwords.cli.main import main; sys.exit(main())", *arguments],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-def test_clouds_from_the_command_line(tmp_path) -> None:
+def test_clouds_from_the_command_line(capsys, tmp_path) -> None:
     path = planted_model().save(tmp_path / "model.sw")
-    done = run("clouds", str(path), "-o", str(tmp_path / "new" / "folder"), "--concept", "1", "--groups", "party",
-               "--format", "svg")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    names = sorted(file.name for file in (tmp_path / "new" / "folder").iterdir())
+    folder = tmp_path / "new" / "folder"
+    done = run(capsys, "clouds", path, "-o", folder, "--concept", 1, "--groups", "party", "--format", "svg")
+    assert done.code == 0, done.err
+    names = sorted(file.name for file in folder.iterdir())
     assert names == ["concept-001.svg", "groups-party-001.svg", "start-001.svg"]
-    wrong = run("clouds", str(path), "-o", str(tmp_path / "x"), "--concept", "99")
-    assert wrong.returncode == 1
-    assert "There is no concept 99" in wrong.stderr
-    assert "Traceback" not in wrong.stderr
+    wrong = run(capsys, "clouds", path, "-o", tmp_path / "x", "--concept", 99)
+    assert wrong.code == 1
+    assert "There is no concept 99" in wrong.err
+    assert "Traceback" not in wrong.err
 
 
 def test_all_pictures_have_a_name_of_their_own() -> None:

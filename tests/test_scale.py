@@ -45,7 +45,9 @@ def test_the_command_measures_each_size(capsys):
     assert np.isfinite(figures["exponent_memory_mb"])
 
 
-def test_the_command_measures_threads(capsys):
+def test_the_command_measures_threads(capsys, monkeypatch):
+    monkeypatch.setattr(scale, "N_WORDS", 500)
+    monkeypatch.setattr(scale, "N_CONCEPTS", 20)
     said = run(capsys, "bench", "--threads", "2", "--sizes", "100", "--sweeps", "1", "--json")
     assert said.code == 0, said.err
     figures = json.loads(said.out)

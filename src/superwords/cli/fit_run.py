@@ -14,8 +14,8 @@ from superwords.cli.common import say
 from superwords.cli.inputs import PARAMETERS, wrong_use
 from superwords.cluster import ClusterLostError, leave_at_once
 from superwords.container import is_ours
+from superwords.corpus.fingerprint import digest
 from superwords.corpus.reading import check_groups
-from superwords.corpus.sources import digest
 from superwords.errors import InputError
 from superwords.features.specs import split_features
 from superwords.progress import Progress, Watcher, make_watcher
@@ -74,7 +74,7 @@ def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
     """The model of an interrupted run, if this run is its continuation."""
     from superwords.fitting import store
-    from superwords.fitting.estimator import ConceptModel
+    from superwords.fitting.estimator import restored
 
     if not checkpoint.exists():
         raise InputError(
@@ -103,7 +103,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
             "give it as it was, or start again without --resume."
         )
-    model = ConceptModel.from_parts(stored.parts, stored.draws, stored.choices)
+    model = restored(stored, str(checkpoint))
     check_groups(given["groups"], model.corpus_.metadata)
     done = min(chain.sweep for chain in model.chains_)
     say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
@@ -157,6 +157,7 @@ class CheckpointedRun(Watcher):
     @contextmanager
     def watching(self, model: ConceptModel) -> Iterator[None]:
         from superwords.fitting import store
+        from superwords.fitting.saving import parts_of
 
         if not self._has_checkpoint:
             with self._display.watching(model):
@@ -166,7 +167,7 @@ class CheckpointedRun(Watcher):
         try:
             with _stopped_softly(say):
                 if not self._is_resumed:
-                    store.write(self._path, model.to_parts(), model.kept_, model.choices_, self._key)
+                    store.write(self._path, parts_of(model), model.kept_, model.choices_, self._key)
                 self._checkpoint = store.Checkpoint(self._path, self.every, say)
                 with self._checkpoint.watching(model), self._display.watching(model):
                     is_begun = True

@@ -16,9 +16,10 @@ from superwords.cli.options import Cluster
 from superwords.cli.printing import print_csv, print_json
 from superwords.cluster import check_cluster, joined
 from superwords.corpus.corpus import Corpus
+from superwords.corpus.fingerprint import digest
 from superwords.corpus.reading import document_languages
 from superwords.corpus.recipe import passage_length
-from superwords.corpus.sources import Documents, digest, open_documents
+from superwords.corpus.sources import Documents, open_documents
 from superwords.errors import InputError
 from superwords.tabular import csv_text
 

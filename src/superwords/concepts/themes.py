@@ -115,7 +115,7 @@ def make_tree(result: Result) -> ConceptTree:
     linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
     stability = _stability(result, linkage, shown, drawn)
     n_themes = max(stability, key=lambda k: (stability[k], -k)) if stability else 1
-    theme = _by_size(_cut(linkage, n_themes, len(shown)))
+    theme = _by_size(_cuts(linkage, [n_themes], len(shown))[:, 0])
     leaves = [int(j) + 1 for j in shown]
     return ConceptTree(
         leaves,
@@ -135,10 +135,11 @@ def _linked(alike: np.ndarray) -> np.ndarray:
     return hierarchy.linkage(squareform(distance, checks=False), "average", optimal_ordering=True)
 
 
-def _cut(linkage: np.ndarray, n_themes: int, n_leaves: int) -> np.ndarray:
+def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.ndarray:
+    """(n_leaves, cuts): the theme of each concept, for each number of themes."""
     if not len(linkage):
-        return np.ones(n_leaves, int)
-    return hierarchy.cut_tree(linkage, n_themes).ravel() + 1
+        return np.ones((n_leaves, len(n_themes)), int)
+    return hierarchy.cut_tree(linkage, n_themes) + 1
 
 
 def _by_size(theme: np.ndarray) -> np.ndarray:
@@ -158,16 +159,15 @@ def _stability(
         return {}
     kept = np.unique(np.linspace(0, len(drawn) - 1, min(len(drawn), _MOST_DRAWS)).round().astype(int))
     agreement: dict[int, list[float]] = {k: [] for k in numbers}
+    whole = _cuts(linkage, numbers, len(shown))
     for t in kept:
         found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
         if len(found) < _LEAST_CONCEPTS:
             continue
         own = _linked(likeness(_used_in_draw(result, int(t))[found], sparse.csr_array(drawn[t][:, found])))
-        there = np.isin(shown, found)
-        for k in numbers:
-            if k < len(found):
-                whole = _cut(linkage, k, len(shown))[there]
-                agreement[k].append(adjusted_rand_score(whole, _cut(own, k, len(found))))
+        there, possible = np.isin(shown, found), [k for k in numbers if k < len(found)]
+        for k, one, other in zip(possible, whole[there].T, _cuts(own, possible, len(found)).T):
+            agreement[k].append(adjusted_rand_score(one, other))
     return {k: float(np.mean(values)) for k, values in agreement.items() if values}
 
 

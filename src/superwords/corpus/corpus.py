@@ -12,11 +12,19 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.corpus.building import CountedTexts, count_texts, count_tokens, row_texts
+from superwords.corpus.checks import (
+    check_counts,
+    check_languages,
+    check_metadata,
+    check_names,
+    check_sentences,
+    check_texts,
+    check_unique_words,
+)
 from superwords.corpus.count_cache import CountCache
 from superwords.corpus.recipe import (
     Fixed,
     TextOptions,
-    language_code,
     passage_length,
     read_recipe,
     unit_name,
@@ -24,8 +32,9 @@ from superwords.corpus.recipe import (
     word_method,
     words_to_drop,
 )
-from superwords.corpus.sources import Documents, TextStream
+from superwords.corpus.sources import Documents
 from superwords.corpus.stream import Method, Progress
+from superwords.corpus.text_stream import TextStream
 from superwords.errors import InputError
 from superwords.tabular import lines_as_html
 
@@ -66,14 +75,17 @@ class Corpus:
 
     @property
     def n_documents(self) -> int:
+        """Rows of the counts: documents, or passages of them."""
         return int(self.counts.shape[0])
 
     @property
     def n_words(self) -> int:
+        """Words of the vocabulary."""
         return int(self.counts.shape[1])
 
     @property
     def n_tokens(self) -> int:
+        """Words in all rows, each as often as it is used."""
         return int(self.counts.sum())
 
     @property
@@ -239,7 +251,7 @@ class Corpus:
         n_documents = len(documents)
         if n_documents == 0:
             raise InputError("There are no documents; give at least one text.")
-        languages = _document_languages(language, n_documents)
+        languages = check_languages(language, n_documents)
         codes = {languages} if isinstance(languages, str) else set(languages)
         if recipe is not None:
             method, max_length, known_language, units = read_recipe(recipe)
@@ -259,13 +271,17 @@ class Corpus:
             drop_procedural,
             fixed,
         )
-        names, table = _check_names(ids, n_documents), check_metadata(metadata, n_documents)
+        names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
 
         def count() -> CountedTexts:
             pieces = documents.pieces if isinstance(documents, TextStream) else ()
-            return count_texts(_checked(documents), n_documents, languages, options, n_jobs, progress, pieces)
+            return count_texts(
+                check_texts(documents), n_documents, languages, options, n_jobs, progress, pieces
+            )
 
-        counted = count() if cache is None else cache.counted(_checked(documents), languages, options, count)
+        counted = (
+            count() if cache is None else cache.counted(check_texts(documents), languages, options, count)
+        )
         is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
         is_passages = options.passage_sentences is not None
         kept = row_texts(documents, counted, is_passages) if is_kept else None
@@ -303,10 +319,10 @@ class Corpus:
         >>> Corpus.from_tokens([["tea", "milk"], ["tea"]], min_df=1).n_tokens
         3
         """
-        sentences = [_sentences(document, d) for d, document in enumerate(documents)]
+        sentences = [check_sentences(document, d) for d, document in enumerate(documents)]
         if not sentences:
             raise InputError("There are no documents; give at least one list of tokens.")
-        names, table = _check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
+        names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
         fixed = None
         if vocabulary is not None:
             check_unique_words(vocabulary)
@@ -319,7 +335,26 @@ class Corpus:
 
     @classmethod
     def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
-        """A corpus of what `superwords.corpus.sources.open_documents` found; options as in `from_texts`."""
+        """A corpus of documents as they were read, whatever their kind.
+
+        Parameters
+        ----------
+        documents : Documents
+            What `superwords.corpus.sources.open_documents` found: texts, tokens or ready counts.
+        **options
+            As in `from_texts` or `from_tokens`; ready counts take none.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> from superwords.corpus.sources import open_documents
+        >>> Corpus.from_documents(open_documents([["tea", "milk"], ["tea"]]), min_df=1).n_words
+        2
+        """
         if documents.counts is not None:
             return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
         make = cls.from_tokens if documents.are_tokens else cls.from_texts
@@ -353,18 +388,6 @@ class Corpus:
         )
 
 
-def _document_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
-    if isinstance(language, str):
-        return language_code(language)
-    codes = {name: language_code(name) for name in set(language)}
-    if len(language) != n_documents:
-        raise InputError(
-            f"There are {len(language)} languages for {n_documents} documents; "
-            "give one language, or one per document."
-        )
-    return [codes[name] for name in language]
-
-
 def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) -> list[str]:
     if vocabulary is None:
         return sorted({label for label in units.values() if label is not None})
@@ -375,66 +398,6 @@ def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) 
 def _fixed_vocabulary(vocabulary: Sequence[str], languages: set[str], method: Method) -> Fixed:
     check_unique_words(vocabulary)
     return Fixed([str(word) for word in vocabulary], units_of_labels(vocabulary, languages, method))
-
-
-def _checked(texts: Iterable[Any]) -> Iterable[str]:
-    for n, text in enumerate(texts):
-        if not isinstance(text, str):
-            hint = (
-                "use Corpus.from_tokens for lists of tokens"
-                if isinstance(text, list | tuple)
-                else "give strings"
-            )
-            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
-        yield text
-
-
-def _sentences(document: Any, n: int) -> list[list[str]]:
-    parts: list[Any] = [None] if isinstance(document, str) else list(document)
-    if all(isinstance(part, str) for part in parts):
-        return [parts] if parts else []
-    if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
-        return [list(part) for part in parts]
-    raise InputError(
-        f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens."
-    )
-
-
-def _check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
-    if ids is None:
-        return [str(d) for d in range(n_documents)]
-    names = [str(name) for name in ids]
-    if len(names) != n_documents:
-        raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
-    seen: dict[str, int] = {}
-    for d, name in enumerate(names):
-        if seen.setdefault(name, d) != d:
-            raise InputError(
-                f"The id {name!r} is given twice, to documents {seen[name]} and {d}; give each its own."
-            )
-    return names
-
-
-def check_unique_words(words: Sequence[str]) -> None:
-    seen: dict[str, int] = {}
-    for i, word in enumerate(words):
-        if word in seen:
-            raise InputError(
-                f"The vocabulary has the word {word!r} twice, at positions {seen[word]} and {i}; "
-                "give each word one column."
-            )
-        seen[word] = i
-
-
-def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
-    if metadata is None:
-        return pd.DataFrame(index=range(n_documents))
-    table = pd.DataFrame(metadata).reset_index(drop=True)
-    if len(table) != n_documents:
-        raise InputError(
-            f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."
-        )
-    return table
 
 
 def _first_few(words: Sequence[str], n: int = 8) -> str:
@@ -449,53 +412,6 @@ def row_name(corpus: Corpus) -> str:
 def n_sources(corpus: Corpus) -> int:
     """How many documents the rows were cut from: as many as there are rows if they were not cut."""
     return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
-
-
-def check_counts(counts: Any) -> sparse.csr_array:
-    """The counts as a sorted int32 CSR array, or one sentence about the first entry that is no count."""
-    if sparse.issparse(counts):
-        matrix = sparse.csr_array(counts)
-    else:
-        try:
-            dense = np.asarray(counts, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(
-                "The counts are not numbers; give a documents-by-words array of whole, non-negative counts, "
-                "or texts as a corpus made by Corpus.from_texts."
-            ) from None
-        if dense.ndim != 2:
-            raise InputError(
-                f"The counts have {dense.ndim} dimension(s); give a two-dimensional array, "
-                "one row per document and one column per word."
-            )
-        matrix = sparse.csr_array(dense)
-    if matrix.shape[0] == 0:
-        raise InputError("The counts hold zero documents; give at least one row.")
-    if matrix.shape[1] == 0:
-        raise InputError("The counts hold zero words; give at least one column.")
-    if not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool:
-        raise InputError(f"The counts are of type {matrix.dtype}; give whole, non-negative numbers.")
-    matrix.sum_duplicates()
-    data = matrix.data
-    if np.issubdtype(data.dtype, np.complexfloating):
-        raise InputError("The counts are complex numbers; give whole, non-negative numbers.")
-    for bad, what in (
-        (~np.isfinite(data.astype(float)), "not a finite number"),
-        (data < 0 if data.dtype != bool else np.zeros(len(data), bool), "negative"),
-        (data != np.floor(data.astype(float)), "not a whole number"),
-        (data.astype(float) > 2**31 - 1, "larger than 2,147,483,647"),
-    ):
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-            raise InputError(
-                f"The count in row {row}, column {int(matrix.indices[at])} is {data[at]}, which is {what}; "
-                "counts must be whole, non-negative numbers."
-            )
-    whole = sparse.csr_array((data.astype(np.int32), matrix.indices, matrix.indptr), shape=matrix.shape)
-    whole.eliminate_zeros()
-    whole.sort_indices()
-    return whole
 
 
 def documents_using(counts: sparse.csr_array) -> np.ndarray:

@@ -14,10 +14,11 @@ import pandas as pd
 
 from superwords.corpus.corpus import Corpus, n_sources
 from superwords.corpus.count_cache import CountCache
+from superwords.corpus.fingerprint import size_of
 from superwords.corpus.languages import doubtful_language
 from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 from superwords.corpus.recipe import language_code, passage_length, threshold, word_method, words_to_drop
-from superwords.corpus.sources import Documents, open_documents, size_of
+from superwords.corpus.sources import Documents, open_documents
 from superwords.corpus.stream import Progress
 from superwords.errors import InputError
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import struct
 import sys
@@ -14,7 +12,6 @@ from dataclasses import dataclass, replace
 from io import TextIOWrapper
 from math import nan
 from pathlib import Path
-from socket import gethostname
 from typing import Any
 
 import pandas as pd
@@ -27,16 +24,15 @@ from superwords.corpus.formats import (
     file_lines,
     json_rows,
     line_rows,
-    parquet_groups,
     parquet_rows,
     whole_text,
 )
+from superwords.corpus.text_stream import FilePiece, RowGroup, TextStream, file_pieces, row_groups, text_of
 from superwords.errors import InputError
 
 _NUMBER = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _WHOLE = re.compile(r"[-+]?\d{1,18}")
 SHOWN_COLUMNS = 20
-PIECE_BYTES = 400_000  # of files that one task reads
 FILE_KINDS = ".csv, .tsv, .jsonl (each also .gz), .txt, .parquet, .npz, or a folder of .txt files"
 
 
@@ -55,64 +51,6 @@ class Documents:
     counts: Any = None
     vocabulary: list[str] | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class FilePiece:
-    """Some files of one document each."""
-
-    paths: tuple[Path, ...]
-    encoding: str
-
-    @property
-    def n_documents(self) -> int:
-        return len(self.paths)
-
-    def texts(self) -> Iterator[str]:
-        for path in self.paths:
-            _check_shared(path)
-            yield whole_text(path, self.encoding)
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """One row group of a Parquet file."""
-
-    path: Path
-    number: int
-    n_documents: int
-    column: str
-
-    def texts(self) -> Iterator[str]:
-        _check_shared(self.path)
-        for row in parquet_rows(self.path, self.number, [self.column]):
-            yield _text_of(row, self.column)
-
-
-def _check_shared(path: Path) -> None:
-    if not path.exists():
-        raise InputError(
-            f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
-        )
-
-
-@dataclass(frozen=True)
-class TextStream:
-    """Texts read from their source each time they are asked for, so that they need not be in memory.
-
-    `pieces` are parts of the source, one after the other, that a worker can read by itself; none where lines have to
-    be read one by one.
-    """
-
-    read: Callable[[], Iterator[Any]]
-    length: int
-    pieces: Sequence[FilePiece | RowGroup] = ()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.read()
-
-    def __len__(self) -> int:
-        return self.length
 
 
 def open_documents(
@@ -162,7 +100,7 @@ def _read_path(
         return _from_rows(lambda: json_rows(file_lines(path, encoding), name), name, text, id)
     if kind == ".parquet":
         return _from_rows(
-            lambda: parquet_rows(path), name, text, id, cut=lambda column: _row_groups(path, column)
+            lambda: parquet_rows(path), name, text, id, cut=lambda column: row_groups(path, column)
         )
     if kind == ".txt":
         return _from_rows(lambda: line_rows(file_lines(path, encoding), name), name, text, id)
@@ -210,7 +148,7 @@ def _from_rows(
         n = len(places)
         if n == 0:
             text_column, id_column = _choose_columns(list(row.values), row.place, text, id)
-        kinds.add(_is_tokens(_text_of(row, text_column)))
+        kinds.add(_is_tokens(text_of(row, text_column)))
         if len(kinds) > 1:
             raise InputError(
                 f"{row.place}, differs in kind from those before it; give all as text or all as tokens."
@@ -227,7 +165,7 @@ def _from_rows(
         raise InputError(f"{name} is empty: it holds no document; give at least one.")
 
     def texts() -> Iterator[Any]:
-        return (_text_of(row, text_column) for row in read_rows() if row.values is not None)
+        return (text_of(row, text_column) for row in read_rows() if row.values is not None)
 
     stream = list(texts()) if in_memory else TextStream(texts, len(places), cut(text_column))
     lines = "1 empty line was" if n_blank == 1 else f"{n_blank:,} empty lines were"
@@ -255,24 +193,6 @@ def _choose_columns(
         if column is not None and column not in columns:
             raise InputError(f"{place}, has no {role} column {column!r}; the columns are {there}.")
     return text, id if id is not None or "id" not in columns else "id"
-
-
-def _text_of(row: Row, column: str) -> Any:
-    if row.values is None or column not in row.values:
-        raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
-    value = row.values[column]
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    if isinstance(value, str):
-        return value
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):
-        return list(value)
-    raise InputError(
-        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; "
-        "give text, or a list of tokens."
-    )
 
 
 def _is_tokens(value: Any) -> bool:
@@ -330,29 +250,10 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
                 },
             )
 
-    found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: _file_pieces(paths, encoding))
+    found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: file_pieces(paths, encoding))
     n_others = sum(path.is_file() for path in folder.rglob("*")) - len(paths)
     files = "1 file that is" if n_others == 1 else f"{n_others:,} files that are"
     return replace(found, notes=(f"{files} not .txt left out.",)) if n_others else found
-
-
-def _file_pieces(paths: Sequence[Path], encoding: str) -> list[FilePiece]:
-    """Files in their order, so many together that it is worth a task."""
-    pieces: list[FilePiece] = []
-    some: list[Path] = []
-    size = 0
-    for path in paths:
-        some.append(path.resolve())
-        size += path.stat().st_size
-        if size >= PIECE_BYTES or path is paths[-1]:
-            pieces.append(FilePiece(tuple(some), encoding))
-            some, size = [], 0
-    return pieces
-
-
-def _row_groups(path: Path, column: str) -> list[RowGroup]:
-    groups = enumerate(parquet_groups(path))
-    return [RowGroup(path.resolve(), g, n_rows, column) for g, n_rows in groups]
 
 
 def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Documents:
@@ -388,26 +289,3 @@ def _read_counts(
 
 def _lines_of(path: Path, encoding: str) -> Iterable[str]:
     return (line for line in file_lines(path, encoding) if line.strip())
-
-
-def size_of(source: str | Path) -> int:
-    """Bytes of a file, or of all files in a folder; 0 of what is neither."""
-    return sum(path.stat().st_size for path in _files(Path(source)))
-
-
-def digest(source: str | Path) -> str | None:
-    """A fingerprint of a file or folder, None of what is neither (standard input, the name of a pipeline)."""
-    found = hashlib.sha256()
-    files = _files(Path(source))
-    for path in files:
-        found.update(f"{os.path.relpath(path, source)}\0".encode())
-        with path.open("rb") as stream:
-            for part in iter(lambda: stream.read(1 << 20), b""):
-                found.update(part)
-    return found.hexdigest() if files else None
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(one for one in path.rglob("*") if one.is_file())
-    return [path] if path.is_file() else []

@@ -26,8 +26,17 @@ _START_SEED = 20120614
 
 @dataclass(frozen=True)
 class WordFeatures:
-    """Features of V words: `values` (V, F) with NaN rows for unknown words, the share of the variance that
-    each column explains, and a name per column."""
+    """Features of V words, and how much they explain.
+
+    Attributes
+    ----------
+    values : array
+        (V, F) with NaN rows for unknown words.
+    explained : array
+        (F) the share of the variance that each column explains.
+    names : list of str
+        A name for each column.
+    """
 
     values: np.ndarray
     explained: np.ndarray
@@ -35,6 +44,7 @@ class WordFeatures:
 
     @property
     def total_explained(self) -> float:
+        """The share of the variance that all columns explain together."""
         return float(self.explained.sum())
 
 

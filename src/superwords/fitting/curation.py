@@ -17,9 +17,6 @@ from superwords.fitting.relations import RelatedConcepts
 class CuratedConcepts(RelatedConcepts):
     """The deciding part of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
 
-    sampled_: Result
-    choices_: list[Choice]
-
     @cached_property
     def result_(self) -> Result:  # type: ignore[override]
         """What was found, with people's choices, read-only: tables, plots and pages are made of it."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from superwords.corpus.corpus import n_sources, row_name
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.found import FoundConcepts
 
 _CONCEPTS, _WORDS = 5, 6
 
 
-def model_lines(model: ConceptModel) -> list[str]:
+def model_lines(model: FoundConcepts) -> list[str]:
     """How many concepts there are in how much text, the words of the first ones, and whether chains agree."""
     corpus = model.corpus_
     rows = f"{corpus.n_documents:,} {row_name(corpus)}"

@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import arviz_base
-import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from superwords.cluster import joined
 from superwords.concepts.agreement import APPROXIMATE
 from superwords.concepts.result import Result
-from superwords.container import Choice, damage_said
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.reading import are_texts, corpus_of
+from superwords.container import damage_said
 from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
-from superwords.features.specs import check_spec, is_spec, make_features
 from superwords.fitting import defaults, store
 from superwords.fitting import folding as foldin
 from superwords.fitting.curation import CuratedConcepts
 from superwords.fitting.describing import model_lines
+from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.forecast import Forecast
 from superwords.fitting.on_cluster import on_cluster
-from superwords.fitting.parts import Findings, ModelParts
-from superwords.fitting.running import Schedule, document_order, in_threads, run_chains
+from superwords.fitting.running import Schedule, in_threads, run_chains
+from superwords.fitting.saving import parts_of, restore
 from superwords.fitting.settings import (
-    check_settings,
-    make_prior,
     make_schedule,
     make_seed,
-    make_steps,
-    make_theta,
-    plain_settings,
-    scale_features,
     whole_number,
 )
 from superwords.fitting.shards import sample_shards
-from superwords.fitting.starting import start_chains
+from superwords.fitting.starting import prepare, start_chains
 from superwords.jobs import n_workers
 from superwords.progress import Watcher, make_watcher
-from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
-from superwords.sampler.model import Model, make_data
 from superwords.tabular import lines_as_html
 
 
@@ -59,7 +45,7 @@ class UnfittedError(InputError, NotFittedError):
     """The model has not seen any documents yet."""
 
 
-class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
+class ConceptModel(TransformerMixin, CuratedConcepts):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
     `superwords.fit` reads documents of any kind and then fits this model. It is a scikit-learn transformer:
@@ -131,15 +117,6 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
     True
     """
 
-    corpus_: Corpus
-    seed_: int
-    unknown_words_: foldin.UnknownWords
-    choices_: list[Choice]
-    chains_: list[Chain]
-    kept_: list[ChainDraws]
-    schedule_: Schedule
-    order_: np.ndarray
-
     def __init__(
         self,
         alpha_omega: float | str | None = None,
@@ -192,7 +169,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Only reached for what is not there: what a fit finds, as long as there was none."""
-            is_known = name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)
+            is_known = name in FittedModel.__annotations__ or hasattr(ConceptModel, name)
             if not self.__sklearn_is_fitted__() and is_known:
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
             return object.__getattribute__(self, name)
@@ -341,83 +318,14 @@ class ConceptModel(TransformerMixin, CuratedConcepts, BaseEstimator):
             )
         out = Path(path)
         kept = self.kept_ if draws == "all" else ()
-        store.write(out, self.to_parts(texts), kept, self.choices_)
+        store.write(out, parts_of(self, texts), kept, self.choices_)
         return out
-
-    def to_parts(self, texts: bool = True, findings: bool = True) -> ModelParts:
-        """What a file holds of the model; its findings are computed if they are not yet."""
-        first = self.chains_[0].model
-        result, found = self.sampled_, None
-        if findings and result.has_concepts:
-            posterior = result.trace["posterior"].to_dataset()
-            trace = {str(name): posterior[name].values for name in posterior.data_vars}
-            draws = result.best_draw, result.consensus_draw
-            found = Findings(*draws, result.summary, result.word_sets, trace)
-        return ModelParts(
-            plain_settings(self.get_params()),
-            self.seed_,
-            self.schedule_,
-            self.order_,
-            self.corpus_ if texts else replace(self.corpus_, texts=None),
-            np.where(first.data.known[:, None], first.data.Y, np.nan),
-            first.affinity,
-            first.steps,
-            [chain.position() for chain in self.chains_],
-            found,
-        )
-
-    @classmethod
-    def from_parts(
-        cls, parts: ModelParts, draws: list[ChainDraws], choices: Sequence[Choice] = ()
-    ) -> ConceptModel:
-        """Inverse of `to_parts`."""
-        model = cls(**parts.settings)
-        model.corpus_, model.order_ = parts.corpus, parts.order
-        model.seed_, model.schedule_ = parts.seed, parts.schedule
-        counts = sparse.csr_array(parts.corpus.counts[parts.order])
-        data = make_data(counts, parts.features)
-        model.chains_ = []
-        for c, position in enumerate(parts.chains):
-            whole = Model(position.prior, data, parts.affinity, parts.steps)
-            chain = Chain(whole, position.state, parts.seed, c)
-            chain.go_to(position)
-            model.chains_.append(chain)
-        model.kept_, model.choices_ = draws, list(choices)
-        if parts.findings is not None:
-            found = parts.findings._asdict()
-            trace = arviz_base.from_dict({"posterior": found.pop("trace")}, check_conventions=False)
-            model.sampled_.remember(**found, trace=trace)
-        return model
-
-    def keep_in(self, draws: list[ChainDraws]) -> None:
-        """Keep draws there from now on, where those so far are already."""
-        self.kept_ = draws
-        self.sampled_.draws = Draws(draws)
 
     @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
     def start(self, X: Any, features: Any, watcher: Watcher | None = None) -> None:
         """Check everything that is given and set the chains at their start."""
         given, tell = self.get_params(), watcher or Watcher()
-        check_settings(given)
-        if is_spec(features):
-            check_spec(features)
-        with tell.reading() if are_texts(X) else nullcontext() as reading:
-            corpus = corpus_of(X, n_jobs=self.n_jobs, progress=reading, say=tell.say)
-        found = make_features(features, corpus, tell.say)
-        if found.seeds:
-            corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
-        order = document_order(corpus.counts, corpus.ids)
-        counts = sparse.csr_array(corpus.counts[order])
-        prior, theta = make_prior(given, counts), make_theta(self.theta, counts)
-        values = scale_features(
-            found.values, counts.shape[1], self.standardize_features and found.standardize
-        )
-        model = Model(
-            prior,
-            make_data(counts, values),
-            make_affinity(counts, values),
-            make_steps(given, counts.shape[0]),
-        )
+        corpus, order, model, theta = prepare(given, X, features, tell)
         seed = make_seed(self.random_state)
         schedule = make_schedule(given)
         if self.approximate is None:
@@ -516,6 +424,12 @@ def load(path: str | Path) -> ConceptModel:
     >>> again.n_concepts_ == model.n_concepts_
     True
     """
-    stored = store.read(path)
-    with damage_said(str(path)):
-        return ConceptModel.from_parts(stored.parts, stored.draws, stored.choices)
+    return restored(store.read(path), str(path))
+
+
+def restored(stored: store.Stored, name: str) -> ConceptModel:
+    """The model of a file that was read; `name` is what the file is called where it is damaged."""
+    with damage_said(name):
+        model = ConceptModel(**stored.parts.settings)
+        restore(model, stored.parts, stored.draws, stored.choices)
+    return model

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,18 +14,17 @@ from scipy import sparse
 
 from superwords.cluster import current
 from superwords.concepts.curating import merged_weights
-from superwords.corpus.corpus import Corpus, check_counts
+from superwords.corpus.checks import check_counts
+from superwords.corpus.corpus import Corpus
 from superwords.corpus.reading import are_texts
 from superwords.errors import InputError
+from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
 from superwords.sampler.compiling import one_at_a_time
 from superwords.sampler.foldin import fold_in
 from superwords.sampler.state import Sizes, sizes_of
 from superwords.sampler.workspace import Concepts, make_concepts
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 SWEEPS = 30
 LEAST_INCLUSION = 0.1  # a concept less probable than that is off in the weights
@@ -39,13 +38,6 @@ class UnknownWordsWarning(UserWarning):
     """New documents use words that the model does not know; they are left out."""
 
 
-class UnknownWords(NamedTuple):
-    """Tokens of new documents that were left out, and some of their words, the most frequent first."""
-
-    n_tokens: int
-    examples: list[str]
-
-
 class Folded(NamedTuple):
     """Per new document and concept, dense or sparse."""
 
@@ -53,7 +45,7 @@ class Folded(NamedTuple):
     inclusion: Any
 
 
-def transform(model: ConceptModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
+def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
     """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept).
 
     Weights follow people's choices; P(held) is of the concepts as they were sampled.
@@ -126,7 +118,7 @@ def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords
     return aligned, unknown
 
 
-def kept_concepts(model: ConceptModel) -> Concepts:
+def kept_concepts(model: FittedModel) -> Concepts:
     """The concepts of the most probable draw, in the order of the fitted attributes."""
     draw, order = model.best_draw_, model.result_.concept_order
     sizes = sizes_of(draw.state)

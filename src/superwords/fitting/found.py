@@ -1,4 +1,4 @@
-"""What a fitted model tells: its attributes and tables, each a line that reads the result."""
+"""What a fitted model tells: its tables, each a line that reads the result."""
 
 from __future__ import annotations
 
@@ -7,83 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray
 
 from superwords.concepts import agreement, discovery, examples, groups, searching, tables
-from superwords.concepts.result import Result
-from superwords.draws import Draws, Kept
-from superwords.fitting.moves import move_statistics, move_table
-from superwords.sampler.chain import Chain
+from superwords.fitting.fitted_model import FittedModel
+from superwords.fitting.moves import move_table
 
 
-class FoundConcepts:
+class FoundConcepts(FittedModel):
     """The read-only half of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
-
-    result_: Result
-    chains_: list[Chain]
-
-    @property
-    def n_features_in_(self) -> int:
-        """Words of the vocabulary; scikit-learn's name for the number of columns that `fit` saw."""
-        return self.result_.corpus.n_words
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """The words of the vocabulary, under scikit-learn's name for them."""
-        return np.array(self.result_.corpus.vocabulary, dtype=object)
-
-    @property
-    def draws_(self) -> Draws:
-        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
-        return self.result_.draws
-
-    @property
-    def best_draw_(self) -> Kept:
-        """The most probable draw of the chains that predict held-out tokens well."""
-        return self.result_.best_draw
-
-    @property
-    def consensus_draw_(self) -> Kept:
-        """The draw closest to the posterior co-membership."""
-        return self.result_.consensus_draw
-
-    @property
-    def n_concepts_(self) -> int:
-        """Concepts of `best_draw_`, which are those of every table."""
-        return self.result_.n_concepts
-
-    @property
-    def concept_word_(self) -> np.ndarray:
-        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
-        return self.result_.concept_word
-
-    @property
-    def doc_concept_(self) -> Any:
-        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
-
-        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
-        """
-        return self.result_.doc_concept
-
-    @property
-    def co_membership_(self) -> Any:
-        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
-        return self.result_.co_membership
-
-    @property
-    def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on".
-
-        `moves` has what the moves of each chain tried and accepted, and their seconds (see `moves()`).
-        """
-        trace = self.result_.trace.copy()
-        trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
-        return trace
-
-    @property
-    def names_(self) -> dict[int, str]:
-        """Names that people gave to concepts, by id; they are kept in the model file."""
-        return self.result_.names
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that `transform` gives.

@@ -12,7 +12,8 @@ from superwords.concepts.elsewhere import OtherConcepts
 from superwords.concepts.sets import WordSets
 from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, WordUse
 from superwords.concepts.word_draws import WordDraws
-from superwords.corpus.corpus import Corpus, check_unique_words
+from superwords.corpus.checks import check_unique_words
+from superwords.corpus.corpus import Corpus
 from superwords.draws import TRACED, Kept, plain_kept, read_kept, read_state, read_tokens
 from superwords.fitting.metadata import plain_table, read_table
 from superwords.fitting.running import Schedule

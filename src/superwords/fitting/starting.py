@@ -1,23 +1,67 @@
-"""Chains set at their start, several at a time."""
+"""From what is given to the model to sample, and chains set at their start, several at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from superwords.fitting.settings import make_prior, make_start_rows, make_starts
+from superwords.corpus.corpus import Corpus
+from superwords.corpus.reading import are_texts, corpus_of
+from superwords.features.specs import check_spec, is_spec, make_features
+from superwords.fitting.running import document_order
+from superwords.fitting.settings import (
+    check_settings,
+    make_prior,
+    make_start_rows,
+    make_starts,
+    make_steps,
+    make_theta,
+    scale_features,
+)
 from superwords.jobs import n_workers
+from superwords.progress import Watcher
+from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.growth import grow
 from superwords.sampler.initial import GROWING, NUMBERED, counts_of, initial_state, parse_start
 from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.part_start import SWEEPS, arrive, pick_rows
 from superwords.sampler.state import State
+
+
+class Prepared(NamedTuple):
+    """What is sampled."""
+
+    corpus: Corpus
+    order: np.ndarray  # of the corpus's rows in the model
+    model: Model
+    theta: np.ndarray
+
+
+def prepare(given: Mapping[str, Any], X: Any, features: Any, tell: Watcher) -> Prepared:
+    """Check everything that is given, read documents and features, and put the model together."""
+    check_settings(given)
+    if is_spec(features):
+        check_spec(features)
+    with tell.reading() if are_texts(X) else nullcontext() as reading:
+        corpus = corpus_of(X, n_jobs=given["n_jobs"], progress=reading, say=tell.say)
+    found = make_features(features, corpus, tell.say)
+    if found.seeds:
+        corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
+    order = document_order(corpus.counts, corpus.ids)
+    counts = sparse.csr_array(corpus.counts[order])
+    prior, theta = make_prior(given, counts), make_theta(given["theta"], counts)
+    is_scaled = given["standardize_features"] and found.standardize
+    values = scale_features(found.values, counts.shape[1], is_scaled)
+    affinity, steps = make_affinity(counts, values), make_steps(given, counts.shape[0])
+    return Prepared(corpus, order, Model(prior, make_data(counts, values), affinity, steps), theta)
 
 
 def start_chains(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from superwords.concepts.curating import KINDS, MERGE, decisions
 from superwords.concepts.naming import checked_name
 from superwords.container import Choice, Container, damage_said
-from superwords.draws import ChainDraws
+from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
 from superwords.files import whole_path
 from superwords.fitting.parts import ModelParts, chain_part, from_plain, plain_position, to_plain
@@ -145,7 +145,7 @@ class Checkpoint(Watcher):
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
-        model.keep_in(self.draws)
+        model.kept_, model.sampled_.draws = self.draws, Draws(self.draws)
         yield
 
     def see(self, swept: Swept) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.corpus.corpus import check_counts
+from superwords.corpus.checks import check_counts
 from superwords.errors import InputError
 
 ITERATIONS = 1000

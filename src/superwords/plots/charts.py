@@ -19,7 +19,26 @@ PREVALENCE_COLUMNS = ("concept", "group", "prevalence", "low", "high")
 
 
 def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None = None) -> Figure:
-    """A histogram of whole numbers, one bar each while there are few, with the median marked."""
+    """A histogram of whole numbers, one bar each while there are few, with the median marked.
+
+    Parameters
+    ----------
+    values : array
+        The numbers.
+    xlabel, ylabel, title : str
+        What stands at the axes and, if given, above.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> figure = plots.histogram([1, 2, 2, 3], xlabel="concepts in a document")
+    >>> figure.axes[0].get_legend().get_texts()[0].get_text()
+    'median 2'
+    """
     numbers = np.asarray(values, dtype=float).ravel()
     if len(numbers) == 0 or not np.isfinite(numbers).all():
         raise InputError(f"The histogram of {xlabel} needs at least one number, all of them finite.")
@@ -47,8 +66,25 @@ def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None
 def prevalence_by_group(table: pd.DataFrame, title: str | None = None) -> Figure:
     """A dot and an interval for each concept and group.
 
-    `table` has the columns concept, group, prevalence, low and high, one row per concept and group; concepts
-    are drawn from the top in the order they first appear.
+    Parameters
+    ----------
+    table : DataFrame
+        The columns concept, group, prevalence, low and high, one row per concept and group; concepts are drawn
+        from the top in the order they first appear.
+    title : str, optional
+        What stands above.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> columns = {"prevalence_low": "low", "prevalence_high": "high"}
+    >>> figure = plots.prevalence_by_group(model.by_group("place").rename(columns=columns))
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['harbour', 'kitchen']
     """
     missing = [name for name in PREVALENCE_COLUMNS if name not in table.columns]
     if missing:
@@ -98,7 +134,23 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None) -> Figure
 def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) -> Figure:
     """A row for each quantity: its value at each draw, a line per chain; R-hat stands in the row's title.
 
-    `trace` maps a name to an array of shape (chain, draw).
+    Parameters
+    ----------
+    trace : mapping of str to array
+        The quantities by name, each of shape (chain, draw).
+    rhat : mapping of str to float, optional
+        R-hat of some or all of them.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> figure = plots.traces({"concepts": model.trace_["posterior"]["n_concepts"].values})
+    >>> len(figure.axes[0].lines)
+    2
     """
     if not trace:
         raise InputError("There is no trace to draw; give at least one array of shape (chain, draw).")
@@ -123,8 +175,25 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
 
 
 def concept_panels(matrices: Sequence[Any], titles: Sequence[str] | None = None) -> Figure:
-    """The paper's synthetic figure: a panel per matrix of average f, rows are concepts, columns are words,
-    white is 1 and black is 0."""
+    """The paper's synthetic figure: a panel per matrix of average f, white is 1 and black is 0.
+
+    Parameters
+    ----------
+    matrices : sequence of arrays
+        Each of shape (concepts, words).
+    titles : sequence of str, optional
+        What stands above each panel.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> len(plots.concept_panels([model.concept_word_, model.concept_word_ > 0.5]).axes)
+    2
+    """
     if len(matrices) == 0:
         raise InputError("There is no matrix to draw; give at least one of shape (concepts, words).")
     if titles is not None and len(titles) != len(matrices):

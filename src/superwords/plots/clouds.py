@@ -54,7 +54,29 @@ class Layout:
 def cloud(
     weights: Mapping[str, float], title: str | None = None, width: float = 5.0, height: float = 3.2
 ) -> Figure:
-    """One word cloud of at most a hundred words, `width` by `height` inches."""
+    """One word cloud of at most a hundred words.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Words and their weights; a word's area is its weight.
+    title : str, optional
+        What stands above.
+    width, height : float
+        In inches.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> words = model.words_of(1)
+    >>> figure = plots.cloud(dict(zip(words["word"], words["share_used"])))
+    >>> {text.get_text() for text in figure.axes[0].texts} <= set(words["word"])
+    True
+    """
     return cloud_grid([weights], None if title is None else [title], columns=1, width=width, height=height)
 
 
@@ -65,7 +87,29 @@ def cloud_grid(
     width: float = 4.0,
     height: float = 2.6,
 ) -> Figure:
-    """Several clouds, each laid out for itself, in rows of `columns` panels of `width` by `height` inches."""
+    """Several clouds, each laid out for itself.
+
+    Parameters
+    ----------
+    clouds : sequence of mappings
+        Words and weights, as `cloud` takes them.
+    titles : sequence of str, optional
+        What stands above each.
+    columns : int
+        How many stand side by side.
+    width, height : float
+        Of each, in inches.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> len(plots.cloud_grid([{"tea": 2, "milk": 1}, {"tide": 1}], ["kitchen", "harbour"]).axes)
+    2
+    """
     if not clouds:
         raise InputError("There is no cloud to draw; give at least one dictionary of words and weights.")
     if columns < 1:
@@ -87,6 +131,26 @@ def cloud_pair(
     """One concept for two groups, or before and after: each word at the same place in both panels.
 
     A word has its own group's size, on one scale for both; a word that a group lacks is small and grey.
+
+    Parameters
+    ----------
+    weights_a, weights_b : mapping of str to float
+        Words and weights, as `cloud` takes them.
+    titles : sequence of str, optional
+        What stands above each.
+    width, height : float
+        Of each, in inches.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> left, right = plots.cloud_pair({"tea": 2, "milk": 1}, {"tea": 1}).axes
+    >>> [len(panel.texts) for panel in (left, right)]
+    [2, 2]
     """
     shared: dict[str, float] = {}
     for weights in (weights_a, weights_b):

@@ -49,7 +49,27 @@ def write_texts(labels: list[Text]) -> None:
 
 
 def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> bytes:
-    """The picture as PNG or SVG; the same figure gives the same bytes on every run."""
+    """The picture as PNG or SVG; the same figure gives the same bytes on every run.
+
+    Parameters
+    ----------
+    figure : Figure
+        The picture.
+    file_format : "png" or "svg"
+        How it is written.
+    dpi : int
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> plots.figure_bytes(plots.cloud({"tea": 2, "milk": 1}))[1:4]
+    b'PNG'
+    """
     if file_format not in FORMATS:
         raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
     metadata = {"Date": None} if file_format == "svg" else {"Software": None}
@@ -60,7 +80,30 @@ def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> by
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) -> Path:
-    """Writes `figure` to `path` (.png or .svg), whole or not at all."""
+    """Write a picture to a file, whole or not at all.
+
+    Parameters
+    ----------
+    figure : Figure
+        The picture.
+    path : str or Path
+        The file, which ends in .png or .svg.
+    dpi : int
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from superwords import plots
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plots.save_figure(plots.cloud({"tea": 2, "milk": 1}), f"{folder}/tea.svg").name
+    'tea.svg'
+    """
     target = Path(path)
     file_format = target.suffix.lower().removeprefix(".")
     if file_format not in FORMATS:

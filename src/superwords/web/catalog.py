@@ -12,7 +12,7 @@ from scipy import sparse
 from superwords.concepts.agreement import plain_quantities
 from superwords.concepts.curating import Curation, decisions, history
 from superwords.concepts.dates import time_columns
-from superwords.concepts.examples import concepts_of_word, telling_passage, word_index
+from superwords.concepts.examples import telling_passage
 from superwords.concepts.groups import group_values
 from superwords.concepts.labels import row_labels
 from superwords.concepts.ranking import TYPICAL, automatic_names
@@ -28,8 +28,7 @@ MOST_CHOSEN_GROUPS = 200  # of a column that was asked for
 MOST_HISTORY = 200
 SHOWN_GROUP_COLUMNS = 2
 MARKER_WORDS = 10
-NEIGHBOURS = 50
-_KEPT_TABLES = 64
+KEPT_TABLES = 64
 
 
 class Catalog:
@@ -41,11 +40,10 @@ class Catalog:
         self.model = model
         self.corpus = model.corpus_
         self.rows = row_name(model.corpus_)
-        self.words_of = lru_cache(_KEPT_TABLES)(model.words_of)
-        self.group_words = lru_cache(_KEPT_TABLES)(model.group_words)
-        self.by_group = lru_cache(_KEPT_TABLES)(lambda column: model.by_group(column, 0))
-        self.compared = lru_cache(_KEPT_TABLES)(model.compare_groups)
-        self.neighbours = lru_cache(_KEPT_TABLES)(lambda word: model.similar_words(word, NEIGHBOURS))
+        self.words_of = lru_cache(KEPT_TABLES)(model.words_of)
+        self.group_words = lru_cache(KEPT_TABLES)(model.group_words)
+        self.by_group = lru_cache(KEPT_TABLES)(lambda column: model.by_group(column, 0))
+        self.compared = lru_cache(KEPT_TABLES)(model.compare_groups)
 
     def facts(self) -> dict[str, Any]:
         """What the page must know before it shows anything."""
@@ -341,50 +339,6 @@ class Catalog:
         words = self.group_words(self.column(column), concept)
         own = words[words["group"].map(str) == label]
         return dict(zip(own["word"], own["share"].astype(float)))
-
-    @cached_property
-    def _words(self) -> pd.DataFrame:
-        table = self.model.words()
-        strongest = [held[0] if held else None for held in table["concepts"]]
-        return table.assign(strongest=pd.Series(strongest, dtype=object))
-
-    def words(self) -> Table:
-        columns = [
-            Column("word", "Word", "word", link="word"),
-            Column("rows", self.rows.capitalize(), "number"),
-            Column("tokens", "Tokens", "number"),
-            Column("n_concepts", "Concepts", "number"),
-            Column("name", f"Concept that most {self.rows} use it for", "concept", link="strongest"),
-        ]
-        names = self.names
-        rows = self._words.assign(
-            name=texts(None if j is None else names[j - 1] for j in self._words["strongest"])
-        ).sort_values("tokens", ascending=False, kind="stable")
-        return Table(columns, rows, "tokens")
-
-    def word(self, word: str) -> dict[str, Any]:
-        row = self._words.iloc[word_index(self.model.result_, word)]
-        return {key: plain(row[key]) for key in ("word", "rows", "tokens", "n_concepts")}
-
-    def word_concepts(self, word: str) -> Table:
-        """Concepts that a word is a used word of, those that use it most first and leftovers last."""
-        names = self.names
-        table = concepts_of_word(self.model.result_, word)
-        columns = [
-            Column("name", "Concept", "concept", link="concept"),
-            Column("share_of_uses", "Of its uses", "share"),
-            Column("share_used", f"Of the concept's {self.rows}, use the word for it", "share"),
-            Column("probability", "Draws that use it", "share"),
-        ]
-        return Table(columns, table.assign(name=texts(names[j - 1] for j in table["concept"])))
-
-    def word_neighbours(self, word: str) -> Table:
-        columns = [
-            Column("word", "Word", "word", link="word"),
-            Column("together", "Used for the same concept", "share"),
-            Column("mcse", "Monte-Carlo error", "decimal"),
-        ]
-        return Table(columns, self.neighbours(word), "together")
 
     def convergence(self) -> Table:
         """R-hat, effective sample size and Monte-Carlo error of what was traced."""

@@ -21,6 +21,7 @@ from superwords.web.explorer_texts import TextIndex, TextPages
 from superwords.web.finder import Finder
 from superwords.web.json_tables import Table, whole_number
 from superwords.web.landscape import Landscape
+from superwords.web.word_pages import WordPages
 
 KEPT_CLOUDS = 512
 
@@ -34,6 +35,7 @@ class Views:
         self.catalog = catalog
         self.index = index
         self.documents = DocumentPages(catalog)
+        self.words = WordPages(catalog)
         self.chains = ChainPages(catalog)
         self.relations = RelationPages(catalog)
         self._clouds: OrderedDict[tuple[str, ...], dict[str, Any]] = OrderedDict()
@@ -41,7 +43,7 @@ class Views:
 
     def _connect(self) -> None:
         catalog, documents, relations = self.catalog, self.documents, self.relations
-        words = TextPages(catalog, self.index)
+        texts, words = TextPages(catalog, self.index), self.words
         self.finder = finder = Finder(catalog.model)
         self.tables: dict[str, Callable[[Given], Table]] = {
             "concepts": lambda given: catalog.concepts(),
@@ -55,11 +57,11 @@ class Views:
             "document-passages": lambda given: documents.document_passages(place_of(given)),
             "rows": lambda given: documents.rows(),
             "row-concepts": lambda given: documents.concepts(place_of(given, "row")),
-            "said": lambda given: words.said(text_of(given, "query")),
-            "said-by": lambda given: words.said_by(text_of(given, "query")),
-            "words": lambda given: catalog.words(),
-            "word-concepts": lambda given: catalog.word_concepts(text_of(given, "word")),
-            "word-neighbours": lambda given: catalog.word_neighbours(text_of(given, "word")),
+            "said": lambda given: texts.said(text_of(given, "query")),
+            "said-by": lambda given: texts.said_by(text_of(given, "query")),
+            "words": lambda given: words.words(),
+            "word-concepts": lambda given: words.concepts(text_of(given, "word")),
+            "word-neighbours": lambda given: words.neighbours(text_of(given, "word")),
             "group-differences": self._differences,
             "trends": relations.trend_table,
             "word-changes": lambda given: relations.change_table(concept_of(given), given),
@@ -75,7 +77,7 @@ class Views:
             "document": lambda given: documents.document(place_of(given)),
             "row": lambda given: documents.row(place_of(given, "row")),
             "text": lambda given: documents.text(place_of(given, "row"), whole_number(given, "part", 1)),
-            "word": lambda given: catalog.word(text_of(given, "word")),
+            "word": lambda given: words.word(text_of(given, "word")),
             "map": lambda given: {"points": self.landscape.points()},
             "tree": lambda given: relations.tree_page(),
             "time": relations.time,
@@ -91,8 +93,8 @@ class Views:
         other = copy.copy(self)
         other.catalog = _with(self.catalog, model=model)
         known = {"catalog": other.catalog, "model": model}
-        other.documents, other.chains, other.relations = (
-            _with(part, **known) for part in (self.documents, self.chains, self.relations)
+        other.documents, other.words, other.chains, other.relations = (
+            _with(part, **known) for part in (self.documents, self.words, self.chains, self.relations)
         )
         other.relations.__dict__.pop("_themes", None)
         if "landscape" in self.__dict__:
@@ -112,7 +114,7 @@ class Views:
         yield lambda: catalog.holders(1)
         yield documents.documents
         yield documents.rows
-        yield catalog.words
+        yield self.words.words
         yield lambda: documents.text(0, 1)
         for name in columns:
             yield partial(catalog.by_group, catalog.column(name))
