@@ -419,6 +419,7 @@ def test_settings_in_small(tmp_path):
 
 @needs(congress.MEMBERS)
 def test_arrival_in_small(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     data, out = tmp_path / "data", tmp_path / "out"
     write_some_members(data, 12, 20000)
     arguments = ("--data", data, "-o", out, "--sweeps", 12, "--jobs", 1)
@@ -428,7 +429,19 @@ def test_arrival_in_small(tmp_path):
     table = pd.read_csv(out / "arrival.csv")
     assert table["sweep"].tolist() == [0, 10, 12]
     assert table["seconds"].is_monotonic_increasing
+    assert "iterations of LDA with 50 topics" in printed
     assert f"Not at the level after 12 sweeps and {table['seconds'].iloc[-1]:.0f} s" in printed
+
+
+@needs(congress.MEMBERS)
+def test_arrival_looks_at_every_sweep_of_the_second_half(tmp_path):
+    pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    data, out = tmp_path / "data", tmp_path / "out"
+    write_some_members(data, 12, 20000)
+    arguments = ("--data", data, "-o", out, "--sweeps", 20, "--jobs", 1, "--init", "kmeans:20", "--then")
+    printed = run("arrival", *arguments)
+    assert pd.read_csv(out / "arrival.csv")["sweep"].tolist() == [0, *range(10, 21)]
+    assert "Effective samples per second of CPU in the second half: log joint" in printed
 
 
 def test_targets_of_agreement_are_told():

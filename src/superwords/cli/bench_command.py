@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from superwords.lab.arrival_bench import run_arrival
 from superwords.lab.benchmark import run_bench
 from superwords.lab.scale import MEASURED, N_SWEEPS, SIZES, run_scale, run_threads
 
@@ -36,12 +34,6 @@ def bench(
         int | None,
         typer.Option(min=2, help="How much faster one chain is with so many threads."),
     ] = None,
-    arrival: Annotated[
-        Path | None,
-        typer.Option(
-            help="How soon a chain arrives; the folder with the debate of Congress.", metavar="FOLDER"
-        ),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON, for scripts.")] = False,
 ) -> None:
     """Measure time per sweep by move, f flips against the formula from scratch, and HDP on the same counts.
@@ -55,9 +47,7 @@ def bench(
     def tell(line: str) -> None:
         typer.echo(line, err=as_json)
 
-    if arrival:
-        figures = run_arrival(arrival, tell)
-    elif threads:
+    if threads:
         figures = run_threads(_whole_numbers(sizes or "16000")[0], sweeps or MEASURED, threads, tell)
     elif scale:
         figures = run_scale(_whole_numbers(sizes), sweeps or N_SWEEPS, tell)

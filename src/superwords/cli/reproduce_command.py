@@ -188,18 +188,22 @@ def effects(
 @app.command()
 def arrival(
     data: Data,
-    level: Annotated[float, typer.Option(help="The log joint to come to.")],
     out: Folder = Path("out/arrival"),
+    level: Annotated[float | None, typer.Option(help="End at this log joint.")] = None,
+    then: Annotated[
+        bool, typer.Option("--then", help="With the b₁ and b₂ of version 56e1e23: 3 D and 10 + D/30.")
+    ] = False,
     init: Annotated[str, typer.Option(help="Where to start.")] = defaults.INIT,
     sweeps: Annotated[int, typer.Option(min=1, help="Sweeps at most.")] = defaults.N_SWEEPS,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same chain.")] = 0,
     part: Annotated[int, typer.Option(min=1, help="Take every N-th row only.")] = 1,
     jobs: Jobs = None,
 ) -> None:
-    """How soon does a chain come to a level of log joint? CPU seconds on the debate of Congress by passages."""
+    """How soon does a chain arrive, and how does it mix? CPU seconds on the debate of Congress by passages."""
+    from superwords.lab.reproduce.arrival import Run
     from superwords.lab.reproduce.arrival import reproduce as run
 
-    run(data, out, level, init, sweeps, part, seed, jobs, typer.echo)
+    run(data, out, Run(init, sweeps, level, then, seed), part, jobs, typer.echo)
     typer.echo(f"Wrote {out / 'arrival.csv'}.")
 
 
