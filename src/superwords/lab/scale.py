@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.jobs import n_workers
 from superwords.lab.generators import Planted
 from superwords.machine import peak_memory
 from superwords.sampler.state import n_concepts, sizes_of
@@ -91,26 +92,30 @@ def matched(truth: np.ndarray, on: np.ndarray) -> float:
 
 
 def measure(n_documents: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:
-    """Seconds per sweep and megabytes of one chain, and how many true concepts it found."""
+    """Seconds per sweep and megabytes of one chain on all cores, and how many true concepts it found."""
     planted = plant_large(n_documents, seed)
     before = perf_counter()
     model = ConceptModel(b1="auto", b2="auto", n_chains=1, n_sweeps=1, n_burn_in=0, random_state=seed)
     model.start(planted.counts, planted.features)
     chain = model.chains_[0]
+    chain.n_threads = n_workers(None)
     start_seconds = perf_counter() - before
     with threadpool_limits(1):
-        seconds = []
+        seconds, cpu = [], []
         for _ in range(n_sweeps):
-            before = perf_counter()
+            before, cpu_before = perf_counter(), process_time()
             chain.step()
             seconds.append(perf_counter() - before)
+            cpu.append(process_time() - cpu_before)
     sizes = sizes_of(chain.state)
     on = sizes.m >= _MEMBER * np.maximum(sizes.holders, 1)[:, None]
     return {
         "documents": n_documents,
         "tokens": int(planted.counts.sum()),
         "start_seconds": start_seconds,
+        "threads": chain.n_threads,
         "seconds_per_sweep": float(np.median(seconds[-MEASURED:])),
+        "cpu_seconds_per_sweep": float(np.median(cpu[-MEASURED:])),
         "memory_mb": peak_memory(),
         "concepts": n_concepts(chain.state),
         "matched": matched(planted.truth, on),
@@ -163,17 +168,18 @@ def run_scale(sizes: Sequence[int], n_sweeps: int, tell: Callable[[str], None]) 
         row = json.loads(done.stdout)
         rows.append(row)
         tell(
-            f"{row['documents']:,} documents, {row['tokens']:,} tokens: {row['seconds_per_sweep']:.2f} s a sweep, "
+            f"{row['documents']:,} documents, {row['tokens']:,} tokens: {row['seconds_per_sweep']:.2f} s a sweep "
+            f"({row['threads']} threads, {row['cpu_seconds_per_sweep']:.2f} s of CPU), "
             f"{row['memory_mb']:,.0f} MB, {row['concepts']} concepts, {row['matched']:.0%} of the true ones matched "
             f"after {row['sweeps']} sweeps"
         )
     out: dict[str, Any] = {"sizes": rows}
     if len(rows) > 1:
         table = pd.DataFrame(rows)
-        for name in ("seconds_per_sweep", "memory_mb"):
+        for name in ("cpu_seconds_per_sweep", "memory_mb"):
             out[f"exponent_{name}"] = exponent(table["documents"].to_numpy(), table[name].to_numpy())
         tell(
-            f"time grows with the documents to the power {out['exponent_seconds_per_sweep']:.2f}, "
+            f"CPU time grows with the documents to the power {out['exponent_cpu_seconds_per_sweep']:.2f}, "
             f"memory to the power {out['exponent_memory_mb']:.2f}"
         )
     return out
