@@ -73,10 +73,8 @@ def _of_the_whole(result: Result) -> str:
     if n_chains > 1:
         worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
         if rhat > GOOD_RHAT:
-            return (
-                f"The chains differ, most of all in {plain.get(worst, worst)} "
-                f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted)."
-            )
+            said = f"R-hat {rhat:.2f}" if np.isfinite(rhat) else "each chain keeps its own, so R-hat is infinite"
+            return f"The chains differ, most of all in {plain.get(worst, worst)} ({said}; at most {GOOD_RHAT} is wanted)."
     if ess < wanted:
         return (
             f"Sample longer to speak of the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "

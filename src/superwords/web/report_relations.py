@@ -105,7 +105,7 @@ def themes_part(model: ConceptModel) -> str:
     head = '<th scope="col">Theme</th><th scope="col">Held by</th><th scope="col">Concepts</th>'
     return (
         f'<h2 id="themes">Themes</h2><p>{told} Held by: the share of {row_name(model.corpus_)} that hold any '
-        "concept of the theme, with a 95% interval.</p>"
+        "concept of the theme, mean over the draws that find all of them, with a 95% interval.</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + picture(
             concept_tree(model),

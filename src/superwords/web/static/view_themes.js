@@ -90,7 +90,7 @@ export async function showThemes({ model, decide }) {
   const keep = h("button", { type: "button", onclick: () => act({ do: "themes", themes: proposals(tree) }) }, "Keep these themes");
   return [
     heading,
-    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that hold any concept of a theme, with a 95% interval.`),
+    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that hold any concept of a theme, mean over the draws that find all of them, with a 95% interval.`),
     ...(model.decides && proposed ? [h("p", {}, keep)] : []),
     said,
     table.element,
