@@ -50,8 +50,8 @@ def test_themes_are_proposed(saved, capsys, tmp_path):
     ("arguments", "said"),
     [
         (["trends", "date"], "There is no column 'date'"),
-        (["trends", "party"], "which is no date"),
-        (["trends", "year", "--by", "fortnight"], "by='fortnight' is no width"),
+        (["trends", "party"], "which is not a date"),
+        (["trends", "year", "--by", "fortnight"], "by='fortnight' is not a width"),
         (["trends", "year", "--concept", "99"], "There is no concept 99"),
         (["effects", "seniority"], "There is no column 'seniority'"),
         (["effects", "party", "--concept", "99"], "There is no concept 99"),

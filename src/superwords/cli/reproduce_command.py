@@ -12,7 +12,7 @@ from superwords.errors import InputError
 from superwords.fitting import defaults
 from superwords.lab.reproduce import synthetic as synthetic_experiment
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
 Data = Annotated[

@@ -191,8 +191,8 @@ class DocumentView(ModelView):
             rest = len(self.table) - len(shown)
             print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
         print_line(
-            "Held in: of the draws that find the concept, the share in which it holds it; found by: how many chains find "
-            "the concept. Weight: share of its text, mean and 95% interval over the same draws."
+            "Held in: of the draws that find the concept, the share in which it holds it; found by: how many chains "
+            "find the concept. Weight: share of its text, mean and 95% interval over the same draws."
         )
         standing.print_legend(shown["concept"])
 

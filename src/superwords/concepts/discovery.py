@@ -307,7 +307,7 @@ def _rows(documents: Catalogue, which: Any, name: str) -> np.ndarray:
     if isinstance(which, pd.DataFrame):
         if "document" not in which:
             raise InputError(
-                f"{name}: the table has no column 'document'; give ids, or a table that search gives."
+                f"{name}: the table has no column 'document'; give ids, or a table from search."
             )
         which = which["document"]
     if isinstance(which, str) or not isinstance(which, Iterable):

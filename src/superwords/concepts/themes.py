@@ -208,7 +208,8 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     -------
     pandas.DataFrame
         `theme`, `concepts` (their numbers), `names`, and the `prevalence` of documents (or passages, where rows are)
-        that hold any of them, mean and 95% interval over the draws that find all of them. `proposed` is True where nobody decided on it.
+        that hold any of them, mean and 95% interval over the draws that find all of them. `proposed` is True where
+        nobody decided on it.
     """
     names = concept_names(result)
     proposed = not any(j in result.themes for j in result.shown)

@@ -7,7 +7,6 @@ import warnings
 from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from superwords.concepts.dates import time_columns
@@ -16,6 +15,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots.figures import figure_bytes
 from superwords.plots.relation_plots import concept_tree, effect_intervals, small_multiples
+from superwords.tabular import points
 
 _RISING = 8
 _SURE = 0.9
@@ -79,10 +79,6 @@ def _changes(title: str, table: pd.DataFrame) -> str:
 
 def concept_link(one: dict[Any, Any]) -> str:
     return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
-
-
-def points(value: float) -> str:
-    return f"{100 * value:+.0f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def themes_part(model: ConceptModel) -> str:

@@ -96,7 +96,7 @@ export async function showThemes({ model, decide }) {
     table.element,
     h("h2", {}, "Tree"),
     h("p", {}, `Concepts that share words and ${rowsOf(model)} meet early, on the right. A colour is a theme${proposed ? " as proposed" : ""}.` +
-      (chosen ? " Click on a knot to choose all concepts of its branch." : "")),
+      (chosen ? " Click on a node to choose all concepts of its branch." : "")),
     ...(chosen ? [chosen.element] : []),
     drawing(tree, chosen),
     ...decidedPart(model, decide),
