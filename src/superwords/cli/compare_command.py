@@ -77,12 +77,19 @@ def compare(
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="How many times every model is run, each time with another seed.", rich_help_panel=RUNS)
+        int,
+        typer.Option(
+            min=1,
+            help="How many times every model is run, each time with another seed.",
+            rich_help_panel=RUNS,
+        ),
     ] = 5,
     seed: Annotated[
         int,
         typer.Option(
-            min=0, help="The seed that the peers' settings are chosen with; the seeds after it are for comparing.", rich_help_panel=RUNS
+            min=0,
+            help="The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
+            rich_help_panel=RUNS,
         ),
     ] = 0,
     chains: Annotated[int, typer.Option(min=1, help="Chains of superwords' model.", rich_help_panel=RUNS)] = (

@@ -32,7 +32,9 @@ _GROUP = re.compile(r"(.+)\[T\.(.+)\]")  # how formulaic names a group of a colu
 @app.command()
 def effects(
     model_file: ModelFile,
-    formula: Annotated[str, typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".')],
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".')
+    ],
     of: Annotated[str, typer.Option(help="Effects on prevalence, or on strength.")] = "prevalence",
     concept: Annotated[int | None, typer.Option(help="One concept only.")] = None,
     picture: Picture = None,

@@ -61,7 +61,8 @@ Lemmas = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. The results are the same, bit for bit.",
+        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
+        "The results are the same, bit for bit.",
         metavar="auto|HOST:PORT",
     ),
 ]

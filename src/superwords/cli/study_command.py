@@ -88,7 +88,9 @@ def serve(
 
 @app.command()
 def results(
-    votes: Annotated[Path | None, typer.Argument(metavar="VOTES", help="The votes file that `study serve` wrote.")] = None,
+    votes: Annotated[
+        Path | None, typer.Argument(metavar="VOTES", help="The votes file that `study serve` wrote.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Also write every figure to this CSV file.")] = None,
     participants: Annotated[int | None, typer.Option(help="Instead of votes: how many people.")] = None,

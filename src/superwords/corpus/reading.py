@@ -210,7 +210,9 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         words = _few(procedural)
-        lines.append(f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out.")
+        lines.append(
+            f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out."
+        )
     elif procedural:
         lines.append(f"Procedural words left out: {_few(procedural)}.")
     return lines

@@ -265,7 +265,7 @@ def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Doc
     lines = list(checked_lines(wrapped, name, encoding))
     wrapped.detach()
     first = next((line for line in lines if line.strip()), "")
-    heads = [head.strip(" \"\ufeff") for head in re.split(r"[,;\t]", first.strip())]
+    heads = [head.strip(' "\ufeff') for head in re.split(r"[,;\t]", first.strip())]
     if len(heads) > 1 and (text or "text") in heads:  # the first line of a table, not a document
         return _from_rows(lambda: csv_rows(lines, name, None), name, text, id, in_memory=True, is_typed=False)
     to_rows = json_rows if first.lstrip().startswith("{") else line_rows

@@ -181,9 +181,14 @@ def _read_position(fields: dict[str, Any], shape: tuple[int, int]) -> Position:
     tokens = fields["tokens"] and read_tokens(fields["tokens"], state)
     sweep, tried, accepted = fields["sweep"], fields["tried"], fields["accepted"]
     _require(type(sweep) is int and 0 <= sweep < _MOST_SWEEPS, "a chain has no number of sweeps")
-    _require(all(type(n) is int for n in (*tried.values(), *accepted.values())), "its counts of moves are not numbers")
+    _require(
+        all(type(n) is int for n in (*tried.values(), *accepted.values())),
+        "its counts of moves are not numbers",
+    )
     seconds = fields["seconds"]
-    _require(all(type(one) is float and 0 <= one < np.inf for one in seconds.values()), "its times are not numbers")
+    _require(
+        all(type(one) is float and 0 <= one < np.inf for one in seconds.values()), "its times are not numbers"
+    )
     return Position(sweep, prior, state, tokens, seconds, tried, accepted)
 
 
