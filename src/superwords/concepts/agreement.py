@@ -82,7 +82,7 @@ def _of_the_whole(result: Result) -> str:
             )
     if ess < wanted:
         return (
-            f"Sample longer to speak of the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "
+            f"Sample longer to judge the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "
             f"ones for {plain.get(slowest, slowest)} ({wanted} are wanted)."
         )
     if n_chains == 1:
@@ -100,8 +100,10 @@ def _of_the_concepts(result: Result) -> str:
     if n_found:
         verb = "is" if n_found == 1 else "are"
         told = f"{n_found} of {len(shown)} concepts {verb} found by {every} and can be relied on"
+    elif len(shown):
+        told = f"None of the {len(shown)} concepts is found by {every}, so none can be relied on"
     else:
-        told = f"No concept of {len(shown)} is found by {every}, so none can be relied on"
+        told = "There are no concepts"
     n_others = len(result.summary.others.holders)
     if n_others:
         told += f"; {n_others} more {'is' if n_others == 1 else 'are'} found by at least two chains but not listed here"
