@@ -19,7 +19,7 @@ app = typer.Typer(
 @app.command()
 def create(
     model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The study file to write.")],
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The study file to write.")],
     words: Annotated[
         list[str] | None,
         typer.Option(
