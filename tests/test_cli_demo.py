@@ -35,6 +35,9 @@ def test_concepts_join_the_languages(ran):
     for concept in joined:
         assert {language[word] for word in concept["english"]} == {"en"}
         assert {language[word] for word in concept["german"]} == {"de"}
+    leftover = result.model.concepts()["leftover"]
+    order = [(leftover[one["concept"] - 1], -len(one["translations"])) for one in joined]
+    assert order == sorted(order)
     assert len({pair for concept in joined for pair in concept["translations"]}) >= 10
 
 

@@ -212,7 +212,7 @@ def test_a_model_is_replaced_with_a_word_and_few_documents_are_called_few(capsys
     source, output = write_documents(tmp_path, 12), tmp_path / "model.sw"
     first = run(capsys, *fit_arguments(source, output))
     assert "Replaces" not in first.err
-    assert "So few documents say little" in first.err
+    assert "So few documents tell little" in first.err
     assert f"Replaces the model in {output}." in run(capsys, *fit_arguments(source, output)).err
     many = run(capsys, *fit_arguments(write_documents(tmp_path, 24), output))
     assert "So few documents" not in many.err

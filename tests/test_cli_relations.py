@@ -1,8 +1,11 @@
 """The commands trends, effects and themes."""
 
+from dataclasses import replace
+
 import pytest
 
 from cli_for_tests import model_file, run
+from models_for_tests import planted_model, with_parts
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +30,21 @@ def test_effects_print_points(saved, capsys, tmp_path):
     told = run(capsys, "effects", saved, "party + year", "--picture", tmp_path / "effects.svg")
     assert told.code == 0, told.err
     assert "Effect of party B compared with A:" in told.out
-    assert "documents have a value in every column" in told.out
+    assert "have a value in every column" not in told.out
     assert (tmp_path / "effects.svg").exists()
     page = run(capsys, "effects", saved, "party + year", "--concept", "1", "--json").json
     assert {one["term"] for one in page["effects"]} == {"party[T.B]", "year"}
     assert run(capsys, "effects", saved, "party", "--of", "strength", "--csv").out.startswith(
         "concept,name,term"
     )
+
+
+def test_effects_say_how_many_documents_are_left_out(capsys, tmp_path):
+    model = planted_model()
+    metadata = model.corpus_.metadata.assign(party=[None] * 5 + ["A", "B"] * 17 + ["A"])
+    changed = with_parts(model, corpus=replace(model.corpus_, metadata=metadata))
+    told = run(capsys, "effects", changed.save(tmp_path / "some.sw"), "party")
+    assert "35 of 40 documents have a value in every column; the others are left out." in told.out
 
 
 def test_themes_are_proposed(saved, capsys, tmp_path):
@@ -50,8 +61,8 @@ def test_themes_are_proposed(saved, capsys, tmp_path):
     ("arguments", "said"),
     [
         (["trends", "date"], "There is no column 'date'"),
-        (["trends", "party"], "which is no date"),
-        (["trends", "year", "--by", "fortnight"], "by='fortnight' is no width"),
+        (["trends", "party"], "which is not a date"),
+        (["trends", "year", "--by", "fortnight"], "by='fortnight' is not a width"),
         (["trends", "year", "--concept", "99"], "There is no concept 99"),
         (["effects", "seniority"], "There is no column 'seniority'"),
         (["effects", "party", "--concept", "99"], "There is no concept 99"),

@@ -60,7 +60,7 @@ def test_interrupted_and_resumed_is_as_never_interrupted(
     assert checkpoint.exists()
     resumed = run(capsys, *fit_arguments(source, halved, "--resume", "--save-draws", "--jobs", 1))
     assert resumed.code == 0, resumed.err
-    assert "Going on from" in resumed.err
+    assert "Continuing from" in resumed.err
     assert not checkpoint.exists()
     assert_same_bits(loaded(halved), loaded(whole))
     assert len(loaded(halved).draws_) == len(loaded(whole).draws_) == 12

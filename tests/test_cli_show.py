@@ -13,7 +13,6 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run, write_documents
 from models_for_tests import EDGES, edge_model, passage_model, planted_model
 from superwords import ConceptModel
-from superwords.concepts.tables import found_share
 
 needs_transform = pytest.mark.skipif(
     not hasattr(ConceptModel, "transform"), reason="ConceptModel.transform is not there yet"
@@ -234,13 +233,12 @@ def test_a_concept_counts_and_lists_the_words_that_are_used(capsys, planted):
 
 def test_a_document_is_told_by_how_sure_its_concepts_are(capsys, planted):
     told = run(capsys, "show", planted, "--document", "doc 3", "--json").json
-    found = found_share(planted_model().result_)
-    held = [one["probability"] * found[one["concept"] - 1] for one in told]
+    held = [one["probability"] for one in told]
     shown = run(capsys, "show", planted, "--document", "doc 3")
     n_sure = sum(h >= 0.5 for h in held)
     assert f"doc 3 holds {n_sure} concept" in shown.out
-    assert "in at least half of the draws." in said(shown)
-    assert "Held in: share of all draws in which it holds the concept" in said(shown)
+    assert "in at least half of the draws that find each." in said(shown)
+    assert "Held in: of the draws that find the concept, the share in which it holds it" in said(shown)
     weights = [one["weight"] for one in told[:n_sure]]
     assert weights == sorted(weights, reverse=True)
     assert held[n_sure:] == sorted(held[n_sure:], reverse=True)

@@ -55,7 +55,7 @@ def weights_in(text):
 def test_documents_are_cut_as_the_models_were_and_summed_from_their_passages(capsys, model, source):
     found = run(capsys, "transform", model, source)
     assert found.code == 0, found.err
-    assert "Weighed 7 passages of 3 documents (--unit document reads documents whole)." in found.err
+    assert "Read as 7 passages of 3 documents (--unit document reads documents whole)." in found.err
     ids, weights = weights_in(found.out)
     assert ids == ["both", "a#1", "thanks"]
     kept = loaded(model)
@@ -82,7 +82,7 @@ def test_the_unit_may_be_another(capsys, model, source):
     assert "passages" not in whole.err
     expected = loaded(model).transform([long_text("orchard", "garage")])
     np.testing.assert_allclose(weights_in(whole.out)[1][:1], expected)
-    assert "Weighed 20 passages" in run(capsys, "transform", model, source, "--unit", "passages:1").err
+    assert "Read as 20 passages" in run(capsys, "transform", model, source, "--unit", "passages:1").err
     wrong = run(capsys, "transform", model, source, "--unit", "pages:2")
     assert wrong.code == 2
     assert "pages:2" in wrong.err

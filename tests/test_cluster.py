@@ -142,7 +142,7 @@ class TestTwoWorkers:
         watcher = cluster_watcher(kill_one, said)
         model = ConceptModel(n_sweeps=300, progress=watcher, **SETTINGS).fit(some_counts())
         assert killed
-        assert any("has lost its worker and goes on in another, after sweep" in line for line in said)
+        assert any("has lost its worker and continues in another, after sweep" in line for line in said)
         assert_same_bits(model, alone(300))
 
     def test_what_goes_wrong_in_a_worker_is_said_as_it_was_there(self):

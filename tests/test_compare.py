@@ -296,7 +296,7 @@ def test_a_model_nobody_knows_is_said(tmp_path, capsys) -> None:
     source = write_documents(tmp_path)
     found = run(capsys, "compare", source, "--text", "speech", "-o", tmp_path / "out", "--models", "hdp,lsi")
     assert found.code == 1
-    assert "'lsi' is no model" in found.err
+    assert "'lsi' is not a model" in found.err
 
 
 def test_without_tomotopy_one_sentence(tmp_path, capsys, monkeypatch) -> None:

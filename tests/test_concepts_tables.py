@@ -11,27 +11,36 @@ from models_for_tests import (
     EDGES,
     ODD_WORDS,
     PLANTED,
+    chain_of,
     edge_model,
+    kept,
     passage_model,
     planted_model,
     summary_of,
     with_parts,
 )
-from superwords import load
+from superwords import Corpus, load
 from superwords.concepts import examples, summary
+from superwords.concepts.agreement import convergence_table, verdict
 from superwords.concepts.alignment import usage_of
 from superwords.concepts.examples import concepts_of_word, telling_passage
 from superwords.concepts.intervals import TAILS
 from superwords.concepts.ranking import names, ranked_words
+from superwords.concepts.result import Result
 from superwords.concepts.summary import USED_BY, WordUse
 from superwords.concepts.tables import (
+    concept_table,
+    document_table,
     draw_weights,
     drawn_weights,
+    of_shown,
     one_document,
     source_shares,
     used_words,
 )
+from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
+from superwords.sampler.model import Prior
 
 
 def word_use(rows):
@@ -396,3 +405,43 @@ def test_every_table_works_at_the_borders(name):
     assert len(model.similar_words(model.corpus_.vocabulary[0])) < model.corpus_.n_words
     assert model.verdict().endswith(".")
     assert len(model.convergence()) == 4
+
+
+def drawn(*draws, counts):
+    """A result of one chain whose first draw is the most probable."""
+    chain = ChainDraws()
+    for sweep, draw in enumerate(draws, 1):
+        chain.append(draw._replace(sweep=sweep, score=-float(sweep)))
+    return result_of(counts, [chain])
+
+
+def result_of(counts, chains):
+    prior = Prior(1.0, 1.0, 1.0, np.full(counts.shape[1], 0.5), 1.0, 0.5, 2.0, 1.0, 1.0)
+    return Result(Corpus.from_counts(counts), np.arange(len(counts)), prior, Draws(chains))
+
+
+def test_a_concept_that_uses_no_word_is_in_the_table_and_in_no_list():
+    """It is a concept of the most probable draw, so columns count it, but there is nothing to say about it."""
+    counts = np.array([[4, 2, 0, 0], [3, 3, 0, 0], [0, 0, 4, 1]])
+    draw = kept([{0: {0: 4, 1: 2}}, {0: {0: 3, 1: 3}, 2: {3: 0}}, {1: {2: 4, 3: 1}}], 4)
+    result = drawn(*[draw] * 5, counts=counts)
+    table = concept_table(result)
+    assert table["name"].tolist().index("(no words)") == 2
+    assert result.n_concepts == len(table) == 3
+    assert result.shown == [1, 2]
+    assert of_shown(result, table)["concept"].tolist() == [1, 2]
+    assert verdict(result).endswith("fit with n_chains=2 or more.")
+
+
+def test_a_row_without_words_holds_nothing_that_is_known():
+    counts = np.array([[4, 2], [0, 0], [3, 3]])
+    result = drawn(*[kept([{0: {0: 4, 1: 2}}, {0: {0: 0, 1: 0}}, {0: {0: 3, 1: 3}}], 2)] * 5, counts=counts)
+    assert document_table(result)["document"].tolist() == [result.corpus.ids[0], result.corpus.ids[2]]
+    assert one_document(result, 1).empty
+
+
+def test_chains_that_never_move_are_told_without_a_bare_infinity():
+    one, other = (kept([{j: {0: 4, 1: 2} for j in range(n)}] * 3, 2) for n in (1, 2))
+    result = result_of(np.full((3, 2), 4), [chain_of(draw, 5) for draw in (one, other)])
+    assert np.isinf(convergence_table(result)["rhat"].max())
+    assert "each chain keeps its own, so R-hat is infinite; at most 1.01 is wanted" in verdict(result)

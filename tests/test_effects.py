@@ -64,7 +64,7 @@ def test_designs_of_names_numbers_and_dates():
         ("party + seniority", "There is no column 'seniority'; the columns are 'party'"),
         ("", "The formula is empty"),
         ("name", "has 40 different values among 40 documents"),
-        ("party + C(party)", "say the same of the documents"),
+        ("party + C(party)", "cannot be told apart"),
         ("__import__('os').system('ls')", "There is no column '__import__'"),
         ("party.str.len()", "in it; give columns joined by"),
         ("y ~ party", "There is no column 'y'"),

@@ -59,7 +59,7 @@ def test_a_few_long_documents_are_counted_by_passages():
     assert corpus.notes["min_df"] > 2
     assert (np.asarray((corpus.counts > 0).sum(axis=0)) >= corpus.notes["min_df"]).all()
     assert supported_words(16_000) <= corpus.n_words < 2 * supported_words(16_000)
-    assert any(f"at least {corpus.notes['min_df']} passages" in line for line in corpus_lines(corpus))
+    assert any(f"fewer than {corpus.notes['min_df']} passages" in line for line in corpus_lines(corpus))
 
 
 def test_steps_are_round_numbers_up_to_the_highest():
@@ -72,7 +72,7 @@ def test_what_was_chosen_is_said_and_a_given_number_is_not_explained():
     texts = ["The dog saw a cat.", "One cat slept near a dog.", "The cat ran."]
     said: list[str] = []
     read_documents(texts, n_jobs=1, say=said.append)
-    assert sum("A word is in at least 2 documents (min-df):" in line for line in said) == 1
+    assert sum("Words in fewer than 2 documents are left out (min-df 2):" in line for line in said) == 1
     assert "min_df_chosen" not in read_documents(texts, min_df=2, n_jobs=1).notes
     assert read_documents(texts, min_df="auto", n_jobs=1).notes["min_df"] == 2
 

@@ -46,13 +46,13 @@ def test_periods_of_years_and_numbers():
 @pytest.mark.parametrize(
     ("values", "by", "said"),
     [
-        (["2017-01-01", "yesterday"], None, "has 'yesterday' in it, which is no date"),
-        (["2017-01-01", "2017-02-31"], None, "has '2017-02-31' in it, which is no date"),
+        (["2017-01-01", "yesterday"], None, "has 'yesterday' in it, which is not a date"),
+        (["2017-01-01", "2017-02-31"], None, "has '2017-02-31' in it, which is not a date"),
         (["2017-01-01", 2018], None, "has dates and numbers in it"),
         ([None, None], None, "is empty"),
-        (["2017-01-01"], "fortnight", "by='fortnight' is no period"),
-        ([1, 2], "month", "by='month' is no width"),
-        ([1, 2], 0, "by=0 is no width"),
+        (["2017-01-01"], "fortnight", "by='fortnight' is not a period"),
+        ([1, 2], "month", "by='month' is not a width"),
+        ([1, 2], 0, "by=0 is not a width"),
         ([0, 1e9], 1, "give a greater width"),
     ],
 )
@@ -105,7 +105,7 @@ def test_words_early_and_late():
     assert set(table.columns) >= {"word", "early", "late", "change", "early_low", "late_high"}
     np.testing.assert_allclose(table["change"], table["late"] - table["early"])
     assert table["change"].abs().is_monotonic_decreasing
-    with pytest.raises(InputError, match="no halves"):
+    with pytest.raises(InputError, match="no later half"):
         with_column(model, "one", 5).words_over_time("one", 1)
 
 

@@ -110,6 +110,7 @@ def test_folder_gives_file_and_subfolder(tmp_path):
     [
         ('{"text": "Eins.", "g": 1}\n\n{"text": "Zwei.", "g": 2}\n', {"g": [1, 2]}),
         ("Eins.\n\nZwei.\n", {}),
+        ('g,text\n1,Eins.\n2,"Zwei."\n', {"g": [1, 2]}),
     ],
 )
 def test_standard_input(monkeypatch, given, metadata):
@@ -296,7 +297,7 @@ def test_what_is_left_out_is_said(tmp_path):
     assert open_documents(tmp_path / "d.txt").notes == ("2 empty lines were skipped.",)
     (tmp_path / "d.jsonl").write_text('{"text": "a"}\n\n', encoding="utf-8")
     assert open_documents(tmp_path / "d.jsonl").notes == ("1 empty line was skipped.",)
-    assert open_documents(tmp_path).notes == ("1 file that is not .txt left out.",)
+    assert open_documents(tmp_path).notes == ("1 file not .txt was left out.",)
     assert open_documents(["one", ""]).notes == ()
 
 

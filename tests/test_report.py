@@ -138,8 +138,8 @@ def test_overall_shares_stand_beside_their_intervals(page) -> None:
     assert all(float(low) <= float(high) for _, low, high in shares)
     for concept, row in enumerate(planted_model().concepts().itertuples(), 1):
         line = page[page.index(f'<a href="#concept-{concept}">') :].partition("</tr>")[0]
-        assert f">{100 * row.prevalence:.3g}% (" in line
-        assert f">{100 * row.strength:.3g}% (" in line
+        assert f">{100 * row.prevalence:.0f}% (" in line
+        assert f">{100 * row.strength:.0f}% (" in line
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path) -> None:

@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_bits_at_any_number_of_jobs(model):
 
 
 def test_nobody_can_take_it_for_exact(model, tmp_path):
-    said = "This is an approximation: 3 shards of about 30 rows were sampled apart"
+    said = "This is an approximation: 3 shards of about 30 rows were sampled separately"
     reread = superwords.load(model.save(tmp_path / "model.sw"))
     for one in (model, reread):
         assert one.approximate == "shards:3x30"

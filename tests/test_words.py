@@ -471,3 +471,13 @@ def test_nouns_with_a_meaning_stay_although_they_are_stop_words():
     assert not {"fact", "facts"} & set(words)
     plain = Corpus.from_texts(texts, min_df=1, words="plain").vocabulary
     assert not {"state", "states"} & set(plain)
+
+
+def test_a_german_noun_is_called_as_written_where_its_base_form_is_a_guess():
+    """HanTa takes "Knoblauchzehe" for a plural of "Knoblauchzeh"; both spellings are still one word."""
+    texts = ["Die Alufolie und zwei Knoblauchzehen.", "Eine Knoblauchzehe, Alufolie und Kürbiskerne."] * 2
+    corpus = Corpus.from_texts([*texts, "Drei Knoblauchzehen und Kürbiskerne."], language="de", min_df=2)
+    assert sorted(corpus.vocabulary) == ["Alufolie", "Knoblauchzehen", "Kürbiskern"]
+    assert corpus.counts[:, corpus.vocabulary.index("Knoblauchzehen")].sum() == 5
+    new = Corpus.from_texts(["Eine Knoblauchzehe."], recipe=corpus.notes["recipe"])
+    assert new.counts.sum() == 1

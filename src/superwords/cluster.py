@@ -87,7 +87,7 @@ class Cluster:
             self._failed += 1
         self._next_look = monotonic() + _LOOK_EVERY
         if self._failed >= _LOOKS:
-            raise ClusterLostError(f"{self.name} has gone away: its head does not answer any more.")
+            raise ClusterLostError(f"{self.name} has gone away: its head no longer answers.")
 
     def spread(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """What `function` gives for each item, in the order of the items; a lost worker's item is done again.
@@ -127,7 +127,7 @@ def causes_said() -> Iterator[None]:
         raise error.cause from None
     except errors.WorkerCrashedError as error:
         raise InputError(
-            "A worker of the cluster died again and again, perhaps for want of memory."
+            "A worker of the cluster died several times, perhaps because it ran out of memory."
         ) from error
 
 

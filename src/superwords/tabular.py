@@ -1,4 +1,4 @@
-"""Tables for other programs: the one way in which the project writes CSV, and the one in which it writes JSON."""
+"""Tables for other programs, and figures for people: the one way in which the project writes CSV, JSON and points."""
 
 from __future__ import annotations
 
@@ -98,3 +98,11 @@ def lines_as_html(text: str) -> str:
     """A few lines of text for a notebook, the first one bold."""
     first, *others = (escape(line) for line in text.splitlines())
     return f"<div><b>{first}</b>" + "".join(f"<br>{line}" for line in others) + "</div>"
+
+
+def points(difference: float) -> str:
+    """A difference of two shares in percentage points."""
+    if not np.isfinite(difference):
+        return "–"
+    whole_points = round(100 * difference)
+    return f"{whole_points:+d}".replace("-", "−") if whole_points else "0"

@@ -10,7 +10,7 @@ import typer
 from superwords.lab.benchmark import run_bench
 from superwords.lab.scale import MEASURED, N_SWEEPS, SIZES, run_scale, run_threads
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

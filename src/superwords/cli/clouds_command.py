@@ -22,7 +22,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def clouds(
     model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The folder for the pictures.")],
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The folder for the pictures.")],
     concept: Annotated[
         list[int] | None, typer.Option(help="Only this concept (can be given again); all if not given.")
     ] = None,

@@ -77,12 +77,19 @@ def compare(
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Runs of every model, each with a seed.", rich_help_panel=RUNS)
+        int,
+        typer.Option(
+            min=1,
+            help="How many times every model is run, each time with another seed.",
+            rich_help_panel=RUNS,
+        ),
     ] = 5,
     seed: Annotated[
         int,
         typer.Option(
-            min=0, help="The seed of the peers' grid; those after it compare.", rich_help_panel=RUNS
+            min=0,
+            help="The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
+            rich_help_panel=RUNS,
         ),
     ] = 0,
     chains: Annotated[int, typer.Option(min=1, help="Chains of superwords' model.", rich_help_panel=RUNS)] = (
@@ -95,7 +102,7 @@ def compare(
         int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
     ] = 1000,
     salient: Annotated[
-        int, typer.Option(min=1, help="Salient words to compare by.", rich_help_panel=RUNS)
+        int, typer.Option(min=1, help="How many salient words to compare by.", rich_help_panel=RUNS)
     ] = 60,
     jobs: Annotated[int | None, jobs_option(RUNS)] = None,
     cluster: Cluster = None,
@@ -107,7 +114,7 @@ def compare(
     Example: superwords compare speeches.csv --text speech --seeds 5 -o out/compare
 
     Writes compare.html, compare.json and the tables as CSV to the folder. HDP and LDA need the extra `compare`,
-    others `peers`. Finished runs are kept in the folder: the same command goes on where it was interrupted.
+    others `peers`. Finished runs are kept in the folder: the same command continues an interrupted one.
     """
     from superwords.lab.compare.contenders import Effort
     from superwords.lab.compare.contest import compare as run
@@ -157,7 +164,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
     say(
         f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
         f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
-        f"Our rows are {'windows' if is_long else 'documents'}.",
+        f"superwords takes {'windows' if is_long else 'documents'} as its rows.",
         quiet,
     )
     return split, is_long

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from superwords.cli.printing import figure, percent, print_line, print_table, whole
 from superwords.cli.verdict_lines import FOUND_BY, Standing
+from superwords.concepts.tables import of_shown
 from superwords.corpus.corpus import n_sources, row_name
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def print_concepts(
     """The first concepts, with their prevalence in each group of a column where there are few groups."""
     known = model.concepts(_WORDS_SHOWN)
     standing = Standing(model, known)
-    table = sorted_concepts(known, sort)
+    table = sorted_concepts(of_shown(model.result_, known), sort)
     shown = table if most is None else table.head(most)
     rows = row_name(model.corpus_)
     by_group = _by_group(model, groups)

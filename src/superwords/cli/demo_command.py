@@ -83,7 +83,7 @@ def print_result(result: DemoResult, seconds: float) -> None:
         ],
     )
     standing.print_legend(shown["concept"])
-    n_concepts, n_joined = result.model.n_concepts_, len(result.bilingual)
+    n_concepts, n_joined = len(result.model.result_.shown), len(result.bilingual)
     print_line(f"{n_joined} of the {n_concepts} concepts hold words of both languages.")
     n_pairs, n_pictured = len(result.pictured), int(result.pictured.sum())
     print_table(

@@ -11,14 +11,14 @@ from superwords.cli.common import AsJson, ModelFile, busy
 from superwords.cli.opening import AsCsv, Picture, open_model, save_picture
 from superwords.cli.printing import (
     percent,
-    points,
     points_between,
     print_csv,
     print_json,
     print_line,
     print_table,
 )
-from superwords.corpus.corpus import row_name
+from superwords.corpus.corpus import Corpus, n_sources, row_name
+from superwords.tabular import points, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,9 @@ _GROUP = re.compile(r"(.+)\[T\.(.+)\]")  # how formulaic names a group of a colu
 @app.command()
 def effects(
     model_file: ModelFile,
-    formula: Annotated[str, typer.Argument(help='Columns joined by +, such as "party + chamber + date".')],
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".')
+    ],
     of: Annotated[str, typer.Option(help="Effects on prevalence, or on strength.")] = "prevalence",
     concept: Annotated[int | None, typer.Option(help="One concept only.")] = None,
     picture: Picture = None,
@@ -47,7 +49,6 @@ def effects(
     superwords effects model.sw "party" --of strength --csv > effects.csv
     """
     from superwords.concepts.tables import concept_index
-    from superwords.tabular import records
 
     model = open_model(model_file, as_json, as_csv)
     if concept is not None:
@@ -62,10 +63,11 @@ def effects(
     elif as_csv:
         print_csv(table)
     else:
-        _print(table, of, model.corpus_.metadata, row_name(model.corpus_))
+        _print(table, of, model.corpus_)
 
 
-def _print(table: pd.DataFrame, of: str, metadata: pd.DataFrame, rows: str) -> None:
+def _print(table: pd.DataFrame, of: str, corpus: Corpus) -> None:
+    metadata, rows = corpus.metadata, row_name(corpus)
     for term, own in table.groupby("term", sort=False):
         clear = own["effect"].abs() / (own["high"] - own["low"])
         order = clear.sort_values(ascending=False, kind="stable").index[:_MOST]
@@ -86,14 +88,18 @@ def _print(table: pd.DataFrame, of: str, metadata: pd.DataFrame, rows: str) -> N
         print_table({**columns, "positive": "right", "alone": "right"}, lines)
         if len(own) > len(lines):
             print_line(f"… and {len(own) - len(lines)} that are less sure.")
-    n_documents = int(table["documents"].iloc[0]) if len(table) else 0
+    n_cases, n_documents = int(table["documents"].iloc[0]) if len(table) else 0, n_sources(corpus)
+    left_out = (
+        f" {n_cases:,} of {n_documents:,} documents have a value in every column; the others are left out."
+        if n_cases < n_documents
+        else ""
+    )
     print_line(
         f"Points: the effect on {_outcome(of, rows)}, in percentage points, with a 95% interval and the other "
         "columns held fixed. Positive: the probability that the effect is positive. Alone: the effect without the "
         "other columns. Dates count in years. Every document counts the same, however long it is, and where a text "
         "leaves open whether it holds a concept, the columns help to decide: effects can be larger than the "
-        "differences that `show --groups` prints. "
-        f"{n_documents:,} documents have a value in every column; the others are left out."
+        f"differences that `show --groups` prints.{left_out}"
     )
 
 

@@ -54,7 +54,7 @@ def fit(
         typer.Argument(
             metavar="FILE",
             help="Documents: .csv, .tsv, .jsonl (also .gz), .parquet, .txt (one per line), .npz counts, "
-            "a folder of .txt files, or - for standard input.",
+            "a folder of .txt files, or - for standard input (JSON lines, CSV, or one document per line).",
         ),
     ],
     text: TextColumn = None,
@@ -143,8 +143,8 @@ def fit(
     approximate: Annotated[
         str | None,
         typer.Option(
-            help="For a corpus too large for one chain: shards:8 samples eight parts of it apart and unites their "
-            "concepts. An approximation, and every result says so.",
+            help="For a corpus too large for one chain: shards:8 samples eight parts of it separately and joins "
+            "their concepts. This is an approximation, and every result says so.",
             metavar="shards:N",
             rich_help_panel=SAMPLING,
         ),

@@ -105,8 +105,9 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
         )
     model = restored(stored, str(checkpoint))
     check_groups(given["groups"], model.corpus_.metadata)
-    done = min(chain.sweep for chain in model.chains_)
-    say(f"Going on from {checkpoint}, after {done:,} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
+    first, last = (end(chain.sweep for chain in model.chains_) for end in (min, max))
+    done = f"{last:,}" if first == last else f"{first:,} to {last:,}"
+    say(f"Continuing from {checkpoint}, after {done} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
     return model.set_params(n_jobs=given["jobs"], cluster=given["cluster"])
 
 

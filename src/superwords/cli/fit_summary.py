@@ -17,7 +17,7 @@ _TOP_CONCEPTS = 12
 
 
 def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:
-    n_concepts = model.n_concepts_
+    n_concepts = len(model.result_.shown)
     print_line(f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {rows_of(model)}.")
     if n_concepts:
         print_concepts(model, groups, _TOP_CONCEPTS)

@@ -46,7 +46,7 @@ Drop = Annotated[
 DropProcedural = Annotated[
     bool,
     typer.Option(
-        "--drop-procedural", help="Leave out words of procedure, such as mr president.", rich_help_panel=WORDS
+        "--drop-procedural", help="Leave out words of routine, such as mr president.", rich_help_panel=WORDS
     ),
 ]
 Lemmas = Annotated[
@@ -61,7 +61,8 @@ Lemmas = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. Not a bit changes.",
+        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
+        "The results are the same, bit for bit.",
         metavar="auto|HOST:PORT",
     ),
 ]

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from superwords.tabular import csv_text
+from superwords.tabular import csv_text, points
 
 # Results go to standard output; messages go to standard error, out of the way of scripts.
 results = Console(highlight=False)
@@ -52,14 +52,6 @@ def percent(share: float) -> str:
 
 def interval(low: float, high: float, as_text: Any = percent) -> str:
     return f"{as_text(low)}–{as_text(high)}" if np.isfinite(low) and np.isfinite(high) else "–"
-
-
-def points(difference: float) -> str:
-    """A difference of two shares in percentage points."""
-    if not np.isfinite(difference):
-        return "–"
-    whole_points = round(100 * difference)
-    return f"{whole_points:+d}".replace("-", "−") if whole_points else "0"
 
 
 def points_between(low: float, high: float) -> str:

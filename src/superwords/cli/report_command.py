@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def report(
     model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")],
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The HTML file to write.")],
     groups: Annotated[
         list[str] | None,
         typer.Option(

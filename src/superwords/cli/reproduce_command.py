@@ -12,9 +12,9 @@ from superwords.errors import InputError
 from superwords.fitting import defaults
 from superwords.lab.reproduce import synthetic as synthetic_experiment
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Folder = Annotated[Path, typer.Option("-o", "--out", help="Folder for the figures and tables.")]
+Folder = Annotated[Path, typer.Option("-o", "--output", "--out", help="Folder for the figures and tables.")]
 Data = Annotated[
     Path, typer.Option(help="Folder with the experiments' data; docs/lab/results.md says which files.")
 ]

@@ -63,7 +63,7 @@ def search(
     judged = bool(like or dislike)
     if judged and (diverse or text.strip()):
         raise InputError(
-            "--like and --dislike go without a query and without --diverse; leave one of them out."
+            "--like and --dislike cannot be used with a query or with --diverse; leave one of them out."
         )
     if not text.strip() and not diverse and not judged:
         raise InputError(

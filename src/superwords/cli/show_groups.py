@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from superwords.cli.concept_list import verdict_of
-from superwords.cli.printing import interval, percent, points, points_between, print_line, print_table
+from superwords.cli.printing import interval, percent, points_between, print_line, print_table
 from superwords.cli.show_views import ModelView
 from superwords.cli.verdict_lines import FOUND_BY, Standing
 from superwords.corpus.corpus import row_name
-from superwords.tabular import records
+from superwords.tabular import points, records
 
 _WORDS = 6
 _MOST_GROUPS = 6  # of more, only those that hold a concept most are shown

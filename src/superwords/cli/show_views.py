@@ -17,6 +17,7 @@ from superwords.cli.concept_list import (
 from superwords.cli.printing import called, figure, interval, percent, print_line, print_table, whole
 from superwords.cli.verdict_lines import FOUND_BY, Standing
 from superwords.concepts.labels import row_labels
+from superwords.concepts.ranking import TYPICAL
 from superwords.concepts.summary import USED_BY
 from superwords.corpus.corpus import n_sources, row_name
 from superwords.errors import InputError
@@ -74,7 +75,7 @@ class ConceptsView(ModelView):
     def print(self) -> None:
         corpus = self.model.corpus_
         print_line(
-            f"{len(self.table)} concepts in {rows_of(self.model)}, {corpus.n_words:,} different words."
+            f"{_concepts(len(self.model.result_.shown))} in {rows_of(self.model)}, {corpus.n_words:,} different words."
         )
         known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
         print_concepts(self.model, known, sort=self.asked)
@@ -149,7 +150,7 @@ class DocumentView(ModelView):
     """One document and the concepts it holds, the surest first."""
 
     def read(self) -> None:
-        from superwords.concepts.tables import found_share, one_document, sources
+        from superwords.concepts.tables import one_document, sources
 
         corpus = self.model.corpus_
         is_passage = self.asked in corpus.ids
@@ -158,18 +159,20 @@ class DocumentView(ModelView):
             some = ", ".join(repr(name) for name in corpus.ids[:3])
             raise InputError(f"There is no document {self.asked!r}; ids look like {some}.")
         table = one_document(self.model.result_, names.index(self.asked), is_passage)
-        # Of all draws: `probability` is of those alone that find the concept.
-        self.held_in = table["probability"] * found_share(self.model.result_)[table["concept"] - 1]
         # Those it holds in half of the draws by weight, the others after them by how sure they are.
-        order = np.argsort(-np.where(self.held_in >= 0.5, 1 + table["weight"], self.held_in), kind="stable")
-        self.table, self.held_in = table.iloc[order], self.held_in.iloc[order]
+        held_in = table["probability"]
+        order = np.argsort(-np.where(held_in >= TYPICAL, 1 + table["weight"], held_in), kind="stable")
+        self.table = table.iloc[order]
 
     def print(self) -> None:
         standing = Standing(self.model)
-        shown = self.table[(self.held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
-        print_line(
-            f"{self.asked} holds {_concepts(int((self.held_in >= 0.5).sum()))} in at least half of the draws."
-        )
+        held_in = self.table["probability"]
+        shown = self.table[(held_in >= _LEAST_HELD) | (np.arange(len(self.table)) == 0)]
+        if self.table.empty and self.model.n_concepts_:
+            print_line(f"{self.asked} has no word of the vocabulary, so nothing is known about its concepts.")
+            return
+        held = _concepts(int((held_in >= TYPICAL).sum()))
+        print_line(f"{self.asked} holds {held}, in at least half of the draws that find each.")
         print_table(
             {
                 **{"": "right", "concept": "words", "held in": "right", FOUND_BY: "right"},
@@ -177,19 +180,19 @@ class DocumentView(ModelView):
             },
             [
                 (
-                    *(standing.number(one["concept"]), one["concept_name"], percent(held)),
+                    *(standing.number(one["concept"]), one["concept_name"], percent(one["probability"])),
                     *(standing.found_by(one["concept"]), percent(one["weight"])),
                     interval(one["low"], one["high"]),
                 )
-                for one, held in zip(shown.to_dict("records"), self.held_in)
+                for one in shown.to_dict("records")
             ],
         )
         if len(shown) < len(self.table):
             rest = len(self.table) - len(shown)
             print_line(f"… and {_concepts(rest)} in fewer than {percent(_LEAST_HELD)} of the draws.")
         print_line(
-            "Held in: share of all draws in which it holds the concept; found by: chains that find the concept. "
-            "Weight: share of its text, mean and 95% interval over the draws that find the concept."
+            "Held in: of the draws that find the concept, the share in which it holds it; found by: how many chains "
+            "find the concept. Weight: share of its text, mean and 95% interval over the same draws."
         )
         standing.print_legend(shown["concept"])
 

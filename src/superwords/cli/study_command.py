@@ -19,7 +19,7 @@ app = typer.Typer(
 @app.command()
 def create(
     model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The study file to write.")],
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The study file to write.")],
     words: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,7 +88,9 @@ def serve(
 
 @app.command()
 def results(
-    votes: Annotated[Path | None, typer.Argument(help="The votes file that `study serve` wrote.")] = None,
+    votes: Annotated[
+        Path | None, typer.Argument(metavar="VOTES", help="The votes file that `study serve` wrote.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Also write every figure to this CSV file.")] = None,
     participants: Annotated[int | None, typer.Option(help="Instead of votes: how many people.")] = None,

@@ -40,7 +40,8 @@ def themes(
         lines.append((one["theme"], percent(one["prevalence"]), held, concepts))
     print_table({"theme": "name", "held by": "right", "interval": "right", "concepts": "words"}, lines)
     print_line(
-        f"Held by: share of {row_name(model.corpus_)} that hold any concept of the theme, with a 95% interval."
+        f"Held by: share of {row_name(model.corpus_)} that hold any concept of the theme, mean over the draws "
+        "that find all of them, with a 95% interval."
     )
     if len(table) and table["proposed"].all():
         print_line(

@@ -57,8 +57,8 @@ def transform(
     parts: Annotated[
         Path | None,
         typer.Option(
-            help="A folder to write Parquet files to as documents are weighed, for any number of documents. The same "
-            "command goes on where it was stopped.",
+            help="A folder to write Parquet files to, part by part, for any number of documents. The same command "
+            "continues an interrupted one.",
             metavar="FOLDER",
         ),
     ] = None,
@@ -95,7 +95,7 @@ def transform(
         with joined(cluster, jobs, lambda line: say(line, quiet)):
             write_parts(model, open_documents(file, text, id), key, parts, jobs, quiet)
         return
-    with busy("reading and weighing", quiet), joined(cluster, jobs):
+    with busy("finding concepts", quiet), joined(cluster, jobs):
         corpus = new_corpus(model, open_documents(file, text, id), language, unit, jobs)
         model.n_jobs = jobs
         weights = weigh(model, corpus, quiet)
@@ -122,21 +122,21 @@ def write_parts(
     from superwords.fitting import weighing
 
     if documents.counts is not None or documents.are_tokens:
-        raise InputError("--parts is for texts; counts and tokens are weighed without it.")
+        raise InputError("--parts is for texts; counts and tokens do not need it.")
     languages = document_languages(text_language(model, key["language"]), documents)
     unit = key["unit"] or model.corpus_.unit
     total, started = weighing.Weighed(0, 0, 0), key | {"superwords": __version__}
-    say(f"Weighing {len(documents.ids):,} documents.", quiet)
+    say(f"Finding the concepts of {len(documents.ids):,} documents.", quiet)
     try:
         for part in weighing.write_parts(model, documents, languages, unit, folder, started, jobs):
             total = weighing.Weighed(*map(sum, zip(total, part)))
-            say(f"{total.n_documents:,} documents weighed.", quiet)
+            say(f"{total.n_documents:,} documents are done.", quiet)
     except KeyboardInterrupt:
         raise InputError(
-            f"Stopped; the parts that are finished are kept in {folder}, and the same command goes on from there."
+            f"Stopped; the parts that are finished are kept in {folder}, and the same command continues from there."
         ) from None
     say(
-        f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {total.n_empty:,} of those weighed now "
+        f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {total.n_empty:,} of those done now "
         f"have no word that the model knows, and {total.n_unknown:,} words were unknown to it.",
         quiet,
     )
@@ -186,7 +186,7 @@ def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
     if corpus.parent is not None:
         weights = source_shares(corpus) @ weights
         rows = f"{corpus.n_documents:,} passages of {weights.shape[0]:,} documents"
-        say(f"Weighed {rows} (--unit document reads documents whole).", quiet)
+        say(f"Read as {rows} (--unit document reads documents whole).", quiet)
     n_empty = int((weights.sum(axis=1) == 0).sum())
     if n_empty:
         say(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.", quiet)

@@ -13,7 +13,6 @@ from superwords.cli.opening import AsCsv, Picture, open_model, save_picture
 from superwords.cli.printing import (
     interval,
     percent,
-    points,
     points_between,
     print_csv,
     print_json,
@@ -21,7 +20,7 @@ from superwords.cli.printing import (
     print_table,
 )
 from superwords.corpus.corpus import row_name
-from superwords.tabular import records
+from superwords.tabular import points, records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -37,7 +36,7 @@ _SURE = 0.8  # what is less sure is only counted
 @app.command()
 def trends(
     model_file: ModelFile,
-    column: Annotated[str, typer.Argument(help="A column of dates, years or numbers.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers.")],
     by: Annotated[
         str | None,
         typer.Option(

@@ -73,13 +73,16 @@ def _of_the_whole(result: Result) -> str:
     if n_chains > 1:
         worst, rhat = str(table["rhat"].idxmax()), float(table["rhat"].max())
         if rhat > GOOD_RHAT:
+            said = (
+                f"R-hat {rhat:.2f}" if np.isfinite(rhat) else "each chain keeps its own, so R-hat is infinite"
+            )
             return (
                 f"The chains differ, most of all in {plain.get(worst, worst)} "
-                f"(R-hat {rhat:.2f}; at most {GOOD_RHAT} is wanted)."
+                f"({said}; at most {GOOD_RHAT} is wanted)."
             )
     if ess < wanted:
         return (
-            f"Sample longer to speak of the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "
+            f"Sample longer to judge the whole: the {n_chains * n_draws} draws are worth {ess:.0f} independent "
             f"ones for {plain.get(slowest, slowest)} ({wanted} are wanted)."
         )
     if n_chains == 1:
@@ -94,7 +97,13 @@ def _of_the_concepts(result: Result) -> str:
     n_found = int((found_by_chain(aligned)[:, shown] >= TYPICAL).all(axis=0).sum())
     n_chains = len(np.unique(aligned.chain))
     every = "both chains" if n_chains == 2 else f"all {n_chains} chains"
-    told = f"{n_found} of {len(shown)} concepts are found by {every} and can be relied on"
+    if n_found:
+        verb = "is" if n_found == 1 else "are"
+        told = f"{n_found} of {len(shown)} concepts {verb} found by {every} and can be relied on"
+    elif len(shown):
+        told = f"None of the {len(shown)} concepts is found by {every}, so none can be relied on"
+    else:
+        told = "There are no concepts"
     n_others = len(result.summary.others.holders)
     if n_others:
         told += f"; {n_others} more {'is' if n_others == 1 else 'are'} found by at least two chains but not listed here"

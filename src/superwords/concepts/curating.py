@@ -275,7 +275,7 @@ def _lost(one: Choice, missing: int) -> str:
     told = {
         NAME: f"the name {one.value!r} of concept {one.concept}",
         MERGE: f"the merge of concept {one.concept} into {one.value}",
-        HIDE: f"that concept {one.concept} is hidden",
+        HIDE: f"the decision to hide concept {one.concept}",
         THEME: f"the theme {one.value!r} of concept {one.concept}",
     }[one.kind]
     return f"After further sampling there is no concept like {missing}: {told} is lost."

@@ -70,14 +70,14 @@ def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
 def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
     for value in values[~np.isfinite(numbers) & values.notna()]:
         if as_dates(pd.Series([value], dtype=object)) is None:
-            told = "which is no date such as 2017-03-15, no year and no number"
+            told = "which is not a date such as 2017-03-15, a year or a number"
             return f"The column {column!r} has {value!r} in it, {told}."
     return f"The column {column!r} has dates and numbers in it; give a column of one kind."
 
 
 def _date_periods(dates: pd.Series, by: Any) -> Periods:
     if by is not None and by not in PERIODS:
-        raise InputError(f"by={by!r} is no period of dates; give one of {', '.join(map(repr, PERIODS))}.")
+        raise InputError(f"by={by!r} is not a period of dates; give one of {', '.join(map(repr, PERIODS))}.")
     unit = by or _fitting_unit(dates)
     known = dates.dropna()
     of_known = known.dt.to_period(PERIODS[unit])
@@ -112,7 +112,7 @@ def _number_periods(numbers: pd.Series, by: Any) -> Periods:
     width = _fitting_width(numbers) if by is None else by
     if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
         raise InputError(
-            f"by={by!r} is no width for a column of numbers; give a positive number, such as 10."
+            f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10."
         )
     place = np.floor(numbers / float(width) + 1e-9)
     first, last = int(place.min()), int(place.max())

@@ -69,8 +69,8 @@ def _checked(spec: Any, columns: list[str], named: dict[str, str], formula: str)
     others = [columns[k] for k in order[1:]]
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise InputError(
-            f"Columns of {formula!r} say the same of the documents that have a value in all of them "
-            "(or one has a single value); leave one out."
+            f"The columns of {formula!r} cannot be told apart: among the documents with a value in all of them, one "
+            "follows from the others, or has a single value; leave one out."
         )
     return Design(np.asarray(spec.index), matrix, others, [named[name] for name in others])
 

@@ -306,9 +306,7 @@ def _rows(documents: Catalogue, which: Any, name: str) -> np.ndarray:
         return np.arange(len(documents.ids))
     if isinstance(which, pd.DataFrame):
         if "document" not in which:
-            raise InputError(
-                f"{name}: the table has no column 'document'; give ids, or a table that search gives."
-            )
+            raise InputError(f"{name}: the table has no column 'document'; give ids, or a table from search.")
         which = which["document"]
     if isinstance(which, str) or not isinstance(which, Iterable):
         raise InputError(f"{name}={which!r} is not a list of documents; give their ids in a list.")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from superwords.concepts.design import Design, make_design
 from superwords.concepts.intervals import TAILS
@@ -127,6 +128,7 @@ class RobustFit:
         one = ols(np.zeros(len(X)), X)
         self.X = X
         self.inverse = one.model.pinv_wexog  # (p, D)
+        self.products = (self.inverse[:, None] * self.inverse).reshape(-1, len(X))  # (p · p, D)
         self.leverage = one.get_influence().hat_matrix_diag[:, None]
 
     def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +139,7 @@ class RobustFit:
         coefficients = self.inverse @ Y
         residual = (Y - self.X @ coefficients) / np.maximum(1 - self.leverage, _NO_LEVERAGE)
         squared = residual**2 + more * self.leverage
-        covariance = np.einsum("pd,dj,qd->jpq", self.inverse, squared, self.inverse, optimize=True)
+        covariance = (self.products @ squared).T.reshape(Y.shape[1], *2 * [len(self.inverse)])
         return coefficients.T, covariance
 
 
@@ -197,12 +199,13 @@ def _fit_prevalence(outcomes: Outcomes, design: Design) -> _Pooled:
     rng, regression = np.random.default_rng(_SEED), RobustFit(X)
     coefficients = regression.together(memberships.drawn(rng, np.full(memberships.sure.shape, 0.5)))[0]
     means, variances = [], []
-    for r in range(_WARM_UP + _ROUNDS):
-        mean, covariance = regression.together(memberships.drawn(rng, X @ coefficients.T), _HALF)
-        coefficients = _drawn(rng, mean, covariance)
-        if r >= _WARM_UP:
-            means.append(mean[:, 1:])
-            variances.append(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
+    with threadpool_limits(1):  # the matrices are small: further threads would only wait for each other
+        for r in range(_WARM_UP + _ROUNDS):
+            mean, covariance = regression.together(memberships.drawn(rng, X @ coefficients.T), _HALF)
+            coefficients = _drawn(rng, mean, covariance)
+            if r >= _WARM_UP:
+                means.append(mean[:, 1:])
+                variances.append(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
     never = outcomes.found.sum(axis=0)[None, :, None] == 0
     return _Pooled(np.where(never, np.nan, means), np.array(variances), np.ones((_ROUNDS, never.shape[1])))
 

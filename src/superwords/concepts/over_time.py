@@ -143,7 +143,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     rows = [np.flatnonzero(~is_late & ~np.isnan(when)), np.flatnonzero(is_late)]
     if not len(rows[1]):
         raise InputError(
-            f"More than half of the documents have the last value of {column!r}; it has no halves."
+            f"More than half of the documents have the last value of {column!r}, so there is no later half."
         )
     words = words_of_groups(result, groups_of(result, list(HALVES), rows), j)
     halves = []

@@ -99,8 +99,11 @@ class Result:
 
     @property
     def shown(self) -> list[int]:
-        """Ids of the concepts that tables and pages show."""
-        return [j for j in range(1, self.n_concepts + 1) if j not in self.away]
+        """Ids of the concepts that lists and pages show: those that people left in place and that use any word."""
+        if not self.n_concepts:
+            return []
+        uses_words = np.flatnonzero(self.summary.alignment.matched.any(axis=0)) + 1
+        return [int(j) for j in uses_words if j not in self.away]
 
     @cached_property
     def concept_word(self) -> np.ndarray:

@@ -46,10 +46,13 @@ def concept_index(result: Result, concept: Any) -> int:
     return int(concept) - 1
 
 
-def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+def of_present(result: Result, table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table whose `concept` people have neither merged into another nor hidden."""
-    if not result.away:
-        return table
+    return table[~table["concept"].isin(list(result.away))].reset_index(drop=True) if result.away else table
+
+
+def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table whose `concept` lists and pages show."""
     return table[table["concept"].isin(result.shown)].reset_index(drop=True)
 
 
@@ -323,7 +326,7 @@ def _weight_intervals(
     keys, values, counts = [], [], []
     if only is not None and fold is not None:
         fold = sparse.csr_array(fold[[only]])
-    for weights, of_draw in zip(drawn_weights(result), draw_weights(result)):
+    for weights, of_draw in zip(weights_of_told(result), draw_weights(result)):
         own = _folded(weights[[only]] if fold is None and only is not None else weights, fold)
         entries = sparse.coo_array(own)
         row = entries.row.astype(np.int64) + (only or 0)
@@ -353,6 +356,15 @@ def drawn_weights(result: Result) -> list[sparse.csr_array]:
                 shape=(n_documents, result.n_concepts),
             )
         )
+    return out
+
+
+def weights_of_told(result: Result) -> list[sparse.csr_array]:
+    """The same, but 0 in rows without any word: what a draw has for them comes from the prior alone."""
+    has_words = sparse.diags_array((np.diff(result.corpus.counts.indptr) > 0).astype(float))
+    out = [sparse.csr_array(has_words @ weights) for weights in drawn_weights(result)]
+    for weights in out:
+        weights.eliminate_zeros()
     return out
 
 

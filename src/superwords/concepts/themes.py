@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from superwords.concepts.intervals import interval
+from superwords.concepts.intervals import interval, weighted_mean
 from superwords.concepts.ranking import scores
 from superwords.concepts.tables import concept_names, drawn_weights, kept_weights
 
@@ -208,7 +208,8 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     -------
     pandas.DataFrame
         `theme`, `concepts` (their numbers), `names`, and the `prevalence` of documents (or passages, where rows are)
-        that hold any of them, mean and 95% interval over the draws. `proposed` is True where nobody decided on it.
+        that hold any of them, mean and 95% interval over the draws that find all of them. `proposed` is True where
+        nobody decided on it.
     """
     names = concept_names(result)
     proposed = not any(j in result.themes for j in result.shown)
@@ -224,12 +225,14 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
             if j in result.themes:
                 gathered.setdefault(result.themes[j], []).append(j)
     drawn, rows = drawn_weights(result), []
+    found = result.summary.alignment.matched[result.summary.memberships.draw]
     for theme, concepts in gathered.items():
         columns = [j - 1 for j in concepts]
-        held = np.array([(np.diff(weights[:, columns].indptr) > 0).mean() for weights in drawn])
-        low, high = interval(held[:, None], kept_weights(result)[:, None])
-        prevalence = float(kept_weights(result) @ held)
-        told = [prevalence, float(low[0]), float(high[0]), proposed]
+        held = np.array([(np.diff(weights[:, columns].indptr) > 0).mean() for weights in drawn])[:, None]
+        # As for a concept alone: a draw that lacks one of them would make the theme rarer than its concepts.
+        weights = (kept_weights(result) * found[:, columns].all(axis=1))[:, None]
+        low, high = interval(held, weights)
+        told = [float(weighted_mean(held, weights)[0]), float(low[0]), float(high[0]), proposed]
         rows.append([theme, concepts, [names[j] for j in columns], *told])
     columns_of_table = [
         "theme",

@@ -62,13 +62,13 @@ def choose_words(
             if is_rich(place):
                 break
     if len(found[place].labels) < wanted:
-        why = f"the text has only {len(key):,} words to choose from, so the lowest number was taken"
+        why = f"the text has only {len(key):,} usable words, so the lowest number was taken"
     elif place + 1 < len(steps):
-        why = f"with {len(key):,} words to choose from, the text supports about {wanted:,} different ones"
+        why = f"{len(key):,} usable words of text support about {wanted:,} different ones"
     elif by_rows <= parts.number // 4:
-        why = f"with a higher number, many texts would keep fewer than {SEVERAL} different words"
+        why = f"with a higher number, many texts would be left with fewer than {SEVERAL} different words"
     else:
-        why = f"a word need not be in more than a quarter of the {parts.name}"
+        why = f"no word needs to be in more than a quarter of the {parts.name}"
     return ChosenWords(found[place], steps[place], why)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from superwords.corpus.sentences import no_word_abbreviations
@@ -73,8 +73,12 @@ def noun_candidates(
     stop: frozenset[str],
     language: str,
     lemmas: bool | None = None,
+    is_guess: Callable[[str], bool] = lambda base: False,
 ) -> Iterator[Candidate]:
-    """The tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of"."""
+    """The tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of".
+
+    A noun whose base form is a guess is counted by it, but called by what is written.
+    """
     link = LINKS.get(language)
     no_words = no_word_abbreviations(language)
     meaningful = meaningful_nouns(language)
@@ -94,7 +98,8 @@ def noun_candidates(
             is_new = True
             continue
         surface = token if keep_case and (is_capital or word_class in CAPITAL[language]) else token.lower()
-        label = called(surface, base, word_class) if call_by_base else surface
+        by_base = call_by_base and not (word_class == NOUN and is_guess(base))
+        label = called(surface, base, word_class) if by_base else surface
         if base in stop and not (base in meaningful and word_class == NOUN):
             flags |= STOP
             if flags & CAN_START and flags & CAN_END == 0 and not is_capital:

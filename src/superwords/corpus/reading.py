@@ -195,10 +195,11 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
     if "min_df_chosen" in corpus.notes:
         number, parts = corpus.notes["min_df"], corpus.notes["min_df_counts"]
-        lines.append(f"A word is in at least {number} {parts} (min-df): {corpus.notes['min_df_chosen']}.")
+        told = f"Words in fewer than {number} {parts} are left out" if number > 1 else "No word is too rare"
+        lines.append(f"{told} (min-df {number}): {corpus.notes['min_df_chosen']}.")
     if n_sources(corpus) < FEW_DOCUMENTS:
         lines.append(
-            f"So few documents say little: with {FEW_DOCUMENTS} or more, concepts can be told from chance."
+            f"So few documents tell little: from {FEW_DOCUMENTS} on, concepts can be told from chance."
         )
     empty = corpus.notes.get("empty_documents", [])
     if empty:
@@ -209,7 +210,9 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         words = _few(procedural)
-        lines.append(f"Words that look like procedure: {words}; drop-procedural leaves them out.")
+        lines.append(
+            f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out."
+        )
     elif procedural:
         lines.append(f"Procedural words left out: {_few(procedural)}.")
     return lines
@@ -232,7 +235,7 @@ def _thin_vocabulary(corpus: Corpus) -> list[str]:
     n_empty, n_documents = len(corpus.notes["empty_documents"]), n_sources(corpus)
     if n_empty > MANY_EMPTY * n_documents:
         share = f"{n_empty:,} of the {n_documents:,} documents ({n_empty / n_documents:.0%})"
-        lines.append(f"Warning: {share} have none of these words and say nothing; {advice}.")
+        lines.append(f"Warning: {share} have none of these words, so nothing is known about them; {advice}.")
     return lines
 
 

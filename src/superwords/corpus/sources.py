@@ -252,8 +252,11 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
 
     found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: file_pieces(paths, encoding))
     n_others = sum(path.is_file() for path in folder.rglob("*")) - len(paths)
-    files = "1 file that is" if n_others == 1 else f"{n_others:,} files that are"
-    return replace(found, notes=(f"{files} not .txt left out.",)) if n_others else found
+    if n_others == 0:
+        return found
+    one = n_others == 1
+    told = f"{n_others:,} file{'' if one else 's'} not .txt {'was' if one else 'were'} left out."
+    return replace(found, notes=(told,))
 
 
 def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Documents:
@@ -262,6 +265,9 @@ def _read_standard_input(text: str | None, id: str | None, encoding: str) -> Doc
     lines = list(checked_lines(wrapped, name, encoding))
     wrapped.detach()
     first = next((line for line in lines if line.strip()), "")
+    heads = [head.strip(' "\ufeff') for head in re.split(r"[,;\t]", first.strip())]
+    if len(heads) > 1 and (text or "text") in heads:  # the first line of a table, not a document
+        return _from_rows(lambda: csv_rows(lines, name, None), name, text, id, in_memory=True, is_typed=False)
     to_rows = json_rows if first.lstrip().startswith("{") else line_rows
     return _from_rows(lambda: to_rows(lines, name), name, text, id, in_memory=True)
 

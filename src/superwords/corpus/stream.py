@@ -203,8 +203,9 @@ def _candidates(
     if not sentence:
         return iter(())
     if method.words == "phrases":
-        tagged = make_tagger(language, method.tagger).tag(sentence)
-        return noun_candidates(sentence, tagged, stop, language, method.lemmas)
+        tagger = make_tagger(language, method.tagger)
+        guess = {"is_guess": tagger.is_guess} if isinstance(tagger, HanTaTagger) else {}
+        return noun_candidates(sentence, tagger.tag(sentence), stop, language, method.lemmas, **guess)
     has_stops = method.words == "ngrams"
     if not is_folded(language, method.lemmas):
         return plain_candidates(sentence, [token.lower() for token in sentence], stop, has_stops)

@@ -20,6 +20,9 @@ POSSESSIVE, VERB, OTHER = "possessive", "verb", "other"
 
 DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen": "boom"}
 _LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
+_LEAST_KNOWN = (
+    -25.0
+)  # log score of a noun: below it, HanTa guesses (words it knows: -8 to -16; compounds of them: to -25)
 BEAM, PIECE_BEAM = 5, 3  # HanTa's own search widths and floor
 LOWEST = -1e6
 MOST_ANALYSES, MOST_PIECES = 4000, 16_000  # that are remembered
@@ -153,6 +156,7 @@ class HanTaTagger:
         self._inflected = (NOUN, NAME) if language == "en" else (NOUN, NAME, ADJECTIVE)
         self._classes: dict[str, str] = {}
         self._bases: dict[tuple[str, str], str] = {}
+        self._guesses: dict[str, bool] = {}
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
         return [(c, self.base(word, c)) for word, c in zip(sentence, self._classes_of(sentence), strict=True)]
@@ -177,6 +181,16 @@ class HanTaTagger:
         if key not in self._bases:
             self._bases[key] = self._analyse_base(form, key[1])
         return self._bases[key]
+
+    def is_guess(self, base: str) -> bool:
+        """Whether a German noun's base form is made up of an ending taken off, and no word that HanTa knows or can
+        put together: "Knoblauchzeh" of "Knoblauchzehen", but not "Kürbiskern" of "Kürbiskerne".
+        """
+        if self._language != "de":
+            return False
+        if base not in self._guesses:
+            self._guesses[base] = self._score(base, (NOUN, NAME)) < _LEAST_KNOWN
+        return self._guesses[base]
 
     def _analyse_base(self, form: str, word_class: str) -> str:
         tags = [tag for tag, _ in self._hanta.tag_word(form, casesensitive=False)]

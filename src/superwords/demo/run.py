@@ -89,7 +89,8 @@ def without_artists(demo: Demo) -> np.ndarray:
 
 
 def bilingual_concepts(demo: Demo, model: ConceptModel) -> pd.DataFrame:
-    """The concepts used with words of both languages, the most balanced first, and their translations."""
+    """The concepts used with words of both languages, those in which most translations meet first, leftovers last."""
+    leftover = model.concepts(0)["leftover"].tolist()
     language = dict(zip(demo.vocabulary, demo.languages))
     rows = []
     for concept in range(1, model.n_concepts_ + 1):
@@ -105,7 +106,7 @@ def bilingual_concepts(demo: Demo, model: ConceptModel) -> pd.DataFrame:
                 if english <= set(found["en"]) and german <= set(found["de"])
             ]
             balance = min(weight) / max(weight)
-            rows.append((concept, found["en"], found["de"], together, balance))
+            order = leftover[concept - 1], -len(together), -balance
+            rows.append((order, (concept, found["en"], found["de"], together, balance)))
     columns = ["concept", "english", "german", "translations", "balance"]
-    table = pd.DataFrame(rows, columns=pd.Index(columns))
-    return table.sort_values("balance", ascending=False, kind="stable").reset_index(drop=True)
+    return pd.DataFrame([row for _, row in sorted(rows)], columns=pd.Index(columns))

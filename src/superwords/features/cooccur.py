@@ -84,7 +84,7 @@ def cooccurrence_components(
     if weights.nnz == 0:
         raise InputError(
             "No two words of this corpus occur together more often than by chance, "
-            "so co-occurrence tells nothing of them."
+            "so co-occurrence tells nothing about them."
         )
     scores, explained = principal_components(weights, n_components)
     values = np.full((corpus.n_words, scores.shape[1]), np.nan)
@@ -98,7 +98,7 @@ def presence_matrix(corpus: Corpus, context: str | None = None) -> sparse.csr_ar
         raise InputError(f"The context is {context!r}; choose one of {', '.join(CONTEXTS)}.")
     if context == "passages" and corpus.parent is None:
         raise InputError(
-            'The rows of this corpus are no passages; make it with unit="passages:5", for example.'
+            'The rows of this corpus are not passages; make it with unit="passages:5", for example.'
         )
     rows = corpus.sentences
     if rows is None or context == "passages" or (context is None and corpus.parent is not None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from superwords.concepts.tables import of_shown
 from superwords.corpus.corpus import n_sources, row_name
 from superwords.fitting.found import FoundConcepts
 
@@ -17,7 +18,7 @@ def model_lines(model: FoundConcepts) -> list[str]:
     if not model.result_.has_concepts:
         done = min(chain.sweep for chain in model.chains_)
         return [f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."]
-    table = model.concepts(_WORDS)
+    table = of_shown(model.result_, model.concepts(_WORDS))
     n = len(table)
     kind = "" if model.approximate is None else f", an approximation ({model.approximate})"
     lines = [f"ConceptModel of {rows}{kind}: {n:,} concept{'' if n == 1 else 's'}."]

@@ -82,7 +82,7 @@ def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: S
         return need
     thin = schedule.thin * math.ceil(need / max(free, 1.0))
     advice = (
-        f"to keep one draw in {thin} would fit (thin={thin}, --thin {thin})."
+        f"keeping one draw in {thin} would fit (thin={thin}, --thin {thin})."
         if thin <= schedule.n_sweeps - schedule.n_burn_in
         else "fewer chains, fewer documents or a larger min_df would need less."
     )

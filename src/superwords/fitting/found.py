@@ -55,7 +55,7 @@ class FoundConcepts(FittedModel):
         >>> len(model.concepts()) == model.n_concepts_
         True
         """
-        return tables.of_shown(self.result_, tables.concept_table(self.result_, n_words))
+        return tables.of_present(self.result_, tables.concept_table(self.result_, n_words))
 
     def other_concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Concepts that at least two chains find and `concepts()` lacks, with the chains that find them.

@@ -157,8 +157,8 @@ class _Chains:
         number, sweep = chain.task.chain + 1, chain.task.position.sweep
         if chain.n_lost >= _MOST_LOST:
             raise InputError(
-                f"The workers of chain {number} died {_MOST_LOST} times after sweep {chain.seen:,}, perhaps for want "
-                "of memory; use fewer words or documents, or machines with more memory."
+                f"The workers of chain {number} died {_MOST_LOST} times after sweep {chain.seen:,}, perhaps because "
+                "memory ran out; use fewer words or documents, or machines with more memory."
             )
-        self._say(f"Chain {number} has lost its worker and goes on in another, after sweep {sweep:,}.")
+        self._say(f"Chain {number} has lost its worker and continues in another, after sweep {sweep:,}.")
         self._chains[chain.start(self._make_worker)] = chain

@@ -93,7 +93,7 @@ def from_plain(plain: dict[str, Any]) -> ModelParts:
     order = _indices(plain["order"], n_documents, n_documents, np.int64)
     _require(len(np.unique(order)) == n_documents, "its documents are not in any order")
     seed = plain["seed"]
-    _require(type(seed) is int and seed >= 0, "its seed is none")
+    _require(type(seed) is int and seed >= 0, "its seed is not a number")
     features = _array(plain["features"], "f8", n_words, None)
     n_chains = sum(name.startswith("chain/") for name in plain)
     _require(n_chains > 0, "it has no chains")
@@ -114,7 +114,7 @@ def from_plain(plain: dict[str, Any]) -> ModelParts:
 
 def _read_corpus(fields: dict[str, Any]) -> Corpus:
     (notes,) = fields["notes"]
-    _require(isinstance(notes, dict), "its notes are none")
+    _require(isinstance(notes, dict), "its notes cannot be read")
     corpus = Corpus(**{**fields, "metadata": read_table(fields["metadata"]), "notes": notes})
     counts, sentences = corpus.counts, corpus.sentences
     _require(sparse.issparse(counts) and min(counts.shape) > 0, "it has no counts")
@@ -140,15 +140,15 @@ def _read_corpus(fields: dict[str, Any]) -> Corpus:
 
 def _check_texts(texts: Any, n: int) -> None:
     _require(isinstance(texts, list) and len(texts) == n, "its texts are too few or too many")
-    _require(all(isinstance(one, str) for one in texts), "its texts are none")
+    _require(all(isinstance(one, str) for one in texts), "its texts cannot be read")
 
 
 def _read_schedule(fields: dict[str, Any]) -> Schedule:
     schedule = Schedule(**fields)
     _require(
-        all(type(one) is int and 0 <= one < _MOST_SWEEPS for one in schedule), "its sweeps are no numbers"
+        all(type(one) is int and 0 <= one < _MOST_SWEEPS for one in schedule), "its sweeps are not numbers"
     )
-    _require(schedule.thin >= 1, "it keeps one draw of none")
+    _require(schedule.thin >= 1, "it keeps no draw")
     return schedule
 
 
@@ -167,23 +167,28 @@ def _read_affinity(fields: dict[str, Any], n_words: int) -> Affinity:
 def _read_steps(fields: dict[str, Any]) -> Steps:
     steps = Steps(**fields)
     for given, default in zip(steps, Steps()):
-        _require(type(given) is type(default) and 0 <= given < 2**31, "its steps are none")
+        _require(type(given) is type(default) and 0 <= given < 2**31, "its steps cannot be read")
     return steps
 
 
 def _read_position(fields: dict[str, Any], shape: tuple[int, int]) -> Position:
     prior = Prior(**fields["prior"])
     lam = _array(prior.lam, "f8", shape[1])
-    _require((lam > 0).all() and np.isfinite(lam).all(), "its prior is none")
+    _require((lam > 0).all() and np.isfinite(lam).all(), "its prior is not possible")
     for value in prior._replace(lam=1.0):  # type: ignore[arg-type]
-        _require(type(value) is float and 0 < value < np.inf, "its prior is none")
+        _require(type(value) is float and 0 < value < np.inf, "its prior is not possible")
     state = read_state(fields["state"], shape)
     tokens = fields["tokens"] and read_tokens(fields["tokens"], state)
     sweep, tried, accepted = fields["sweep"], fields["tried"], fields["accepted"]
-    _require(type(sweep) is int and 0 <= sweep < _MOST_SWEEPS, "a chain is at no sweep")
-    _require(all(type(n) is int for n in (*tried.values(), *accepted.values())), "its counts are none")
+    _require(type(sweep) is int and 0 <= sweep < _MOST_SWEEPS, "a chain has no number of sweeps")
+    _require(
+        all(type(n) is int for n in (*tried.values(), *accepted.values())),
+        "its counts of moves are not numbers",
+    )
     seconds = fields["seconds"]
-    _require(all(type(one) is float and 0 <= one < np.inf for one in seconds.values()), "its times are none")
+    _require(
+        all(type(one) is float and 0 <= one < np.inf for one in seconds.values()), "its times are not numbers"
+    )
     return Position(sweep, prior, state, tokens, seconds, tried, accepted)
 
 
@@ -212,7 +217,7 @@ def _read_alignment(fields: dict[str, Any], n_found: int, n_chains: int) -> Alig
     n_draws = len(_indices(alignment.chain, None, n_chains, np.int32))
     weight, reference = _array(alignment.chain_weight, "f8", n_chains), alignment.reference
     _require((weight >= 0).all() and abs(weight.sum() - 1) < 1e-6, "its chains have no weights")
-    _require(type(reference) is int and 0 <= reference < n_draws, "its reference is no draw")
+    _require(type(reference) is int and 0 <= reference < n_draws, "its reference is not a draw")
     for values, kind in zip(alignment[3:], ("f4", "i4", "f4", "i4")):
         _array(values, kind, n_draws, n_found)
     _require((alignment.holders >= 0).all() and (alignment.n_words >= 0).all(), "its numbers are negative")

@@ -69,8 +69,8 @@ def note_of(shards: Sequence[np.ndarray], rest: np.ndarray) -> str:
     """One sentence that goes before every verdict."""
     folded = f", and {len(rest):,} more folded in" if len(rest) else ""
     return (
-        f"This is an approximation: {len(shards)} shards of about {len(shards[0]):,} rows were sampled apart and their "
-        f"concepts united{folded} (docs/cluster.md says what that costs)."
+        f"This is an approximation: {len(shards)} shards of about {len(shards[0]):,} rows were sampled separately and "
+        f"their concepts joined{folded} (docs/cluster.md says what that costs)."
     )
 
 

@@ -16,7 +16,7 @@ from superwords.concepts.examples import telling_passage
 from superwords.concepts.groups import group_values
 from superwords.concepts.labels import row_labels
 from superwords.concepts.ranking import TYPICAL, automatic_names
-from superwords.concepts.tables import concept_index, draw_weights, drawn_weights
+from superwords.concepts.tables import concept_index, draw_weights, of_shown, weights_of_told
 from superwords.corpus.corpus import row_name
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -143,8 +143,20 @@ class Catalog:
         return self._automatic_names[concept_index(self.model.result_, concept)]
 
     @cached_property
-    def concept_rows(self) -> pd.DataFrame:
+    def _every_concept(self) -> pd.DataFrame:
         return self.model.concepts()
+
+    @cached_property
+    def concept_rows(self) -> pd.DataFrame:
+        return of_shown(self.model.result_, self._every_concept)
+
+    def chains_of(self, concepts: pd.Series) -> dict[str, np.ndarray]:
+        """How many chains find each of these concepts, and how many there are."""
+        known = self._every_concept.set_index("concept").loc[concepts]
+        return {
+            "found_by": known["found_by"].to_numpy(),
+            "n_chains": known["stability_by_chain"].map(len).to_numpy(),
+        }
 
     def concepts(self) -> Table:
         columns = [
@@ -174,7 +186,7 @@ class Catalog:
     def concept(self, concept: int) -> dict[str, Any]:
         """What the head of a concept's page says."""
         j = concept_index(self.model.result_, concept)
-        row = self.concept_rows.set_index("concept", drop=False).loc[j + 1]
+        row = self._every_concept.set_index("concept", drop=False).loc[j + 1]
         known = {str(key): plain(value) for key, value in row.items()}
         names, result = self.names, self.model.result_
         like = known["much_like"]
@@ -207,10 +219,13 @@ class Catalog:
 
     @cached_property
     def held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
-        """(D, J): mean weights over the draws that find j, and the share of them in which a document holds it."""
+        """(D, J): mean weights over the draws that find j, and the share of them in which a document holds it.
+
+        Both are 0 in rows without any word.
+        """
         weight = sparse.csc_array((self.corpus.n_documents, self.model.n_concepts_))
         held = weight.copy()
-        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
+        for one, share in zip(weights_of_told(self.model.result_), draw_weights(self.model.result_)):
             of_draw = sparse.csc_array(one @ sparse.diags_array(share))
             of_draw.eliminate_zeros()
             weight = weight + of_draw

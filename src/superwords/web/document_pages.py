@@ -168,10 +168,13 @@ class DocumentPages:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
             Column("weight", "Weight", "share", "low", "high"),
-            Column("probability", "Draws in which it is held", "share"),
+            Column("probability", "Held in, of the draws that find it", "share"),
+            Column("found_by", "Found by", "chains", link="n_chains"),
         ]
         known = rows[["concept", "weight", "low", "high", "probability"]].reset_index(drop=True)
-        return Table(columns, known.assign(name=texts(names[j - 1] for j in known["concept"])), "weight")
+        found = self.catalog.chains_of(known["concept"])
+        named = texts(names[j - 1] for j in known["concept"])
+        return Table(columns, known.assign(name=named, **found), "weight")
 
     def _check_document(self, number: int) -> None:
         if self._parents is None:
@@ -228,7 +231,7 @@ class DocumentPages:
         share = self.model.concept_word_
         weight = self._row_weights[[row]].toarray().ravel()
         rows: list[dict[str, Any]] = []
-        for j, words, tokens in self._pairs(row):
+        for j, words, tokens in self._pairs(row) if self.catalog.n_tokens[row] else []:
             usual = np.flatnonzero(share[j] >= USUAL)
             missing = np.setdiff1d(usual, words)
             missing = missing[np.argsort(-share[j][missing], kind="stable")][:MOST_MISSING]

@@ -65,7 +65,7 @@ class RelationPages:
                 by = float(by)
             except ValueError:
                 raise InputError(
-                    f"{by[:40]!r} is no period; give one of {', '.join(PERIODS)}, or a number."
+                    f"{by[:40]!r} is not a period; give one of {', '.join(PERIODS)}, or a number."
                 ) from None
         return column, by
 

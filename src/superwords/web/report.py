@@ -108,12 +108,14 @@ def _concept_table(catalog: Catalog) -> str:
         heads.insert(3, "Documents")
         told = " Documents counts those that hold it in at least one passage."
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    known = catalog.concepts().rows.sort_values("concept")
+    head = head.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
+    known = catalog.concepts().rows
     rows = "".join(_concept_row(row, heads) for row in known.to_dict("records"))
     legend = f"<p>* {_LEFTOVER.format(catalog.rows)}</p>" if known["leftover"].any() else ""
     return (
         '<h2 id="concepts">Concepts</h2>'
-        "<p>A concept is a set of words that are used together; each stands here with its most telling words. "
+        "<p>A concept is a set of words that are used together; each stands here with its most telling words, the most "
+        "prevalent first. "
         f"Prevalence is the share of all {catalog.rows} that hold it, strength its mean weight in those that do; both "
         "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw uses "
         f"for it, on average. {COHERENCE_TOLD.format(catalog.rows)} {STABILITY_TOLD}{told}</p>{legend}"

@@ -11,8 +11,9 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.plots.model_plots import group_prevalence
+from superwords.tabular import points
 from superwords.web.catalog import Catalog
-from superwords.web.report_relations import concept_link, picture, points
+from superwords.web.report_relations import concept_link, picture
 
 _DIFFERENCES = 20
 
@@ -96,5 +97,15 @@ def share(value: Any, low: Any = None, high: Any = None) -> str:
     if value is None or pd.isna(value):
         return "–"
     if low is None or pd.isna(low):
-        return f"{100 * value:.3g}%"
-    return f'{100 * value:.3g}% <span class="interval">({100 * low:.3g}% to {100 * high:.3g}%)</span>'
+        return _percent(value)
+    return f'{_percent(value)} <span class="interval">({_percent(low)} to {_percent(high)})</span>'
+
+
+def _percent(value: float) -> str:
+    """With about two digits that say something, as in the explorer."""
+    size = 100 * value
+    if 99 < size < 100:
+        return f"{min(99.9, size):.1f}%"
+    if 0 < size < 0.005:
+        return "<0.01%"
+    return f"{size:.{0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2}f}%"

@@ -7,7 +7,6 @@ import warnings
 from html import escape
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from superwords.concepts.dates import time_columns
@@ -16,6 +15,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots.figures import figure_bytes
 from superwords.plots.relation_plots import concept_tree, effect_intervals, small_multiples
+from superwords.tabular import points
 
 _RISING = 8
 _SURE = 0.9
@@ -81,10 +81,6 @@ def concept_link(one: dict[Any, Any]) -> str:
     return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
 
 
-def points(value: float) -> str:
-    return f"{100 * value:+.0f}".replace("-", "−") if np.isfinite(value) else "–"
-
-
 def themes_part(model: ConceptModel) -> str:
     """Themes that people made, or those of the tree, and the tree."""
     if len(model.result_.shown) < 2:
@@ -105,7 +101,7 @@ def themes_part(model: ConceptModel) -> str:
     head = '<th scope="col">Theme</th><th scope="col">Held by</th><th scope="col">Concepts</th>'
     return (
         f'<h2 id="themes">Themes</h2><p>{told} Held by: the share of {row_name(model.corpus_)} that hold any '
-        "concept of the theme, with a 95% interval.</p>"
+        "concept of the theme, mean over the draws that find all of them, with a 95% interval.</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + picture(
             concept_tree(model),

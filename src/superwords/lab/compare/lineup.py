@@ -48,7 +48,7 @@ def make_lineup(asked: Sequence[str] | None = None) -> Lineup:
     """
     for name in asked or ():
         if name not in NAMES:
-            raise InputError(f"{name!r} is no model to compare with; there are {', '.join(NAMES)}.")
+            raise InputError(f"{name!r} is not a model to compare with; choose among {', '.join(NAMES)}.")
     for name in NEEDED if asked is None else asked:
         if name in PEERS:
             check_installed(name)

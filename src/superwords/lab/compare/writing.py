@@ -33,16 +33,17 @@ NOTES = (
     "A tie is half a win. The interval is Wilson's over words and seeds, as if these were independent; the test "
     "(Wilcoxon, signed ranks) takes each word once, by its mean over seeds.",
     "The settings of the peers are the best of a grid on the held-out windows, with a seed that is used for "
-    "nothing else. That favours them: ours are the defaults of superwords fit.",
+    "nothing else. That favours them: superwords runs with the defaults of `superwords fit`.",
     "Held-out likelihood: half of each held-out window's tokens, at random, tell a fitted model what the window is "
     "about; the others are predicted. Given is the mean log probability of a token and the perplexity, e to its "
-    "negative; “ours ahead” is by how much ours gives a token the higher one, with a standard error over windows. "
-    f"In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, as a model "
-    "may hold a word for impossible; models.csv also has "
-    f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. Ours is averaged over {DRAWS} draws of all chains, a "
-    f"peer over as many fits as we have chains, and HDP and LDA over {DRAWS} states of each. "
+    "negative; “ours ahead” is by how much superwords gives a token the higher one, with a standard error over "
+    "windows. "
+    f"In every model's prediction a share of {SMOOTHING:g} is the word frequencies of the training part, because a "
+    "model may call a word impossible; models.csv also has "
+    f"{' and '.join(f'{share:g}' for share in OTHER_SMOOTHINGS)}. superwords is averaged over {DRAWS} draws of all "
+    f"chains, a peer over as many fits as superwords has chains, and HDP and LDA over {DRAWS} states of each. "
     "CorEx and BERTopic give words no probability. The word frequencies alone are the control.",
-    "Automated coherence is no human judgement: `superwords study` asks people.",
+    "Automated coherence is not human judgement: `superwords study` asks people.",
 )
 
 
@@ -190,7 +191,7 @@ def _table(rows: list[dict[str, str]]) -> str:
 def _clouds(comparison: Comparison, peer: str) -> str:
     sections = [
         f'<h3>{escape(word)}</h3><div class="beside">'
-        f"{cloud_svg(ours, f'{word}: our concept')}{cloud_svg(theirs, f'{word}: {peer}')}</div>"
+        f"{cloud_svg(ours, f'{word}: the concept')}{cloud_svg(theirs, f'{word}: {peer}')}</div>"
         for word, ours, theirs in clouds_of(comparison, peer, CLOUD_PAIRS)
     ]
     heading = f"<h2>{escape(OURS)} (left) and {escape(peer)} (right)</h2>"

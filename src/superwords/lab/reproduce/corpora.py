@@ -29,7 +29,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return [json.loads(line) for line in text.decode("utf-8").splitlines() if line.strip()]
     except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: this is no file of JSON lines ({error}).") from None
+        raise InputError(f"{path}: this is not a file of JSON lines ({error}).") from None
 
 
 def t_interval(values: np.ndarray) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def load_items(data: Path) -> tuple[Corpus, np.ndarray, np.ndarray]:
     try:
         human = np.loadtxt(path, ndmin=2)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: this is no table of numbers ({error}).") from None
+        raise InputError(f"{path}: this is not a table of numbers ({error}).") from None
     judged = np.flatnonzero([record.get("group") == "eval" for record in records])
     if human.shape != (len(judged), len(judged)):
         raise InputError(f"{path}: there are {len(judged)} judged items, but the table is {human.shape}.")

@@ -21,7 +21,7 @@ function sortBy(head) {
   const sign = order === "ascending" ? 1 : -1;
   rows.sort((a, b) => {
     const [x, y] = [value(a, column), value(b, column)];
-    return sign * (numeric ? x - y : x.localeCompare(y));
+    return sign * (numeric ? x - y : x.localeCompare(y, undefined, { numeric: true }));
   });
   body.append(...rows);
   for (const one of table.tHead.rows[0].cells) {
@@ -49,7 +49,7 @@ for (const head of table.tHead.rows[0].cells) {
   button.type = "button";
   const arrow = document.createElement("span");
   arrow.setAttribute("aria-hidden", "true");
-  arrow.textContent = "\u00a0↕";
+  arrow.textContent = head.getAttribute("aria-sort") === "descending" ? "\u00a0▼" : "\u00a0↕";
   button.append(head.textContent, arrow);
   head.replaceChildren(button);
   button.addEventListener("click", () => sortBy(head));

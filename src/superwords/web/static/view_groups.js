@@ -72,7 +72,7 @@ export async function showGroups({ model, given }) {
     h("p", {}, "Each word stands at the same place in both clouds; a word that a group does not use is small and grey."),
     place,
     h("h2", {}, "Difference of prevalence"),
-    h("p", {}, `The share of ${rowsOf(model)} that hold a concept in ${first} less that in ${second}, with 95% credible intervals.`),
+    h("p", {}, `The share of the ${rowsOf(model)} of ${first} that hold a concept, minus that of ${second}, with 95% intervals. The largest differences come first.`),
     table.element,
   ];
 }

@@ -144,7 +144,7 @@ export async function showSearch({ model, given }) {
   await finder.show(finder.kind === "recommend" && marks.size === 0 ? "search" : finder.kind, false);
   return [
     h("h1", { tabindex: "-1" }, "Search"),
-    h("p", {}, "Finds documents that have the words, and documents that speak of the same concepts in other words; each says why it was found. Documents of that name come first, and every place where the texts have the very words comes last. Mark what you like, and get more of it."),
+    h("p", {}, "Finds documents that have the words, and documents that speak of the same concepts in other words; each says why it was found. Documents whose name has the words come first; the places in the texts that have exactly these words come last. Mark what you like to get more of it."),
     finder.form,
     finder.taste,
     finder.called,

@@ -90,13 +90,13 @@ export async function showThemes({ model, decide }) {
   const keep = h("button", { type: "button", onclick: () => act({ do: "themes", themes: proposals(tree) }) }, "Keep these themes");
   return [
     heading,
-    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that hold any concept of a theme, with a 95% interval.`),
+    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that hold any concept of a theme, mean over the draws that find all of them, with a 95% interval.`),
     ...(model.decides && proposed ? [h("p", {}, keep)] : []),
     said,
     table.element,
     h("h2", {}, "Tree"),
     h("p", {}, `Concepts that share words and ${rowsOf(model)} meet early, on the right. A colour is a theme${proposed ? " as proposed" : ""}.` +
-      (chosen ? " Click on a knot to choose all concepts of its branch." : "")),
+      (chosen ? " Click on a node to choose all concepts of its branch." : "")),
     ...(chosen ? [chosen.element] : []),
     drawing(tree, chosen),
     ...decidedPart(model, decide),
