@@ -11,7 +11,7 @@ exclude_patterns = ["_build"]
 # The theme carries its own files and uses the fonts of the reader's system: nothing is loaded from the web.
 html_theme = "furo"
 html_title = "superwords"
-html_copy_source = False
+html_copy_source = html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 pygments_style = "friendly"

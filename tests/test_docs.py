@@ -96,6 +96,10 @@ def test_the_readme_is_checked():
     assert sum(page == "README.md" for page, _ in COMMAND_LINES) >= 5
 
 
+def test_no_page_has_a_name_that_the_site_needs_for_itself():
+    assert not {page.stem for page in PAGES} & {"search", "genindex", "modindex", "py-modindex"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_between_pages_lead_somewhere(page):
     """As files; the site's own build checks anchors."""

@@ -20,7 +20,7 @@ from test_study_browser import CHROMIUM, browser  # noqa: F401
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}"),
+    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}"),
 ]
 VIEWS = {
     "Concepts": "Concepts",

@@ -264,6 +264,7 @@ def test_moves_are_counted_and_timed_also_in_the_file(tmp_path) -> None:
     again = load(model.save(tmp_path / "model.sw"))
     table = again.moves()
     pd.testing.assert_frame_equal(table, model.moves())
+    assert {"word moves", "split and merge"} <= set(table["move"])
     splits = table.set_index("proposal").loc["split"]
     assert splits["tried"] == sum(chain.tried["split"] for chain in model.chains_) > 0
     assert splits["acceptance"] == splits["accepted"] / splits["tried"]

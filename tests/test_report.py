@@ -205,7 +205,7 @@ def test_missing_groups_are_left_out_and_counted() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}")
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
 @pytest.mark.parametrize("width", [360, 800, 1300])
 def test_no_column_is_cut_off(browser, page, tmp_path: Path, width) -> None:  # noqa: F811
     file = tmp_path / "report.html"
@@ -218,7 +218,7 @@ def test_no_column_is_cut_off(browser, page, tmp_path: Path, width) -> None:  # 
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Debian's chromium at {CHROMIUM}")
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
 def test_the_table_sorts_and_filters_by_keyboard(browser, page, tmp_path: Path) -> None:  # noqa: F811
     file = tmp_path / "report.html"
     file.write_text(page, encoding="utf-8")

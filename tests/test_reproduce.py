@@ -115,7 +115,7 @@ def test_finished_seeds_of_the_recipes_are_kept(tmp_path, monkeypatch):
     corpus = Corpus.from_counts(np.ones((2, 2), int))
     found = SimpleNamespace(corpus=corpus, picture_features=np.ones((2, 1)), pairs=[])
     pair = pd.DataFrame({"pair": ["egg = Ei"], "accuracy": [0.7], "known": [True]})
-    one = recipes.Run(0, dict.fromkeys(recipes.SOURCES, pair), [])
+    one = recipes.RecipeRun(0, dict.fromkeys(recipes.SOURCES, pair), [])
     monkeypatch.setattr(recipes, "load_recipes", lambda data: found)
     monkeypatch.setattr(recipes, "run", then_interrupted(one))
     with pytest.raises(KeyboardInterrupt):

@@ -24,7 +24,8 @@ def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
             tried, accepted = (sum(one[kind] for one in counts) for counts in _counts(chains))
             told = [tried, accepted, accepted / tried if tried else np.nan]
             time = [seconds, seconds / total] if at == 0 and total else [np.nan, np.nan]
-            rows.append([move.replace("_", " and "), kind, *(told if kind else [np.nan] * 3), *time])
+            called = move.replace("_merge", " and merge").replace("_", " ")
+            rows.append([called, kind, *(told if kind else [np.nan] * 3), *time])
     return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
 

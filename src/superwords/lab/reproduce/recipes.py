@@ -38,7 +38,7 @@ _CLOUDS = 6
 
 
 @dataclass(frozen=True)
-class Run:
+class RecipeRun:
     """The rank accuracies of one seed, and its models of text and pictures, one for each part of the recipes."""
 
     seed: int
@@ -116,7 +116,7 @@ def _pairs(foods: list[dict[str, Any]], known: set[str]) -> list[WordPair]:
     return chosen
 
 
-def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> Run:
+def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> RecipeRun:
     """Every part of the recipes fitted with the demo's settings; similarities are means over parts.
 
     The demo's settings weigh pictures against the text of at most 84 recipes. Against nine times the text they
@@ -148,7 +148,7 @@ def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> R
     accuracy = {
         name: rank_accuracy(similarity[name], recipes.vocabulary, recipes.pairs).pairs for name in SOURCES
     }
-    return Run(seed, accuracy, models[TOGETHER])
+    return RecipeRun(seed, accuracy, models[TOGETHER])
 
 
 def over_parts(similarities: Sequence[np.ndarray], parts: Sequence[Corpus]) -> np.ndarray:
@@ -192,7 +192,7 @@ def reproduce(
         f"{recipes.corpus.n_documents} recipes, {recipes.corpus.n_words} words ({pictured} with pictures), "
         f"{len(recipes.pairs)} pairs of translations"
     )
-    runs: list[Run] = []
+    runs: list[RecipeRun] = []
     pairs = pd.DataFrame()
     for seed in range(n_seeds):
         runs.append(run(recipes, seed, n_sweeps, n_jobs))
@@ -214,7 +214,7 @@ def reproduce(
     return table
 
 
-def _by_pair(runs: list[Run]) -> pd.DataFrame:
+def _by_pair(runs: list[RecipeRun]) -> pd.DataFrame:
     """A row per seed, source and pair of translations; a pair is known if both of its words are drawn."""
     pairs = pd.concat(
         [table.assign(seed=one.seed, source=name) for one in runs for name, table in one.accuracy.items()]
@@ -234,7 +234,7 @@ def margins(pairs: pd.DataFrame) -> str:
     return f"{TOGETHER} against {PICTURES}, intervals over pairs: {'; '.join(parts)}"
 
 
-def _pictured_pairs(one: Run) -> set[str]:
+def _pictured_pairs(one: RecipeRun) -> set[str]:
     table = one.accuracy[PICTURES]
     return set(table.loc[table["known"], "pair"])
 
