@@ -36,7 +36,9 @@ def test_the_exponent_is_the_power():
     assert scale.exponent(sizes, 3.0 * sizes**1.1) == pytest.approx(1.1)
 
 
-def test_the_command_measures_each_size(capsys):
+def test_the_command_measures_each_size(capsys, monkeypatch):
+    monkeypatch.setattr(scale, "N_WORDS", 500)
+    monkeypatch.setattr(scale, "N_CONCEPTS", 20)
     said = run(capsys, "bench", "--scale", "--sizes", "100,200", "--sweeps", "1", "--json")
     assert said.code == 0, said.err
     figures = json.loads(said.out)

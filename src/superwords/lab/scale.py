@@ -160,7 +160,8 @@ def run_scale(sizes: Sequence[int], n_sweeps: int, tell: Callable[[str], None]) 
     """Every size in its own process, and the exponents with which time and memory grow."""
     rows = []
     for size in sizes:
-        program = [sys.executable, "-m", "superwords.lab.scale", str(size), str(n_sweeps)]
+        given = map(str, (size, n_sweeps, N_WORDS, N_CONCEPTS))
+        program = [sys.executable, "-m", "superwords.lab.scale", *given]
         done = subprocess.run(program, capture_output=True, text=True, check=False)
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or ["killed, perhaps for want of memory"]
@@ -191,4 +192,5 @@ def exponent(sizes: np.ndarray, values: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))
+    size, sweeps, N_WORDS, N_CONCEPTS = map(int, sys.argv[1:])
+    print(json.dumps(measure(size, sweeps)))
