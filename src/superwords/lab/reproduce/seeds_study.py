@@ -17,10 +17,9 @@ import pandas as pd
 from scipy import sparse
 
 from superwords import fit
+from superwords.concepts.belonging import belonging
 from superwords.concepts.ranking import takers
 from superwords.concepts.result import Result
-from superwords.concepts.sets import sets_by_draw
-from superwords.concepts.summary import shared_weights
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -35,7 +34,6 @@ RESIDUALS = (5, 20, 50)  # topics of the peers beside those that are given words
 ANCHOR_STRENGTHS = (1.0, 3.0)
 ITERATIONS = 500
 FIRST = 1  # on the first division of the packages the seeds' share and our reading were chosen
-_TINY = 1e-12
 
 
 class CutLists(NamedTuple):
@@ -59,22 +57,6 @@ def average_precision(scores: np.ndarray, given: Sequence[int], hidden: Sequence
     order = order[~np.isin(order, given)]
     hits = np.isin(order, hidden)
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
-
-
-def alike(result: Result, given: Mapping[str, Sequence[int]]) -> np.ndarray:
-    """(groups, V): how alike words are to the given ones by the concepts they are used for, the mean over draws.
-
-    Two words' likeness is P(together), the probability that a use of the one and a use of the other are for the same
-    concept, over the geometric mean of their P(together) with themselves.
-    """
-    sets = result.word_sets
-    total = np.zeros((len(given), sets.n_words))
-    weights = shared_weights(result.chain_weights, sets.chain)
-    for weight, used in zip(weights, sets_by_draw(sets, sets.used)):
-        share = used.toarray()
-        unit = share / np.maximum(np.linalg.norm(share, axis=0), _TINY)
-        total += weight * np.array([unit[:, list(words)].mean(axis=1) @ unit for words in given.values()])
-    return total
 
 
 class RankedWords(NamedTuple):
@@ -110,8 +92,13 @@ def ours(
             progress=False,
         )
         yield RankedWords(
-            name, "by rule", alike(model.result_, places(task.corpus, given)), _unguided(model, given)
+            name, "by rule", _ranked(model.result_, task.corpus, given), _unguided(model, given)
         )
+
+
+def _ranked(result: Result, corpus: Corpus, given: Mapping[str, list[str]]) -> np.ndarray:
+    """(groups, V): how sure words belong with the given ones."""
+    return np.array([belonging(result, words) for words in places(corpus, given).values()])
 
 
 def _unguided(model: ConceptModel, given: Mapping[str, list[str]]) -> float:
