@@ -343,7 +343,7 @@ def naive_evidence(model, i, k):
         chance = sum(share[j] * used[j].sum() / used.sum() for j in range(len(used)))
         by_draw.append(naive_excess(share @ used[:, k], chance * used[:, k].sum()))
     concepts = model.result_.summary.alignment.weight @ np.array(by_draw)
-    return naive_excess(both, expected) + 0.5 * concepts
+    return naive_excess(both, expected) + concepts
 
 
 def test_words_that_belong_with_several_come_by_their_evidence(tmp_path):

@@ -19,8 +19,6 @@ from superwords.concepts.summary import shared_weights
 if TYPE_CHECKING:
     from superwords.concepts.result import Result
 
-_CONCEPTS = 0.5  # what evidence by concepts counts beside that by rows; chosen on packages and speeches of conventions
-
 
 def excess(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """By how many standard deviations counts exceed what is expected: the signed root of the Poisson deviance.
@@ -38,7 +36,7 @@ def excess(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
     """(V): the evidence that each word belongs with the given ones, the mean over these, in standard deviations."""
     at = list(given)
-    return (by_rows(result, at) + _CONCEPTS * by_concepts(result, at)).mean(axis=0)
+    return (by_rows(result.corpus.counts, at) + by_concepts(result, at)).mean(axis=0)
 
 
 def by_concepts(result: Result, given: list[int]) -> np.ndarray:
@@ -58,9 +56,9 @@ def by_concepts(result: Result, given: list[int]) -> np.ndarray:
     return total
 
 
-def by_rows(result: Result, given: list[int]) -> np.ndarray:
+def by_rows(counts: sparse.csr_array, given: list[int]) -> np.ndarray:
     """(given, V): how far rows that use a given word use another, too."""
-    has = sparse.csr_array(result.corpus.counts > 0, dtype=float)
+    has = sparse.csr_array(counts > 0, dtype=float)
     n_rows = np.asarray(has.sum(axis=0)).ravel()
     both = np.asarray((has[:, given].T @ has).todense())
     return excess(both, np.outer(n_rows[given], n_rows) / max(has.shape[0], 1))

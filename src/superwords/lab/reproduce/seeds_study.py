@@ -7,7 +7,7 @@ average precision of the other half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords import fit
-from superwords.concepts.belonging import belonging
+from superwords.concepts.belonging import belonging, by_rows
 from superwords.concepts.ranking import takers
 from superwords.concepts.result import Result
 from superwords.corpus.corpus import Corpus
@@ -29,6 +29,7 @@ from superwords.lab.reproduce.folder import GrowingTable, make_folder, write_tab
 from superwords.lab.reproduce.seed_lists import FILES, TASKS, WordLists, read_task
 
 OURS, UNGUIDED = "superwords", "superwords without seeds"
+ROWS = "rows that share words"  # what is left of ours without concepts
 COREX, SEEDED = "CorEx with anchors", "seeded LDA"
 RESIDUALS = (5, 20, 50)  # topics of the peers beside those that are given words
 ANCHOR_STRENGTHS = (1.0, 3.0)
@@ -77,8 +78,9 @@ def ours(
     sweeps: int,
     jobs: int | None,
 ) -> Iterator[RankedWords]:
-    """With the seeds and without, from the same start."""
+    """With the seeds and without, from the same start; and what the rows alone say."""
     rows = [(word, group) for group, words in given.items() for word in words]
+    groups = list(places(task.corpus, given).values())
     write_table(pd.DataFrame(rows, columns=pd.Index(["word", "group"])), file)
     for name, features in ((OURS, f"cooccurrence,seeds:{file}"), (UNGUIDED, "cooccurrence")):
         model = fit(
@@ -91,14 +93,14 @@ def ours(
             n_jobs=jobs,
             progress=False,
         )
-        yield RankedWords(
-            name, "by rule", _ranked(model.result_, task.corpus, given), _unguided(model, given)
-        )
+        yield RankedWords(name, "by rule", _ranked(model.result_, groups), _unguided(model, given))
+    company = np.array([by_rows(task.corpus.counts, words).mean(axis=0) for words in groups])
+    yield RankedWords(ROWS, "by rule", company)
 
 
-def _ranked(result: Result, corpus: Corpus, given: Mapping[str, list[str]]) -> np.ndarray:
+def _ranked(result: Result, groups: Iterable[Sequence[int]]) -> np.ndarray:
     """(groups, V): how sure words belong with the given ones."""
-    return np.array([belonging(result, words) for words in places(corpus, given).values()])
+    return np.array([belonging(result, words) for words in groups])
 
 
 def _unguided(model: ConceptModel, given: Mapping[str, list[str]]) -> float:
