@@ -117,10 +117,10 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `document`, `score`, `title` (or first words), `words` (of the query that the document has), `concepts` (the
-        numbers of those that link it to the query, the strongest first), `concept_names`, `near` (the similar
-        documents that add most to its score) and `passage` (the stretch that tells most; empty where no texts are
-        kept). Documents that score 0 are left out.
+        `document`, `score`, `title` (or first words), `words` (of the query that the document has, without those that
+        half of all documents have), `concepts` (the numbers of those that link it to the query, the strongest first),
+        `concept_names`, `near` (the similar documents that add most to its score) and `passage` (the stretch that tells
+        most; empty where no texts are kept). Documents that score 0 are left out.
 
     Examples
     --------
