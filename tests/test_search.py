@@ -132,6 +132,16 @@ def test_passages_are_gathered_by_document():
     assert all(document.startswith("source ") and "#" not in document for document in hits["document"])
 
 
+def test_a_word_of_most_documents_but_few_passages_is_named_and_shown():
+    """Every document speaks of honey once, in its last passage; that passage answers, not the first with "bees"."""
+    filler = "The wheel and the brake. " * 4
+    texts = [f"Bees and the wheel. {filler}Honey of the bees. {filler}" for _ in range(6)]
+    corpus = Corpus.from_texts(texts, words="plain", min_df=2, unit="passages:1", n_jobs=1)
+    hits = fit(corpus).search("honey bees", n=3)
+    assert hits["words"].tolist() == [["honey", "bees"]] * 3
+    assert all("Honey" in passage for passage in hits["passage"])
+
+
 def test_counts_without_texts_are_searched_by_their_vocabulary():
     model = planted_model()
     result = replace(model.result_, corpus=replace(model.corpus_, texts=None))
