@@ -13,7 +13,7 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run
 from models_for_tests import EDGES, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.concepts import known_items, means, neighbours, query_words, searching, terms
+from superwords.concepts import belonging, known_items, means, neighbours, query_words, searching, terms
 from superwords.errors import InputError
 
 FRUIT, CARS = (THEMES[name] for name in ("orchard", "garage"))
@@ -31,7 +31,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [known_items, means, neighbours, query_words, searching, terms])
+@pytest.mark.parametrize("module", [belonging, known_items, means, neighbours, query_words, searching, terms])
 def test_examples_in_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 
