@@ -75,6 +75,19 @@ def test_one_word(capsys, model):
     assert word in run(capsys, "show", model, "--word", word).out
 
 
+def test_several_words_and_those_that_belong_with_them(capsys, model):
+    words = next(iter(THEMES.values()))
+    known = [word for word in words if word in loaded(model).corpus_.vocabulary]
+    told = run(capsys, "show", model, "--word", f"{known[0]}, {known[1]}", "--json").json
+    assert told["words"] == known[:2]
+    assert told["similar_words"][0]["word"] in known[2:]
+    shown = run(capsys, "show", model, "--word", f"{known[0]},{known[1]}")
+    assert f"Words that belong with {known[0]}, {known[1]}:" in shown.out
+    bad = run(capsys, "show", model, "--word", f"{known[0]},nowhere")
+    assert (bad.code, bad.err.count("\n")) == (1, 1), bad.err
+    assert "The word 'nowhere' is not in the vocabulary" in bad.err
+
+
 def test_groups_of_two(capsys, model):
     told = run(capsys, "show", model, "--groups", "party", "--json").json
     assert {row["group"] for row in told["groups"]} == {"A", "B"}

@@ -1,6 +1,7 @@
 """The tables say what the draws say, at the borders too."""
 
 import copy
+import math
 
 import arviz_base
 import numpy as np
@@ -323,6 +324,56 @@ def test_words_are_near_that_are_used_for_the_same_concepts(tmp_path):
         assert table["together"].tolist() == pytest.approx([wanted[word] for word in table["word"]])
         assert table["together"].between(0, 1).all()
     assert table["together"].nunique() > 10
+
+
+def naive_excess(seen, expected):
+    """Signed root of the Poisson deviance, one number at a time."""
+    log = seen * math.log(seen / expected) if seen > 0 else 0.0
+    return math.copysign(math.sqrt(max(2 * (log - seen + expected), 0.0)), seen - expected)
+
+
+def naive_evidence(model, i, k):
+    """How far word k is used for the concepts of word i, and in its rows, beyond chance."""
+    has = np.asarray((model.corpus_.counts > 0).todense())
+    both, expected = (has[:, i] & has[:, k]).sum(), has[:, i].sum() * has[:, k].sum() / len(has)
+    by_draw = []
+    for draw in model.draws_:
+        used = usage_of(draw).used.toarray()
+        share = used[:, i] / max(used[:, i].sum(), 1)
+        chance = sum(share[j] * used[j].sum() / used.sum() for j in range(len(used)))
+        by_draw.append(naive_excess(share @ used[:, k], chance * used[:, k].sum()))
+    concepts = model.result_.summary.alignment.weight @ np.array(by_draw)
+    return naive_excess(both, expected) + concepts
+
+
+def test_words_that_belong_with_several_come_by_their_evidence(tmp_path):
+    model = planted_model()
+    given, vocabulary = ["word20", "word21"], model.corpus_.vocabulary
+    for one in (model, load(model.save(tmp_path / "m.sw"))):
+        table = one.similar_words(given, n=6)
+        wanted = [
+            np.mean([naive_evidence(model, vocabulary.index(i), vocabulary.index(word)) for i in given])
+            for word in table["word"]
+        ]
+        assert table["evidence"].tolist() == pytest.approx(wanted)
+        assert table["evidence"].is_monotonic_decreasing
+        assert not set(given) & set(table["word"])
+    each = [model.similar_words(i, n=40).set_index("word")["together"] for i in given]
+    at = table["word"].iloc[0]
+    assert table["together"].iloc[0] == pytest.approx((each[0][at] + each[1][at]) / 2)
+    # In whatever order, and however often they are named.
+    again = model.similar_words([*given[::-1], given[0]], n=6)
+    assert again["evidence"].tolist() == pytest.approx(table["evidence"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [([], "There is no word to look for"), (["word20", "wrd21"], "The word 'wrd21' is not")],
+)
+def test_words_that_cannot_be_looked_for_are_said_in_one_sentence(words, said):
+    with pytest.raises(InputError, match=r"^[^\n]*$") as error:
+        planted_model().similar_words(words)
+    assert said in str(error.value)
 
 
 def test_the_concepts_of_a_word_have_leftovers_last(monkeypatch):

@@ -20,9 +20,11 @@ def test_examples_in_docstrings_run():
 
 
 def worth_of(weights, chosen):
-    """A naive twin: what a set of documents covers, from the definition."""
+    """A naive twin: what a reader of three places in each of the documents meets, from the definition."""
     shares = weights.mean(axis=0) / weights.mean(axis=0).sum()
-    return float(sum(shares[j] * (1 - np.prod(1 - weights[chosen, j])) for j in range(weights.shape[1])))
+    return float(
+        sum(shares[j] * (1 - np.prod((1 - weights[chosen, j]) ** 3)) for j in range(weights.shape[1]))
+    )
 
 
 def test_each_choice_adds_most_and_the_shares_are_those_of_the_definition():

@@ -143,6 +143,17 @@ def test_every_view_is_reached_by_keyboard_alone(open_page) -> None:
     assert page.evaluate("document.activeElement.tagName") == "H1"
 
 
+def test_words_that_belong_with_several_are_shown(open_page, path) -> None:
+    page = open_page("#/words")
+    page.get_by_label("Words that belong with").fill("word20, word21")
+    page.get_by_role("button", name="Show", exact=True).click()
+    heading(page, "“word20”, “word21”")
+    page.wait_for_selector(READY)
+    first = page.locator("tbody tr").first
+    assert first.locator("th").inner_text() == load(path).similar_words(["word20", "word21"])["word"].iloc[0]
+    picture(page, "words-beside")
+
+
 def test_markup_in_words_and_names_stays_text(open_page) -> None:
     page = open_page("#/concepts")
     assert page.get_by_role("link", name=f"2. {MARKUP}").count() == 1

@@ -13,7 +13,7 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run
 from models_for_tests import EDGES, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.concepts import known_items, means, neighbours, query_words, searching, terms
+from superwords.concepts import belonging, known_items, means, neighbours, query_words, searching, terms
 from superwords.errors import InputError
 
 FRUIT, CARS = (THEMES[name] for name in ("orchard", "garage"))
@@ -31,7 +31,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [known_items, means, neighbours, query_words, searching, terms])
+@pytest.mark.parametrize("module", [belonging, known_items, means, neighbours, query_words, searching, terms])
 def test_examples_in_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -130,6 +130,16 @@ def test_passages_are_gathered_by_document():
     hits = passage_model().search("word7 word8", n=10)
     assert len(hits) == hits["document"].nunique()
     assert all(document.startswith("source ") and "#" not in document for document in hits["document"])
+
+
+def test_a_word_of_most_documents_but_few_passages_is_named_and_shown():
+    """Every document speaks of honey once, in its last passage; that passage answers, not the first with "bees"."""
+    filler = "The wheel and the brake. " * 4
+    texts = [f"Bees and the wheel. {filler}Honey of the bees. {filler}" for _ in range(6)]
+    corpus = Corpus.from_texts(texts, words="plain", min_df=2, unit="passages:1", n_jobs=1)
+    hits = fit(corpus).search("honey bees", n=3)
+    assert hits["words"].tolist() == [["honey", "bees"]] * 3
+    assert all("Honey" in passage for passage in hits["passage"])
 
 
 def test_counts_without_texts_are_searched_by_their_vocabulary():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import superwords
 from cli_for_tests import THEMES, loaded, run, write_documents
 from models_for_tests import planted_model, with_parts
 from superwords import Corpus, features
@@ -144,3 +145,22 @@ def test_seeds_of_two_files_stand_side_by_side(tmp_path):
     assert made.values.shape[1] == 2 + make_features("cooccurrence", corpus).values.shape[1]
     assert made.values[0, 0] == made.values[:, 0].max()
     assert made.values[2, 1] == made.values[:, 1].max()
+
+
+def test_in_python_groups_are_given_as_they_are_and_name_their_concepts():
+    counts = [[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 2, 3], [0, 0, 3, 2]] * 6
+    corpus = Corpus.from_counts(counts, ["plum", "pear", "tyre", "brake"])
+    groups = {"fruit": ["plum", "pear"], "cars": ["tyre"]}
+    both = make_features(["cooccurrence", groups], corpus)
+    assert both.seeds == groups
+    alone = make_features(groups, corpus)
+    np.testing.assert_array_equal(alone.values, features.seeds(groups, corpus.vocabulary))
+    assert both.values.shape[1] == 2 + make_features("cooccurrence", corpus).values.shape[1]
+    model = superwords.fit(
+        corpus, features=["cooccurrence", groups], n_chains=1, n_sweeps=20, random_state=1, n_jobs=1
+    )
+    assert set(model.concepts()["name"]) & set(groups)
+    with pytest.raises(InputError, match="None of the seed words of 'sky'"):
+        superwords.fit(corpus, features={"sky": ["cloud"]})
+    with pytest.raises(InputError, match="cannot be joined"):
+        make_features(["none", groups], corpus)

@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from models_for_tests import edge_model, kept, planted_model
 from superwords import ConceptModel, Corpus
+from superwords.concepts import themes
 from superwords.concepts.result import Result
 from superwords.concepts.tables import concept_table, found_share
 from superwords.concepts.themes import likeness, make_tree, theme_table
@@ -54,6 +55,24 @@ def test_concepts_that_share_words_and_documents_are_one_theme():
     assert sorted(map(len, sides)) == [3, 3]
     neighbours = tree.order
     assert set(neighbours[:3]) in sides
+
+
+def test_a_cut_that_leaves_most_concepts_in_one_theme_is_not_taken(monkeypatch):
+    """However well the draws agree on it: one concept apart from all others is no theme."""
+    result = two_themes()
+    stable = {2: 0.3, 3: 0.9}
+    monkeypatch.setattr(themes, "_stability", lambda *_: stable)
+    lopsided = np.array([[0, 1, 0.1, 2], [6, 2, 0.2, 3], [7, 3, 0.3, 4], [4, 5, 0.9, 2], [8, 9, 1.0, 6]])
+    monkeypatch.setattr(themes, "_linked", lambda alike: lopsided)
+    # 3 themes: 4 + 1 + 1 concepts; 2 themes: 4 + 2. Both are lopsided, so the more stable one stands.
+    assert sorted(np.bincount(make_tree(result).theme)[1:]) == [1, 1, 4]
+    even = np.array([[0, 1, 0.1, 2], [6, 2, 0.9, 3], [3, 4, 0.1, 2], [8, 5, 0.2, 3], [7, 9, 1.0, 6]])
+    monkeypatch.setattr(themes, "_linked", lambda alike: even)
+    assert sorted(np.bincount(make_tree(result).theme)[1:]) == [1, 2, 3]
+    one_apart = np.array([[0, 1, 0.1, 2], [6, 2, 0.2, 3], [3, 4, 0.3, 2], [7, 8, 0.8, 5], [9, 5, 1.0, 6]])
+    monkeypatch.setattr(themes, "_linked", lambda alike: one_apart)
+    stable[2], stable[3] = 0.9, 0.3  # the draws agree on 5 + 1, which tells nothing; 3 + 2 + 1 is taken
+    assert sorted(np.bincount(make_tree(result).theme)[1:]) == [1, 2, 3]
 
 
 def test_likeness_is_the_mean_of_two_cosines():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,12 @@ from superwords.cli.show_views import (
     ConvergenceView,
     DocumentView,
     ModelView,
+    WordsView,
     WordView,
 )
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
 
 app = typer.Typer(add_completion=False)
 
@@ -38,7 +42,11 @@ def show(
     concept: Annotated[int | None, typer.Option(help="One concept: its words and documents.")] = None,
     document: Annotated[str | None, typer.Option(help="One document: the concepts it holds.")] = None,
     word: Annotated[
-        str | None, typer.Option(help="One word: its concepts, and the words used for the same ones.")
+        str | None,
+        typer.Option(
+            help="One word: its concepts, and the words used for the same ones. Several with commas between: the words "
+            "that belong with them."
+        ),
     ] = None,
     groups: Annotated[
         list[str] | None,
@@ -64,6 +72,7 @@ def show(
     superwords show model.sw
     superwords show model.sw --concept 3
     superwords show model.sw --word insurance
+    superwords show model.sw --word premiums,deductibles
     superwords show model.sw --groups party --csv > party.csv
     """
     views = {
@@ -75,7 +84,7 @@ def show(
     }
     chosen = only_one({name: value is not None and value is not False for name, value in views.items()})
     model = open_model(model_file, as_json, as_csv)
-    view = VIEWS[chosen](model, views[chosen] if chosen else sort.value)
+    view = _view(model, chosen, views[chosen] if chosen else sort.value)
     if as_json:
         print_json(view.as_json())
     elif as_csv:
@@ -84,11 +93,19 @@ def show(
         view.print()
 
 
+def _view(model: ConceptModel, chosen: str | None, asked: Any) -> ModelView:
+    if chosen == "--word":
+        from superwords.concepts.examples import named_words
+
+        words = named_words(model.result_, asked)
+        return WordView(model, words[0]) if len(words) == 1 else WordsView(model, words)
+    return VIEWS[chosen](model, asked)
+
+
 VIEWS: dict[str | None, type[ModelView]] = {
     None: ConceptsView,
     "--concept": ConceptView,
     "--document": DocumentView,
-    "--word": WordView,
     "--groups": GroupsView,
     "--convergence": ConvergenceView,
 }

@@ -261,6 +261,31 @@ class WordView(ModelView):
         standing.print_legend(shown["concept"])
 
 
+class WordsView(ModelView):
+    """Several words: which others belong with them, and how sure that is."""
+
+    def read(self) -> None:
+        self.table = self.model.similar_words(self.asked)
+
+    def as_json(self) -> Any:
+        return {"words": self.asked, "similar_words": records(self.table)}
+
+    def print(self) -> None:
+        print_line(f"Words that belong with {', '.join(self.asked)}:")
+        print_table(
+            {"word": "left", "evidence": "right", "together": "right", "error": "right"},
+            [
+                (one["word"], f"{one['evidence']:.1f}", percent(one["together"]), _error_of(one["mcse"]))
+                for one in self.table.to_dict("records")
+            ],
+        )
+        print_line(
+            "Evidence: how far the word is used for their concepts, and beside them, beyond chance, in standard "
+            "deviations. Together: the probability that a use of it and a use of one of them are for the same concept, "
+            "with its Monte-Carlo error."
+        )
+
+
 class ConvergenceView(ModelView):
     """R-hat, effective sample sizes and errors of the traced quantities."""
 

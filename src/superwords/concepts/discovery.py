@@ -1,9 +1,10 @@
 """Discovery: documents that together cover a collection, and documents a reader may like.
 
 Coverage follows El-Arini, Veda, Shahaf and Guestrin (2009): a set A of documents covers concept j with probability
-1 − Π_{d in A} (1 − w_dj), w the weights of the documents' concepts, and is worth Σ_j v_j of that, v the concepts'
-shares of the collection (or what a reader's judgements taught). The worth is submodular, so taking the document that
-adds most, again and again, comes within 1 − 1/e of the best set.
+1 − Π_{d in A} (1 − p_dj), and is worth Σ_j v_j of that, v the concepts' shares of the collection (or what a reader's
+judgements taught). The worth is submodular, so taking the document that adds most, again and again, comes within
+1 − 1/e of the best set. p_dj is the probability that one of three places in the document speaks of j, 1 − (1 − w_dj)^3
+with its weight w_dj. With w alone a document of one concept would be worth as much as one that speaks of three.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _MOST_NAMED, _LEAST_NAMED = 3, 0.05
 _SPREAD = (
     3.0  # prior standard deviation of a concept's effect, in log odds per standard deviation of its weight
 )
+_PLACES = 3  # that a reader looks at in a document; chosen on conventions and news (docs/lab/research.md)
 _DIVERSITY = 0.2  # of a recommendation's worth
 _CONCEPTS = 0.4  # of the prior variance of a reader's taste; the rest are the words themselves
 _CONSTANT, _NOISE = 0.3, 0.5  # prior variance of how much a reader likes anything at all; of a judgement
@@ -126,16 +128,18 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     documents = catalogue(result)
     rows = _rows(documents, among, "among")
     weights = sparse.csr_array(documents.weights[rows])
+    met = weights.copy()
+    met.data = 1 - (1 - np.clip(weights.data, 0.0, 1.0)) ** _PLACES
     shares = np.asarray(weights.mean(axis=0)).ravel()
     worth = shares / max(float(shares.sum()), 1e-12)
     left, open_, out, covered = np.ones(len(worth)), np.ones(len(rows), bool), [], 0.0
     for _ in range(min(whole_number(n), len(rows))):
-        gains = weights @ (worth * left)
+        gains = met @ (worth * left)
         best = int(np.argmax(np.where(open_, gains, -1.0)))
         covered += float(gains[best])
-        adds = _row(weights, best) * worth * left
+        adds = _row(met, best) * worth * left
         out.append((documents, rows[best], float(gains[best]), covered, adds))
-        left, open_[best] = left * (1 - _row(weights, best)), False
+        left, open_[best] = left * (1 - _row(met, best)), False
     table = [
         {
             "document": one.ids[d],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from arviz_stats.base import array_stats
 
+from superwords.concepts.belonging import belonging
 from superwords.concepts.ranking import TYPICAL, scores
 from superwords.concepts.sets import together
 from superwords.concepts.tables import (
@@ -84,26 +86,34 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
 
 
-def similar_words(result: Result, word: str, n: int = 20) -> pd.DataFrame:
-    """The words that are used for the same concepts as `word`, the nearest first.
+def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
+    """The words that are used for the same concepts as one word, or as several, the nearest first.
 
     `together` is the probability that a row that uses the one word and a row that uses the other do so for the same
-    concept, `mcse` its Monte-Carlo standard error (NaN with fewer than four draws per chain).
+    concept (of several words, the mean over them), `mcse` its Monte-Carlo standard error (NaN with fewer than four
+    draws per chain). Beside several words, others stand by their `evidence` (`belonging`).
     """
-    i = word_index(result, word)
-    near = together(result.word_sets, i)
+    several = not isinstance(words, str)
+    given = list(
+        dict.fromkeys(word_index(result, word) for word in ([words] if isinstance(words, str) else words))
+    )
+    if not given:
+        raise InputError("There is no word to look for; give at least one.")
+    near = np.mean([together(result.word_sets, i) for i in given], axis=0)
     aligned = result.summary.alignment
     mean = aligned.weight @ near
-    others = [int(at) for at in np.argsort(-mean, kind="stable") if at != i and mean[at] > 0][:n]
+    order = belonging(result, given) if several else mean
+    others = [int(at) for at in np.argsort(-order, kind="stable") if at not in given and order[at] > 0][:n]
     n_draws = int(np.bincount(aligned.chain).min())
     by_chain = np.array([near[aligned.chain == c][:n_draws] for c in np.unique(aligned.chain)])
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "word": pd.Series([result.corpus.vocabulary[at] for at in others], dtype=object),
             "together": mean[others],
             "mcse": [_monte_carlo_error(by_chain[:, :, at]) for at in others],
         }
     )
+    return table.assign(evidence=order[others]) if several else table
 
 
 def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
@@ -135,6 +145,13 @@ def _monte_carlo_error(values: np.ndarray) -> float:
     if np.all(values == values.flat[0]):
         return 0.0
     return float(array_stats.mcse(values, chain_axis=0, draw_axis=1))
+
+
+def named_words(result: Result, text: str) -> list[str]:
+    """The words that a text with commas names: itself, if it is a word of the vocabulary."""
+    if text in result.corpus.vocabulary:
+        return [text]
+    return [one for one in map(str.strip, text.split(",")) if one] or [text]
 
 
 def word_index(result: Result, word: str) -> int:

@@ -36,7 +36,7 @@ _MOST_LINKS, _MOST_NEAR = 3, 2
 _LEAST_LINK = 0.1
 _MATCHING = 20
 _MARKERS = 5
-_TELLING = np.log(2.0)  # information of a term that half of the documents have
+_TELLING = np.log(2.0)  # information of a term that half of the rows have
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class SearchIndex:
     terms: Terms  # of the corpus's rows
     rows: sparse.csr_array  # (documents, rows)
     told: np.ndarray  # the terms' information
+    row_told: np.ndarray  # the same among rows: what half of the documents have may tell passages apart
     words: sparse.csc_array  # (documents, terms) BM25
     has: sparse.csr_array  # the same by documents
     weights: sparse.csr_array  # (documents, J)
@@ -91,6 +92,7 @@ def _make_index(result: Result) -> SearchIndex:
         terms,
         rows,
         told,
+        information(terms.counts),
         sparse.csc_array(words),
         words,
         mean_weights(result),
@@ -117,10 +119,10 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `document`, `score`, `title` (or first words), `words` (of the query that the document has), `concepts` (the
-        numbers of those that link it to the query, the strongest first), `concept_names`, `near` (the similar
-        documents that add most to its score) and `passage` (the stretch that tells most; empty where no texts are
-        kept). Documents that score 0 are left out.
+        `document`, `score`, `title` (or first words), `words` (of the query that the document has, without those that
+        half of all rows have), `concepts` (the numbers of those that link it to the query, the strongest first),
+        `concept_names`, `near` (the similar documents that add most to its score) and `passage` (the stretch that tells
+        most; empty where no texts are kept). Documents that score 0 are left out.
 
     Examples
     --------
@@ -182,7 +184,7 @@ class _Query:
     times: np.ndarray
     telling: dict[
         str, int
-    ]  # its words as written, and their columns, without those that half of the documents have
+    ]  # its words as written, and their columns, without those that half of the rows have
     words: np.ndarray  # (V) how often it has each word of the vocabulary
     unknown: list[str]
 
@@ -200,7 +202,7 @@ def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
         else:
             times[column] += 1
             written[word] = column
-    telling = {word: column for word, column in written.items() if index.told[column] > _TELLING}
+    telling = {word: column for word, column in written.items() if index.row_told[column] > _TELLING}
     columns, counts = np.array(list(times), int), np.array(list(times.values()), float)
     return _Query(columns, counts, telling or written, find_words(result.corpus, query), unknown)
 
@@ -278,13 +280,13 @@ def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: 
     rows = index.rows.indices[index.rows.indptr[d] : index.rows.indptr[d + 1]]
     telling = np.array(list(asked.telling.values()), int)
     evidence = np.array(
-        [index.told[np.intersect1d(_entries(index.terms.counts, r)[0], telling)].sum() for r in rows]
+        [index.row_told[np.intersect1d(_entries(index.terms.counts, r)[0], telling)].sum() for r in rows]
     )
     best = int(rows[int(np.argmax(evidence))])
     texts = result.corpus.texts
     if texts is None:
         return best, ""
-    marks = {word: float(index.told[column]) for word, column in asked.telling.items()}
+    marks = {word: float(index.row_told[column]) for word, column in asked.telling.items()}
     if not evidence.max(initial=0.0):
         marks |= {word: 1.0 for j in linked for word in top_words(result, j + 1, _MARKERS)}
     return best, telling_passage(texts[best], marks)

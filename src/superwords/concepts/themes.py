@@ -32,7 +32,7 @@ class ConceptTree(NamedTuple):
 
     concepts: list[int]  # the leaves' numbers, in the order of `linkage`
     names: list[str]
-    linkage: np.ndarray  # (leaves - 1, 4) as scipy has it; heights are 1 - likeness
+    linkage: np.ndarray  # (leaves - 1, 4) as scipy has it; heights are Ward's, of distances √(2 − 2 likeness)
     theme: np.ndarray  # of each leaf: 1, 2, …, largest first
     theme_names: list[str]
     stability: dict[
@@ -99,10 +99,11 @@ def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
 
 
 def make_tree(result: Result) -> ConceptTree:
-    """The concepts shown as a tree by average linkage, cut into as many themes as the draws agree on most.
+    """The concepts shown as a tree by Ward's linkage, cut into as many themes as the draws agree on most.
 
     For every number of themes, the tree of each draw is cut into so many and compared with the cut of the whole tree
-    (adjusted Rand index, mean over the draws).
+    (adjusted Rand index, mean over the draws). A cut that leaves more than half of the concepts in one theme tells
+    nothing, however well the draws agree on it, and is taken only where there is no other.
     """
     shown = np.array(result.shown, int) - 1
     names = concept_names(result)
@@ -114,7 +115,10 @@ def make_tree(result: Result) -> ConceptTree:
         total = total + share * weights
     linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
     stability = _stability(result, linkage, shown, drawn)
-    n_themes = max(stability, key=lambda k: (stability[k], -k)) if stability else 1
+    telling = [
+        k for k in stability if 2 * np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() <= len(shown)
+    ]
+    n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
     theme = _by_size(_cuts(linkage, [n_themes], len(shown))[:, 0])
     leaves = [int(j) + 1 for j in shown]
     return ConceptTree(
@@ -130,9 +134,9 @@ def make_tree(result: Result) -> ConceptTree:
 def _linked(alike: np.ndarray) -> np.ndarray:
     if len(alike) < 2:
         return np.zeros((0, 4))
-    distance = np.clip(1 - alike, 0, None)
+    distance = np.sqrt(np.clip(2 - 2 * alike, 0, None))
     np.fill_diagonal(distance, 0.0)
-    return hierarchy.linkage(squareform(distance, checks=False), "average", optimal_ordering=True)
+    return hierarchy.linkage(squareform(distance, checks=False), "ward", optimal_ordering=True)
 
 
 def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.ndarray:

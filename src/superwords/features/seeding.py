@@ -15,7 +15,7 @@ from superwords.features.block import check_vocabulary, column, find_word, read_
 from superwords.features.combining import scale
 
 STRENGTH = 1.0
-SHARE = 3.0  # of the other features' variance that seeds of strength 1 get; chosen on packages (docs/lab/results.md)
+SHARE = 1.0  # of the other features' variance that seeds of strength 1 get (docs/lab/research.md)
 _SHOWN = 8
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,9 +40,10 @@ def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> Ma
 
     Parameters
     ----------
-    spec : str, sequence of str, array or None
+    spec : str, mapping, sequence of these, array or None
         "auto": co-occurrence where the corpus has it. Blocks with commas between: cooccurrence (or
         cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE.
+        A mapping {group: words} is a block of seeds, as in ["cooccurrence", {"sweet": ["sugar", "honey"]}].
         "none" or None: no features. Anything else is taken for the values themselves.
     corpus : Corpus
         Whose words they are.
@@ -93,8 +94,8 @@ def _side_by_side(given: list[np.ndarray]) -> np.ndarray:
 
 def is_spec(features: Any) -> bool:
     """Whether features are asked for by name, and not given as numbers."""
-    is_list = isinstance(features, list | tuple) and all(isinstance(one, str) for one in features)
-    return features is None or isinstance(features, str) or is_list
+    is_list = isinstance(features, list | tuple) and all(isinstance(one, str | Mapping) for one in features)
+    return features is None or isinstance(features, str | Mapping) or is_list
 
 
 def says_only_the_text(features: Any) -> bool:
@@ -104,22 +105,25 @@ def says_only_the_text(features: Any) -> bool:
     return all(kind in (NONE, AUTO, "cooccurrence") for kind, _ in map(_parts, split_features(features)))
 
 
-def check_spec(spec: str | Sequence[str] | None) -> None:
+def check_spec(spec: Any) -> None:
     """Refuse what cannot be had, before any text is read: an unknown kind, or a file that is not there."""
     for kind, source in map(_parts, split_features(spec)):
-        if kind in ("pictures", "seeds", "table", "vectors") and not Path(source).exists():
+        is_file = kind in ("pictures", "seeds", "table", "vectors") and isinstance(source, str)
+        if is_file and not Path(source).exists():
             raise InputError(f"{source}: there is no such file or folder for the features {kind}:{source}.")
 
 
-def split_features(spec: str | Sequence[str] | None) -> list[str]:
-    """The single blocks of "cooccurrence,pictures:FOLDER"; a path may hold a comma."""
-    texts = [NONE] if spec is None else [spec] if isinstance(spec, str) else list(spec)
-    wanted = [one for text in texts for one in _NEXT_BLOCK.split(text)]
+def split_features(spec: Any) -> list[Any]:
+    """The single blocks of "cooccurrence,pictures:FOLDER"; a path may hold a comma. Mappings stay as they are."""
+    given = [NONE] if spec is None else [spec] if isinstance(spec, str | Mapping) else list(spec)
+    wanted = [
+        one for part in given for one in ([part] if isinstance(part, Mapping) else _NEXT_BLOCK.split(part))
+    ]
     if not wanted:
         return [NONE]
     for one in wanted:
         kind, source = _parts(one)
-        if one in (NONE, AUTO):
+        if kind in (NONE, AUTO) and not source:
             if len(wanted) > 1:
                 raise InputError(f"The features {one} cannot be joined with other features.")
             continue
@@ -128,12 +132,14 @@ def split_features(spec: str | Sequence[str] | None) -> list[str]:
                 f"The features {one!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
                 "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several with commas between, auto or none."
             )
-        if kind in KINDS[1:] and not source:
+        if kind in KINDS[1:] and source == "":
             raise InputError(f"The features {kind} need a file or folder, as in {kind}:PATH.")
     return wanted
 
 
-def _parts(one: str) -> tuple[str, str]:
+def _parts(one: Any) -> tuple[str, Any]:
+    if isinstance(one, Mapping):
+        return "seeds", one
     kind, _, source = one.partition(":")
     return kind, source
 
@@ -168,17 +174,17 @@ def _vectors(source: str, corpus: Corpus, say: Say) -> np.ndarray:
     return values
 
 
-def _seeds(source: str, corpus: Corpus, say: Say) -> np.ndarray:
+def _seeds(source: Any, corpus: Corpus, say: Say) -> np.ndarray:
     with warnings.catch_warnings(record=True) as unknown:
         warnings.simplefilter("always")
         values = seeds(source, corpus.vocabulary)
     for warning in unknown:
         say(str(warning.message))
-    _say_known(values, source, say)
+    _say_known(values, source if isinstance(source, str) else "seeds", say)
     return values
 
 
-_BLOCKS: dict[str, Callable[[str, Corpus, Say], np.ndarray]] = {
+_BLOCKS: dict[str, Callable[[Any, Corpus, Say], np.ndarray]] = {
     "cooccurrence": _cooccurrence,
     "embeddings": _embeddings,
     "pictures": _pictures,
@@ -188,7 +194,7 @@ _BLOCKS: dict[str, Callable[[str, Corpus, Say], np.ndarray]] = {
 }
 
 
-def _seed_words(wanted: Sequence[str], corpus: Corpus) -> dict[str, list[str]]:
+def _seed_words(wanted: Sequence[Any], corpus: Corpus) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for kind, source in map(_parts, wanted):
         if kind != "seeds":

@@ -183,9 +183,11 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
             Texts; or counts (D, V) of words in documents, in a DataFrame with the words as columns.
         y : ignored
             Here because scikit-learn's pipelines give it.
-        features : "auto", array, str or None
+        features : "auto", array, str, mapping, list or None
             What is known of the words: numbers (V, F) with NaN rows for unknown words, or names of features as
-            `superwords fit --features` takes them. "auto": co-occurrence, where it tells anything. None: nothing.
+            `superwords fit --features` takes them. {group: words} are seed words, beside others in a list:
+            ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it tells anything. None:
+            nothing.
 
         Returns
         -------

@@ -57,9 +57,10 @@ def fit(
     cluster : str, optional
         Run on a cluster (docs/cluster.md): "auto" starts one on this machine, "HOST:PORT" joins one. It does not
         change a bit of the result.
-    features : "auto", array, str or None
-        What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". "auto":
-        co-occurrence, where it tells anything. None: nothing.
+    features : "auto", array, str, mapping, list or None
+        What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". {group: words} are
+        seed words, beside others in a list: ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence,
+        where it tells anything. None: nothing.
     n_jobs : int, optional
         Cores to use; -1 and None are all.
     progress : bool, "auto" or function

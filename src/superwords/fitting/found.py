@@ -173,27 +173,32 @@ class FoundConcepts(FittedModel):
         """
         return examples.representative_documents(self.result_, concept, n)
 
-    def similar_words(self, word: str, n: int = 20) -> pd.DataFrame:
-        """Words that share a concept with `word`, the most probable first.
+    def similar_words(self, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
+        """Words that share concepts with one word, or belong with several, the nearest first.
 
         Parameters
         ----------
-        word : str
-            A word of the vocabulary.
+        words : str or list of str
+            A word of the vocabulary, or several.
         n : int
             How many words at most.
 
         Returns
         -------
         DataFrame
-            With the probabilities and their Monte-Carlo standard error.
+            `word`, `together` (the probability that a use of it and a use of the given word are for the same concept;
+            of several words, the mean over them) and `mcse`, its Monte-Carlo standard error. Of several words also
+            `evidence`, by which the table is sorted: how far the word's uses are for their concepts, and in
+            their company, beyond chance, in standard deviations (docs/guide.md).
 
         Examples
         --------
         >>> "coffee" in model.similar_words("milk")["word"].tolist()
         True
+        >>> model.similar_words(["milk", "sugar"], n=1)["word"].tolist()
+        ['coffee']
         """
-        return examples.similar_words(self.result_, word, n)
+        return examples.similar_words(self.result_, words, n)
 
     def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
         """Prevalence, strength and words of each concept among each group of a metadata column.

@@ -62,6 +62,7 @@ class Views:
             "words": lambda given: words.words(),
             "word-concepts": lambda given: words.concepts(text_of(given, "word")),
             "word-neighbours": lambda given: words.neighbours(text_of(given, "word")),
+            "words-beside": lambda given: words.beside(text_of(given, "word")),
             "group-differences": self._differences,
             "trends": relations.trend_table,
             "word-changes": lambda given: relations.change_table(concept_of(given), given),

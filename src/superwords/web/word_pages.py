@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.concepts.examples import concepts_of_word, word_index
+from superwords.concepts.examples import concepts_of_word, named_words, word_index
 from superwords.tabular import plain
 from superwords.web.catalog import KEPT_TABLES, Catalog, texts
 from superwords.web.json_tables import Column, Table
@@ -43,9 +43,14 @@ class WordPages:
         ).sort_values("tokens", ascending=False, kind="stable")
         return Table(columns, rows, "tokens")
 
-    def word(self, word: str) -> dict[str, Any]:
-        row = self._words.iloc[word_index(self.model.result_, word)]
-        return {key: plain(row[key]) for key in ("word", "rows", "tokens", "n_concepts")}
+    def word(self, text: str) -> dict[str, Any]:
+        """One word, or several with commas between."""
+        words = named_words(self.model.result_, text)
+        rows = [self._words.iloc[word_index(self.model.result_, word)] for word in words]
+        return {
+            "words": words,
+            **{key: plain(rows[0][key]) for key in ("word", "rows", "tokens", "n_concepts")},
+        }
 
     def concepts(self, word: str) -> Table:
         """Concepts that a word is a used word of, those that use it most first and leftovers last."""
@@ -66,3 +71,14 @@ class WordPages:
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
         return Table(columns, self._neighbours(word), "together")
+
+    def beside(self, text: str) -> Table:
+        """Words that belong with several, named with commas between."""
+        columns = [
+            Column("word", "Word", "word", link="word"),
+            Column("evidence", "Evidence", "decimal"),
+            Column("together", "Used for the same concept", "share"),
+            Column("mcse", "Monte-Carlo error", "decimal"),
+        ]
+        words = named_words(self.model.result_, text)
+        return Table(columns, self.model.similar_words(words, NEIGHBOURS), "evidence")

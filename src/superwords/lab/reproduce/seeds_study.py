@@ -7,7 +7,7 @@ average precision of the other half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +17,9 @@ import pandas as pd
 from scipy import sparse
 
 from superwords import fit
+from superwords.concepts.belonging import belonging, by_rows
 from superwords.concepts.ranking import takers
 from superwords.concepts.result import Result
-from superwords.concepts.sets import sets_by_draw
-from superwords.concepts.summary import shared_weights
 from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -30,12 +29,12 @@ from superwords.lab.reproduce.folder import GrowingTable, make_folder, write_tab
 from superwords.lab.reproduce.seed_lists import FILES, TASKS, WordLists, read_task
 
 OURS, UNGUIDED = "superwords", "superwords without seeds"
+ROWS = "rows that share words"  # what is left of ours without concepts
 COREX, SEEDED = "CorEx with anchors", "seeded LDA"
 RESIDUALS = (5, 20, 50)  # topics of the peers beside those that are given words
 ANCHOR_STRENGTHS = (1.0, 3.0)
 ITERATIONS = 500
 FIRST = 1  # on the first division of the packages the seeds' share and our reading were chosen
-_TINY = 1e-12
 
 
 class CutLists(NamedTuple):
@@ -61,22 +60,6 @@ def average_precision(scores: np.ndarray, given: Sequence[int], hidden: Sequence
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 
 
-def alike(result: Result, given: Mapping[str, Sequence[int]]) -> np.ndarray:
-    """(groups, V): how alike words are to the given ones by the concepts they are used for, the mean over draws.
-
-    Two words' likeness is P(together), the probability that a use of the one and a use of the other are for the same
-    concept, over the geometric mean of their P(together) with themselves.
-    """
-    sets = result.word_sets
-    total = np.zeros((len(given), sets.n_words))
-    weights = shared_weights(result.chain_weights, sets.chain)
-    for weight, used in zip(weights, sets_by_draw(sets, sets.used)):
-        share = used.toarray()
-        unit = share / np.maximum(np.linalg.norm(share, axis=0), _TINY)
-        total += weight * np.array([unit[:, list(words)].mean(axis=1) @ unit for words in given.values()])
-    return total
-
-
 class RankedWords(NamedTuple):
     """What a model says: scores (groups, V), and of ours the coherence of concepts that took no group."""
 
@@ -95,8 +78,9 @@ def ours(
     sweeps: int,
     jobs: int | None,
 ) -> Iterator[RankedWords]:
-    """With the seeds and without, from the same start."""
+    """With the seeds and without, from the same start; and what the rows alone say."""
     rows = [(word, group) for group, words in given.items() for word in words]
+    groups = list(places(task.corpus, given).values())
     write_table(pd.DataFrame(rows, columns=pd.Index(["word", "group"])), file)
     for name, features in ((OURS, f"cooccurrence,seeds:{file}"), (UNGUIDED, "cooccurrence")):
         model = fit(
@@ -109,9 +93,14 @@ def ours(
             n_jobs=jobs,
             progress=False,
         )
-        yield RankedWords(
-            name, "by rule", alike(model.result_, places(task.corpus, given)), _unguided(model, given)
-        )
+        yield RankedWords(name, "by rule", _ranked(model.result_, groups), _unguided(model, given))
+    company = np.array([by_rows(task.corpus.counts, words).mean(axis=0) for words in groups])
+    yield RankedWords(ROWS, "by rule", company)
+
+
+def _ranked(result: Result, groups: Iterable[Sequence[int]]) -> np.ndarray:
+    """(groups, V): how sure words belong with the given ones."""
+    return np.array([belonging(result, words) for words in groups])
 
 
 def _unguided(model: ConceptModel, given: Mapping[str, list[str]]) -> float:
