@@ -21,13 +21,14 @@ from models_for_tests import (
     with_parts,
 )
 from superwords import Corpus, load
-from superwords.concepts import examples, summary
+from superwords.concepts import examples, sets, summary
 from superwords.concepts.agreement import convergence_table, verdict
 from superwords.concepts.alignment import usage_of
 from superwords.concepts.examples import concepts_of_word, telling_passage
 from superwords.concepts.intervals import TAILS
 from superwords.concepts.ranking import names, ranked_words
 from superwords.concepts.result import Result
+from superwords.concepts.sets import on_in_concepts, together
 from superwords.concepts.summary import USED_BY, WordUse
 from superwords.concepts.tables import (
     concept_table,
@@ -293,6 +294,22 @@ def test_the_passage_is_the_telling_stretch():
     assert len(passage) < 300
     assert telling_passage("short  text", {}) == "short text"
     assert len(telling_passage("x" * 1000, {"y": 1.0})) < 300
+
+
+def test_of_many_draws_some_are_kept_for_words_that_share_a_concept(monkeypatch):
+    draws = planted_model().draws_
+    whole = sets.word_sets(draws)
+    monkeypatch.setattr(sets, "_MOST_ENTRIES", len(whole.word) // 3)
+    few = sets.word_sets(draws)
+    per_chain = np.bincount(few.chain)
+    assert len(whole.chain) == len(draws)
+    assert len(draws) / 6 < len(few.chain) < len(draws) / 2
+    assert (per_chain == per_chain[0]).all()
+    mean = [together(one, 3).mean(axis=0) for one in (whole, few)]
+    assert np.abs(mean[1] - mean[0]).max() < 0.2
+    every = len(draws) // len(few.chain)
+    first = slice(0, few.ptr[few.n_concepts[0]])
+    assert few.word[first].tolist() == on_in_concepts(draws.chains[0][every - 1].state).indices.tolist()
 
 
 def test_similar_words_with_their_error():

@@ -179,8 +179,8 @@ def test_periods_without_documents_are_there() -> None:
     ("name", "given", "said"),
     [
         ("time", {"column": "nosuch"}, "There is no column 'nosuch'"),
-        ("time", {"column": "party"}, "no date such as"),
-        ("time", {"column": "year", "by": "fortnight"}, "no period"),
+        ("time", {"column": "party"}, "is not a date"),
+        ("time", {"column": "year", "by": "fortnight"}, "is not a period"),
         ("time", {"column": "year", "concepts": "999"}, "no concept 999"),
         ("effects", {"formula": "party + nosuch"}, "There is no column 'nosuch'"),
         ("effects", {"formula": ""}, "The formula is empty"),

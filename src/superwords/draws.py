@@ -16,7 +16,7 @@ from superwords.packing import DamagedError
 from superwords.sampler.chain import Draw
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model
-from superwords.sampler.state import Sizes, State, Tokens, check_state, sizes_of
+from superwords.sampler.state import State, Tokens, check_state, sizes_of
 
 TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
 STATE_TYPES = ("i8", "i4", "f8", "i8", "i4", "f8")  # of the fields of a State, as the kernels need them
@@ -203,22 +203,24 @@ class Draws:
     def consensus(self, co_membership: Any) -> Kept:
         """The draw whose co-membership lies closest to the posterior's: the least Σ (C_s − C̄)²."""
 
+        cost = None if sparse.issparse(co_membership) else 1 - 2 * co_membership
+
         def distance(draw: Kept) -> float:
-            together = shared_concepts(sizes_of(draw.state))
-            if sparse.issparse(co_membership):
-                return float((together - 2 * together.multiply(co_membership)).sum())
-            row, column = together.nonzero()
-            return float((1 - 2 * co_membership[row, column]).sum())
+            on = sizes_of(draw.state).m > 0
+            if cost is not None:
+                return float(cost.sum(where=shared_concepts(on)))
+            few = sparse.csr_array(on.astype(np.float32))
+            together = sparse.csr_array(few.T @ few)
+            together.data[:] = 1.0
+            return float((together - 2 * together.multiply(co_membership)).sum())
 
         return min(self, key=distance)
 
 
-def shared_concepts(sizes: Sizes) -> sparse.csr_array:
-    """1 where two words are on in the same concept."""
-    on = sparse.csr_array((sizes.m > 0).astype(np.float32))
-    together = sparse.csr_array(on.T @ on)
-    together.data[:] = 1.0
-    return together
+def shared_concepts(on: np.ndarray) -> np.ndarray:
+    """(V, V): whether two words are on in the same concept, from (J, V) whether each is on."""
+    each = on.astype(np.float32)
+    return np.asarray(each.T @ each > 0)
 
 
 def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:

@@ -14,6 +14,7 @@ from arviz_stats.base import array_stats
 from superwords.concepts.belonging import belonging
 from superwords.concepts.ranking import TYPICAL, scores
 from superwords.concepts.sets import together
+from superwords.concepts.summary import shared_weights
 from superwords.concepts.tables import (
     concept_index,
     concept_table,
@@ -100,12 +101,12 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     if not given:
         raise InputError("There is no word to look for; give at least one.")
     near = np.mean([together(result.word_sets, i) for i in given], axis=0)
-    aligned = result.summary.alignment
-    mean = aligned.weight @ near
+    chain = result.word_sets.chain
+    mean = shared_weights(result.chain_weights, chain) @ near
     order = belonging(result, given) if several else mean
     others = [int(at) for at in np.argsort(-order, kind="stable") if at not in given and order[at] > 0][:n]
-    n_draws = int(np.bincount(aligned.chain).min())
-    by_chain = np.array([near[aligned.chain == c][:n_draws] for c in np.unique(aligned.chain)])
+    n_draws = int(np.bincount(chain).min())
+    by_chain = np.array([near[chain == c][:n_draws] for c in np.unique(chain)])
     table = pd.DataFrame(
         {
             "word": pd.Series([result.corpus.vocabulary[at] for at in others], dtype=object),

@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.draws import Draws
+from superwords.draws import Draws, shared_concepts
 from superwords.sampler.state import State, Tokens, n_concepts
 
 DENSE_WORDS = 5000
+_MOST_ENTRIES = (
+    2_000_000  # words of concepts, in all draws; above, evenly spaced draws of each chain are taken
+)
 
 
 class WordSets(NamedTuple):
-    """The words that are on in at least one document of a concept, for every concept of every kept draw."""
+    """The words on in at least one document of a concept, for every concept of the kept draws (of many, some)."""
 
     chain: np.ndarray  # (S) of a draw
     n_concepts: np.ndarray  # (S) of a draw
@@ -26,18 +29,31 @@ class WordSets(NamedTuple):
 
 
 def word_sets(draws: Draws) -> WordSets:
-    sizes, lengths, words, used = [], [], [], []
-    n_words = 0
-    for draw in draws:
-        sets = on_in_concepts(draw.state)
-        sizes.append(sets.shape[0])
-        lengths.append(np.diff(sets.indptr))
-        words.append(sets.indices.astype(np.int32))
-        used.append(used_in_concepts(draw.state, draw.tokens).data)
-        n_words = sets.shape[1]
+    """Of every kept draw; of every second or third one where all would have too many words to keep."""
+    chains, sizes, lengths, words, used = [], [], [], [], []
+    n_words, every = 0, _every(draws)
+    for c, chain in enumerate(draws.chains):
+        for s in range(every - 1, len(chain), every):
+            draw = chain[s]
+            sets = on_in_concepts(draw.state)
+            chains.append(c)
+            sizes.append(sets.shape[0])
+            lengths.append(np.diff(sets.indptr))
+            words.append(sets.indices.astype(np.int32))
+            used.append(used_in_concepts(draw.state, draw.tokens).data)
+            n_words = sets.shape[1]
     ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    numbers = draws.chain, np.array(sizes, np.int32)
+    numbers = np.array(chains, np.int32), np.array(sizes, np.int32)
     return WordSets(*numbers, ptr, np.concatenate(words), n_words, np.concatenate(used))
+
+
+def _every(draws: Draws) -> int:
+    """One draw in so many is taken; never so few that a chain has none."""
+    shortest = min(len(chain) for chain in draws.chains)
+    if shortest == 0:
+        return 1
+    n_entries = len(draws) * on_in_concepts(draws.chains[0][-1].state).nnz
+    return min(-(-n_entries // _MOST_ENTRIES) or 1, shortest)
 
 
 def on_in_concepts(state: State) -> sparse.csr_array:
@@ -76,12 +92,17 @@ def co_membership(sets: WordSets, weight: np.ndarray) -> Any:
     `weight` (draws) is how much each draw counts; together they sum to 1.
     """
     shape = (sets.n_words, sets.n_words)
-    total: Any = sparse.csr_array(shape) if sets.n_words > DENSE_WORDS else np.zeros(shape)
+    if sets.n_words > DENSE_WORDS:
+        total: Any = sparse.csr_array(shape)
+        for on, share in zip(sets_by_draw(sets), weight):
+            together = sparse.csr_array(on.T @ on)
+            together.data[:] = share
+            total = total + together
+        return total.minimum(1.0)  # rounding
+    total = np.zeros(shape)
     for on, share in zip(sets_by_draw(sets), weight):
-        together = sparse.csr_array(on.T @ on)
-        together.data[:] = share
-        total = total + (together if sparse.issparse(total) else together.toarray())
-    return total.minimum(1.0) if sparse.issparse(total) else np.minimum(total, 1.0)  # rounding
+        total[shared_concepts(on.toarray())] += share
+    return np.minimum(total, 1.0)
 
 
 def together(sets: WordSets, i: int) -> np.ndarray:

@@ -283,8 +283,9 @@ def _read_others(fields: dict[str, Any], n_chains: int, n_words: int) -> OtherCo
 
 def _read_word_sets(fields: dict[str, Any], n_words: int, chain: np.ndarray) -> WordSets:
     sets = WordSets(**fields)
-    _require(np.array_equal(sets.chain, chain) and sets.chain.dtype == chain.dtype, "its draws do not match")
-    _array(sets.n_concepts, "i4", len(chain))
+    n_draws = len(_indices(sets.chain, None, int(chain.max(initial=-1)) + 1, np.int32))
+    _require(np.array_equal(np.unique(sets.chain), np.unique(chain)), "its draws do not match")
+    _array(sets.n_concepts, "i4", n_draws)
     _require((sets.n_concepts >= 0).all() and sets.n_words == n_words, "its word sets do not match")
     n = len(_indices(sets.word, None, n_words, np.int32))
     _pointers(sets.ptr, int(sets.n_concepts.sum(dtype=np.int64)), n)
