@@ -111,7 +111,7 @@ def test_passages_are_the_context_where_they_are_the_rows():
         return int(cooccur.weigh(cooccur.presence_matrix(corpus, context), "log").toarray()[0, 2] > 0)
 
     assert [together(documents), together(passages), together(passages, "sentences")] == [0, 1, 0]
-    with pytest.raises(InputError, match="no passages"):
+    with pytest.raises(InputError, match="are not passages"):
         features.cooccurrence(documents, context="passages")
     with pytest.raises(InputError, match="paragraphs"):
         features.cooccurrence(documents, context="paragraphs")

@@ -114,7 +114,10 @@ def test_prevalence_lies_inside_its_interval_and_traces_name_r_hat() -> None:
     assert "the group's passages" in draw.group_prevalence(passage_model(), "party").axes[0].get_xlabel()
     titles = [axes.get_title(loc="left") for axes in draw.chain_traces(planted_model()).axes]
     assert len(titles) == 4
-    assert all("R-hat" in title for title in titles)
+    # A number that stands still in each chain, but not at the same place, has none.
+    has_one = np.isfinite(planted_model().convergence()["rhat"]).tolist()
+    assert sum(has_one) >= 3
+    assert ["R-hat" in title for title in titles] == has_one
 
 
 @pytest.mark.parametrize("name", EDGES)

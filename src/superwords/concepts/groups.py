@@ -54,7 +54,7 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS) -> pd.DataF
     held = np.where(groups.holders > 0, groups.weight, 0.0)
     weak, strong = interval(groups.strength, held)
     holders, strength = weighted_mean(groups.holders, groups.weight), weighted_mean(groups.strength, held)
-    used = [_users(result, rows) for rows in groups.rows]
+    used = _used_by_groups(result, groups)
     label = concept_names(result)
     rows = []
     for j in range(result.n_concepts):
@@ -115,7 +115,7 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
 
 
 def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
-    used = [_users(result, rows) for rows in groups.rows]
+    used = _used_by_groups(result, groups)
     rows = []
     for g, group in enumerate(groups.labels):
         for i, share, low, high in _top_words(result, groups, used, g, j):
@@ -227,6 +227,21 @@ def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     return drawn, np.repeat(groups.weight, times, axis=0)
 
 
+class _Used(NamedTuple):
+    """What the words of concepts in groups are ranked by."""
+
+    users: list[sparse.csr_array]  # (J, V) of each group
+    rows: list[np.ndarray]  # the used words of each concept, as rows of `summary.words`
+    own: np.ndarray  # of each row of `summary.words`, the concept's share of the word's uses
+
+
+def _used_by_groups(result: Result, groups: Groups) -> _Used:
+    users = [_users(result, rows) for rows in groups.rows]
+    words = result.summary.words
+    everywhere = np.bincount(words.word, words.documents, result.corpus.n_words)[words.word]
+    return _Used(users, used_words(result), words.documents / np.maximum(everywhere, 1e-12))
+
+
 def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
     """(J, V): how many of the given rows use a word for a concept, the mean over the draws with a partner."""
     uses, found = result.summary.uses, kept_share(result)
@@ -241,7 +256,7 @@ def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
 def _top_words(
     result: Result,
     groups: Groups,
-    used: list[sparse.csr_array],
+    used: _Used,
     g: int,
     j: int,
     n_words: int | None = None,
@@ -250,18 +265,16 @@ def _top_words(
     holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
     if not holders > 0:
         return []
-    words = result.summary.words
-    rows = used_words(result)[j]
-    everywhere = np.bincount(words.word, words.documents, result.corpus.n_words)
-    users = used[g][[j]].toarray().ravel()[words.word[rows]]
-    telling = users * words.documents[rows] / np.maximum(everywhere[words.word[rows]], 1e-12)
+    word, rows = result.summary.words.word, used.rows[j]
+    users = used.users[g][[j]].toarray().ravel()[word[rows]]
+    telling = users * used.own[rows]
     order = np.argsort(-telling, kind="stable")
     order = order[users[order] > 0][:n_words]
     n = holders / groups.effect[g, j]
     share = np.minimum(users[order] / holders, 1.0)
     bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
     low, high = _reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
-    columns = (words.word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
+    columns = (word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
     return list(zip(*columns))
 
 
