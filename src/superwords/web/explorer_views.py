@@ -24,6 +24,9 @@ from superwords.web.landscape import Landscape
 from superwords.web.word_pages import WordPages
 
 KEPT_CLOUDS = 512
+_MOST_INDEXED = (
+    20_000  # rows: of more, the index of a search takes gigabytes and is made only if somebody searches
+)
 
 Given = Mapping[str, str]
 
@@ -126,8 +129,9 @@ class Views:
             yield partial(relations.time, {"column": name})
         yield lambda: relations.tree
         yield relations.theme_list
-        yield lambda: search_index(catalog.model.result_)
-        yield lambda: discovery_catalogue(catalog.model.result_)
+        if catalog.model.corpus_.n_documents <= _MOST_INDEXED:
+            yield lambda: search_index(catalog.model.result_)
+            yield lambda: discovery_catalogue(catalog.model.result_)
 
     def _differences(self, given: Given) -> Table:
         column, first, second = (text_of(given, name) for name in ("column", "first", "second"))
