@@ -1,5 +1,6 @@
 """The file under every model: whole after every transaction, and safe to read from a stranger."""
 
+import bz2
 import json
 import os
 import pickle
@@ -17,7 +18,7 @@ from scipy import sparse
 
 from superwords.container import FORMAT, Choice, Container, checksum
 from superwords.errors import InputError
-from superwords.packing import DamagedError, Packed, pack, unpack
+from superwords.packing import LEVEL, QUICK_LEVEL, DamagedError, Packed, pack, unpack
 
 VALUE = {
     "words": np.array([3, 7, 7, 90], np.int32),
@@ -197,7 +198,7 @@ def test_other_files_are_told_apart(tmp_path):
 def test_a_declared_size_is_checked_before_anything_is_unpacked():
     honest = pack({"a": np.zeros(1000)})
     huge = json.dumps(
-        {"value": {"fields": {"a": {"array": 0}}}, "arrays": [["<f8", [2**40]]]},
+        {"value": {"fields": {"a": {"array": 0}}}, "arrays": [["<f8", [2**40], "<f8", "plain"]]},
     )
     with pytest.raises(DamagedError, match="larger than its data"):
         unpack(Packed(huge, 8 * 2**40, honest.data))
@@ -206,7 +207,7 @@ def test_a_declared_size_is_checked_before_anything_is_unpacked():
     with pytest.raises(DamagedError, match="not of the size"):
         unpack(Packed(honest.header, honest.size, bomb))
     # Steps of one byte that would become numbers of eight.
-    steps = json.dumps({"value": {"array": 0}, "arrays": [["|i1", [2**27], "<i8"]]})
+    steps = json.dumps({"value": {"array": 0}, "arrays": [["|i1", [2**27], "<i8", "steps"]]})
     with pytest.raises(DamagedError, match="larger than its data"):
         unpack(Packed(steps, 2**27, zlib.compress(bytes(2**16))))
 
@@ -214,13 +215,19 @@ def test_a_declared_size_is_checked_before_anything_is_unpacked():
 @pytest.mark.parametrize(
     "entry",
     [
-        ["|O", [1]],
-        ["<f8", [-1]],
-        ["<f8", [1.0]],
-        ["<f8", [True]],
-        ["<U5", [1]],
-        ["<f8", [1] * 9],
-        [">f8", [125]],
+        ["|O", [1], "|O", "plain"],
+        ["<f8", [-1], "<f8", "plain"],
+        ["<f8", [1.0], "<f8", "plain"],
+        ["<f8", [True], "<f8", "plain"],
+        ["<U5", [1], "<U5", "plain"],
+        ["<f8", [1] * 9, "<f8", "plain"],
+        [">f8", [1], ">f8", "plain"],
+        ["<f8", [1], "<f8", "curves"],
+        ["<f8", [1], "<f8", "codes"],
+        ["<u2", [4], "<f8", "codes", 0],
+        ["<u2", [4], "<f8", "codes", -1],
+        ["<u2", [4], "<f8", "codes", "0"],
+        ["<f8", [1], "<f8", "plain", 0],
     ],
 )
 def test_impossible_arrays_are_refused(entry):
@@ -230,10 +237,59 @@ def test_impossible_arrays_are_refused(entry):
 
 
 def test_numbers_beyond_their_type_are_refused():
-    header = json.dumps({"value": {"array": 0}, "arrays": [["<i8", [2], "<i4"]]})
-    data = np.array([2**31, 1], "<i8").tobytes()
+    header = json.dumps({"value": {"array": 0}, "arrays": [["<i8", [2], "<i4", "steps"]]})
+    data = np.array([2**31, 1], "<i8").view(np.uint8).reshape(2, 8).T.tobytes()
     with pytest.raises(DamagedError, match="do not fit their type"):
         unpack(Packed(header, len(data), zlib.compress(data)))
+
+
+def test_every_form_of_an_array_comes_back_bit_by_bit():
+    rng = np.random.default_rng(1)
+    few = np.array([0.0, -0.0, 0.25, np.nan, np.inf, 1 / 3])
+    values = {
+        "recurring": few[rng.integers(0, 6, 5_000)],
+        "recurring in single precision": rng.permutation(300).astype(np.float32)[rng.integers(0, 300, 5_000)],
+        "all different": rng.standard_normal(5_000),
+        "ascending": np.sort(rng.integers(0, 10**9, 5_000)),
+        "small": rng.integers(0, 9, 5_000).astype(np.int32),
+        "up to 255": rng.integers(0, 256, 5_000),
+        "below zero": rng.integers(-200, 100, 5_000).astype(np.int16),
+        "largest": np.array([2**63 - 1, -(2**63), 0]),
+        "of two dimensions": rng.integers(0, 5_000, (7, 11)),
+        "true or not": rng.random(5_000) < 0.5,
+        "transposed": rng.standard_normal((7, 11)).T,
+        "empty": np.zeros(0, np.int32),
+    }
+    for level in (QUICK_LEVEL, LEVEL):
+        packed = pack(values, level)
+        for name, found in unpack(packed).items():
+            given = values[name]
+            assert (found.dtype, found.shape, found.tobytes()) == (
+                given.dtype,
+                given.shape,
+                given.tobytes(),
+            ), name
+    forms = [entry[3] for entry in json.loads(packed.header)["arrays"]]
+    assert set(forms) == {"plain", "steps", "codes"}
+
+
+def test_codes_beyond_their_table_are_refused():
+    packed = pack(np.repeat([0.5, 0.25], 1_000))
+    header = json.loads(packed.header)
+    assert [entry[3] for entry in header["arrays"]] == ["plain", "codes"]
+    header["arrays"][0][1] = [1]  # the table has one value less
+    size = packed.size - 8
+    with pytest.raises(DamagedError, match="values are not there"):
+        unpack(Packed(json.dumps(header), size, zlib.compress(zlib.decompress(packed.data)[8:])))
+
+
+def test_text_of_another_size_than_declared_is_refused():
+    packed = pack(["never a word more"] * 100)
+    assert packed.data.startswith(b"BZh")
+    assert unpack(packed) == ["never a word more"] * 100
+    for data in (packed.data[:-5], packed.data + b"x", bz2.compress(bytes(10**7))):
+        with pytest.raises((DamagedError, OSError)):
+            unpack(packed._replace(data=data))
 
 
 @pytest.mark.parametrize("forged", [[0, 1, 1000], [0, 2, 1], [1, 1, 3], [0, 1]])

@@ -86,8 +86,9 @@ def forge(path, place, change):
         start += size
     at = _numbers(header["value"])[number]
     changed = np.ascontiguousarray(arrays[number])
-    header["arrays"][at] = [changed.dtype.newbyteorder("<").str, list(changed.shape)]
-    pieces[at] = changed.tobytes()
+    kind = changed.dtype.newbyteorder("<").str
+    header["arrays"][at] = [kind, list(changed.shape), kind, "plain"]
+    pieces[at] = changed.reshape(-1, 1).view(np.uint8).T.tobytes()
     data = b"".join(pieces)
     container.put_packed(
         name, packed._replace(header=json.dumps(header), size=len(data), data=zlib.compress(data))
@@ -117,7 +118,7 @@ def wanted_whole(array):
 
 def test_an_unchanged_array_is_taken(path):
     """The forger itself does not break a file."""
-    for place in ("chain/0/state/word", "found/summary/memberships/ptr", "corpus/counts/indptr", "order"):
+    for place in ("chain/0/state/of_word", "found/summary/memberships/ptr", "corpus/counts/indptr", "order"):
         forge(path, place, lambda array: array)
     assert_frame_equal(load(path).concepts(), planted_model().concepts(), check_exact=True)
 
@@ -162,7 +163,7 @@ def forge_draw(path, name, change):
     container.close()
 
 
-@pytest.mark.parametrize("name", ["doc_ptr", "concept", "pair_ptr", "word"])
+@pytest.mark.parametrize("name", ["doc_ptr", "concept", "of_word", "n_holders", "holder"])
 def test_forged_draws_are_refused_when_they_are_read(path, name):
     forge_draw(path, name, _with(10**6))
     model = load(path)
@@ -232,7 +233,7 @@ def test_a_member_of_two_gigabytes_is_refused_before_it_is_unpacked(path):
         4, "big"
     )  # an empty last block, the sum of zeros
     data = once + 127 * again + ending
-    header = json.dumps({"value": {"array": 0}, "arrays": [["|u1", [2**31]]]})
+    header = json.dumps({"value": {"array": 0}, "arrays": [["|u1", [2**31], "|u1", "plain"]]})
     put_raw(path, "order", header, 2**31, data)
     said = subprocess.run(
         [sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=True
@@ -252,7 +253,7 @@ def test_headers_that_are_none(path, header):
 
 def test_deep_json_in_the_data(path):
     text = b"[" * 200_000
-    header = json.dumps({"value": {"json": 0}, "arrays": [["|u1", [len(text)]]]})
+    header = json.dumps({"value": {"json": 0}, "arrays": [["|u1", [len(text)], "|u1", "plain"]]})
     put_raw(path, "corpus", header, len(text), zlib.compress(text))
     refused(path)
 

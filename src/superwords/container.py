@@ -19,7 +19,7 @@ from superwords.errors import InputError
 from superwords.packing import LEVEL, QUICK_LEVEL, DamagedError, Packed, pack, unpack
 
 APPLICATION = 0x53575244  # "SWRD", where SQLite has a place for it
-FORMAT = 2  # 1 was a zip
+FORMAT = 3  # 1 was a zip, 2 had numbers in one form only
 _SCHEMA = (
     "CREATE TABLE contents (one INTEGER PRIMARY KEY CHECK (one = 1), rows TEXT NOT NULL, checksum BLOB NOT NULL)",
     "CREATE TABLE part (name TEXT PRIMARY KEY, header TEXT NOT NULL, size INTEGER NOT NULL, "
@@ -368,7 +368,10 @@ def _check_first_bytes(path: Path) -> None:
             "install a newer superwords."
         )
     if number < FORMAT:
-        raise InputError(f"{name!r} is not a superwords model, or it is damaged: it is in format {number}.")
+        raise InputError(
+            f"{name!r} is not a superwords model of this version: it is in the earlier format {number}, "
+            "which it does not read; fit the model again."
+        )
 
 
 def _recovered(path: Path, write: bool) -> sqlite3.Connection:

@@ -16,11 +16,10 @@ from superwords.packing import DamagedError
 from superwords.sampler.chain import Draw
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model
-from superwords.sampler.state import State, Tokens, check_state, sizes_of
+from superwords.sampler.state import State, Tokens, sizes_of
+from superwords.stored_state import plain_state, read_state, read_tokens
 
 TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
-STATE_TYPES = ("i8", "i4", "f8", "i8", "i4", "f8")  # of the fields of a State, as the kernels need them
-TOKEN_TYPES = ("i4", "i8", "i8")
 
 
 class Kept(NamedTuple):
@@ -131,7 +130,7 @@ class ChainDraws(Sequence[Kept]):
 
 def plain_kept(kept: Kept) -> dict[str, Any]:
     """A draw in dictionaries and arrays, as it is stored."""
-    return {**kept._asdict(), "state": kept.state._asdict(), "tokens": kept.tokens._asdict()}
+    return {**kept._asdict(), "state": plain_state(kept.state), "tokens": kept.tokens._asdict()}
 
 
 def read_kept(fields: dict[str, Any], shape: tuple[int, int] | None = None) -> Kept:
@@ -143,29 +142,6 @@ def read_kept(fields: dict[str, Any], shape: tuple[int, int] | None = None) -> K
     if not all(type(one) is float and 0 < one < np.inf for one in (kept.b1, kept.b2)):
         raise DamagedError("a draw's concentrations are not positive")
     return kept
-
-
-def read_state(fields: dict[str, Any], shape: tuple[int, int] | None = None) -> State:
-    state = State(**fields)
-    _check_types(state, STATE_TYPES)
-    n_documents, n_words = shape or (len(state.doc_ptr) - 1, len(state.theta))
-    check_state(state, n_documents, n_words)
-    return state
-
-
-def read_tokens(fields: dict[str, Any], state: State) -> Tokens:
-    tokens = Tokens(**fields)
-    _check_types(tokens, TOKEN_TYPES)
-    lengths = len(state.word), len(state.concept), len(state.concept)
-    if tuple(map(len, tokens)) != lengths or any((one < 0).any() for one in tokens):
-        raise DamagedError("a draw's tokens do not match its state")
-    return tokens
-
-
-def _check_types(arrays: Sequence[Any], types: Sequence[str]) -> None:
-    for array, kind in zip(arrays, types):
-        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
-            raise DamagedError("an array is of the wrong type")
 
 
 class Draws:

@@ -12,9 +12,8 @@ from superwords.draws import Draws, shared_concepts
 from superwords.sampler.state import State, Tokens, n_concepts
 
 DENSE_WORDS = 5000
-_MOST_ENTRIES = (
-    2_000_000  # words of concepts, in all draws; above, evenly spaced draws of each chain are taken
-)
+# Words of concepts, in all draws; above, evenly spaced draws of each chain are taken.
+_MOST_ENTRIES = 600_000
 
 
 class WordSets(NamedTuple):

@@ -14,15 +14,18 @@ from superwords.concepts.summary import Alignment, Memberships, Summary, Uses, W
 from superwords.concepts.word_draws import WordDraws
 from superwords.corpus.checks import check_unique_words
 from superwords.corpus.corpus import Corpus
-from superwords.draws import TRACED, Kept, plain_kept, read_kept, read_state, read_tokens
+from superwords.draws import TRACED, Kept, plain_kept, read_kept
 from superwords.fitting.metadata import plain_table, read_table
 from superwords.fitting.running import Schedule
 from superwords.packing import DamagedError
+from superwords.sampler.affinity import with_absent
 from superwords.sampler.chain import Position
 from superwords.sampler.model import Affinity, Prior, Steps
 from superwords.sampler.state import n_concepts
+from superwords.stored_state import plain_state, read_state, read_tokens
 
 _MOST_SWEEPS = 2**53
+_AFFINITY = ("near", "rho_present")  # what is stored of it
 
 
 class Findings(NamedTuple):
@@ -62,7 +65,9 @@ def to_plain(parts: ModelParts) -> dict[str, Any]:
     corpus = {one.name: getattr(parts.corpus, one.name) for one in dataclasses.fields(parts.corpus)}
     # Notes may hold dictionaries of any depth: they are one text.
     corpus |= {"metadata": plain_table(parts.corpus.metadata), "notes": [parts.corpus.notes]}
-    plain: dict[str, Any] = {**_dictionaries(fields), "corpus": corpus}
+    # Texts alone compress better than beside numbers; the rest of the affinity follows from these two.
+    texts, affinity = corpus.pop("texts"), {name: getattr(parts.affinity, name) for name in _AFFINITY}
+    plain: dict[str, Any] = {**_dictionaries(fields), "corpus": corpus, "texts": texts, "affinity": affinity}
     plain |= {chain_part(c): plain_position(one) for c, one in enumerate(chains)}
     if found is not None:
         draws = {"best_draw": plain_kept(found.best_draw), "consensus_draw": plain_kept(found.consensus_draw)}
@@ -76,7 +81,7 @@ def chain_part(number: int) -> str:
 
 
 def plain_position(position: Position) -> dict[str, Any]:
-    return _dictionaries(position._asdict())
+    return _dictionaries(position._asdict()) | {"state": plain_state(position.state)}
 
 
 def _dictionaries(value: Any) -> Any:
@@ -88,7 +93,7 @@ def _dictionaries(value: Any) -> Any:
 
 def from_plain(plain: dict[str, Any]) -> ModelParts:
     """Inverse of `to_plain`. What is not there, or points nowhere, raises some exception."""
-    corpus = _read_corpus(dict(plain["corpus"]))
+    corpus = _read_corpus({**plain["corpus"], "texts": plain["texts"]})
     shape = n_documents, n_words = corpus.n_documents, corpus.n_words
     order = _indices(plain["order"], n_documents, n_documents, np.int64)
     _require(len(np.unique(order)) == n_documents, "its documents are not in any order")
@@ -153,15 +158,14 @@ def _read_schedule(fields: dict[str, Any]) -> Schedule:
 
 
 def _read_affinity(fields: dict[str, Any], n_words: int) -> Affinity:
-    affinity = Affinity(**fields)
-    n_near = affinity.near.shape[1]
-    _array(affinity.near, "i4", n_words, n_near)
+    near, rho = (fields[name] for name in _AFFINITY)
+    n_near = near.shape[1]
+    _array(near, "i4", n_words, n_near)
     _require(0 < n_near <= n_words, "its near words do not match")
-    _within(affinity.near, n_words)
-    for rho in affinity[1:]:
-        _array(rho, "f8", n_words, n_near)
-        _require(((rho > 0) & (rho < 1)).all(), "its near words have no probability")
-    return affinity
+    _within(near, n_words)
+    _array(rho, "f8", n_words, n_near)
+    _require(((rho > 0) & (rho < 1)).all(), "its near words have no probability")
+    return with_absent(near, rho)
 
 
 def _read_steps(fields: dict[str, Any]) -> Steps:

@@ -36,7 +36,11 @@ def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affi
         best = np.argsort(-angle, axis=1, kind="stable")[:, :n_near]
         near[rows] = best
         cosine[rows] = np.take_along_axis(angle, best, axis=1)
-    rho = np.clip(np.square(np.clip(cosine, 0.0, 1.0)), _LEAST, _MOST)
+    return with_absent(near, np.clip(np.square(np.clip(cosine, 0.0, 1.0)), _LEAST, _MOST))
+
+
+def with_absent(near: np.ndarray, rho: np.ndarray) -> Affinity:
+    """The affinity, given each word's near words and their probabilities where the document uses them."""
     absent = rho * _ABSENT
     absent[:, 0] = rho[:, 0]
     return Affinity(near, rho, absent)
