@@ -189,6 +189,14 @@ def test_a_bug_where_documents_are_apart_is_caught(monkeypatch, tmp_path, old, n
     assert largest(setting, steps._replace(turns=0), 2500) > CAUGHT
 
 
+@pytest.mark.statistics
+def test_shares_handed_on_to_the_wrong_concept_are_caught(monkeypatch, tmp_path):
+    """γ, drawn for documents apart, goes on to the word moves, by which time concepts have other numbers."""
+    bug = "gamma[used]", "gamma[np.sort(used)]"
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, concepts=[bug]))
+    assert largest(Setting(length=6), ALONE._replace(flips=True, word_moves=1.0, turns=0), 1500) > CAUGHT
+
+
 WORD_BUGS = {
     "prior of f": ("(columns.sizes.holders[j] - 1 - m_others", "(columns.sizes.holders[j] - m_others"),
     "u not drawn": (

@@ -345,11 +345,15 @@ def judged_apart(module, planted):
     )
     for sweep in range(8):
         sizes = sizes_of(state)
-        new, _ = module.sweep_apart(state, rows, model, stream, sweep, 1)
+        new, _, gamma = module.sweep_apart(state, rows, model, stream, sweep, 1)
         for one, other in zip(take_rows(state, others), take_rows(new, others)):
             np.testing.assert_array_equal(one, other)
         rebuilt, instance = sizes_of(new), instances[-1]
         assert (rebuilt.holders[: len(sizes.holders)][sizes.holders > 1] > 1).all()
+        assert gamma.shape == rebuilt.m.shape
+        np.testing.assert_array_equal(
+            gamma[rebuilt.holders == 1], np.tile(model.prior.lam, ((rebuilt.holders == 1).sum(), 1))
+        )
         pull = (rebuilt.m.T @ instance.x[: len(rebuilt.m)]) * model.data.known[:, None]
         far = max(far, np.abs(instance.total - rebuilt.total).max(), np.abs(instance.pull - pull).max())
         refused += sum(

@@ -41,6 +41,32 @@ def sizes_with(m):
     return Sizes(m.astype(np.int32), np.full(len(m), 9), m.sum(axis=0).astype(np.int64))
 
 
+@pytest.fixture(params=["dense", "sparse"])
+def algebra(request, monkeypatch):
+    """Counts are made a sparse array only where they are many; here, of any number."""
+    if request.param == "sparse":
+        monkeypatch.setattr(semantics, "_LARGE", 0)
+        monkeypatch.setattr(semantics, "_FEW", 1.0)
+
+
+def test_few_counts_of_many_are_a_sparse_array():
+    m = np.zeros((60, 10_000), np.int32)
+    m[:, :100] = 3
+    assert sparse.issparse(semantics.counts_as_numbers(sizes_with(m)))
+    assert not sparse.issparse(semantics.counts_as_numbers(sizes_with(m[:, :1_000])))
+    assert not sparse.issparse(semantics.counts_as_numbers(sizes_with(m + 1)))
+
+
+def test_the_instance_is_the_same_either_way(monkeypatch):
+    sizes, data, _ = problem(3, 4, 3)
+    dense = draw_instance(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)
+    monkeypatch.setattr(semantics, "_LARGE", 0)
+    monkeypatch.setattr(semantics, "_FEW", 1.0)
+    for one, other in zip(dense, draw_instance(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.usefixtures("algebra")
 @pytest.mark.parametrize(("n_unknown", "n_idle"), [(0, 0), (4, 3)])
 def test_log_features_is_the_papers_formula(n_unknown, n_idle):
     sizes, data, _ = problem(1, n_unknown, n_idle)

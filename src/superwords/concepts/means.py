@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TITLE_LENGTH = 80
 _LEAST_EXPECTED = 1e-5
+_BLOCK = 4096  # documents
 
 
 def rows_of_documents(result: Result) -> sparse.csr_array:
@@ -52,10 +53,16 @@ def expected_words(result: Result) -> sparse.csr_array:
     per_word = _divided(weights, np.asarray(on.sum(axis=1)).ravel(), more)
     at_use = np.asarray(per_word[row, uses.concept]).ravel() if len(row) else np.zeros(0)
     own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
-    expected = sparse.csr_array(_fold(result) @ (per_word @ on + sparse.csr_array(own)))
-    expected.data[expected.data < _LEAST_EXPECTED] = 0.0
-    expected.eliminate_zeros()
-    return expected
+    fold = _fold(result)
+    per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(own))
+    blocks = []
+    for start in range(0, fold.shape[0], _BLOCK):
+        part = slice(start, start + _BLOCK)
+        expected = sparse.csr_array((per_word[part] @ on + own[part]).astype(np.float32))
+        expected.data[expected.data < _LEAST_EXPECTED] = 0.0
+        expected.eliminate_zeros()
+        blocks.append(expected)
+    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
 def concept_profiles(result: Result) -> sparse.csr_array:

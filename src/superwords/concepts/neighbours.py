@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 N_NEAREST = 5
 _CANDIDATES = 50
 _BLOCK = 256
-_COMMON = 0.5  # share of the documents: a term of more says little of nearness and costs most of the time
+_COMMON, _MOST = 0.5, 5_000  # documents, as a share or a number: a term of more tells little and costs most
 
 
 def nearest(words: sparse.csr_array, expected: sparse.csr_array, n: int = N_NEAREST) -> sparse.csr_array:
@@ -48,40 +48,37 @@ def nearest_of(
     others = normalize(words[:, telling]).T.tocsr()
     rows = normalize(own[:, telling])
     root = sparse.csr_array(expected.sqrt())
-    blocks = [
-        _nearest_block(which[a : a + _BLOCK], rows[a : a + _BLOCK] @ others, root, n)
-        for a in range(0, len(which), _BLOCK)
-    ]
-    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    found = np.zeros((len(which), n), np.int64), np.zeros((len(which), n), np.float32)
+    for start in range(0, len(which), _BLOCK):
+        cosine = sparse.csr_array(rows[start : start + _BLOCK] @ others)
+        for r in range(cosine.shape[0]):
+            other, value = _nearest(int(which[start + r]), cosine, r, root, n)
+            found[0][start + r, : len(other)], found[1][start + r, : len(other)] = other, value
+    row = np.repeat(np.arange(len(which)), n)
+    near = sparse.coo_array((found[1].ravel(), (row, found[0].ravel())), shape=(len(which), words.shape[0]))
+    near = sparse.csr_array(near)
+    near.eliminate_zeros()
+    return near
 
 
 def _telling(words: sparse.csr_array) -> np.ndarray:
     """The terms that few enough documents have; all of a tiny corpus."""
     holders = np.bincount(words.indices, minlength=words.shape[1])
-    return np.flatnonzero(holders <= max(_COMMON * words.shape[0], 10))
+    return np.flatnonzero(holders <= max(min(_COMMON * words.shape[0], _MOST), 10))
 
 
-def _nearest_block(
-    which: np.ndarray, cosine: sparse.csr_array, root: sparse.csr_array, n: int
-) -> sparse.csr_array:
-    near = cosine.toarray()
-    at = np.arange(len(which))
-    near[at, which] = 0.0
-    n_candidates = min(_CANDIDATES, near.shape[1])
-    candidates = np.argpartition(-near, n_candidates - 1, axis=1)[:, :n_candidates]
-    value = np.take_along_axis(near, candidates, axis=1)
-    left = root[np.repeat(which, n_candidates)]
-    affinity = np.asarray(left.multiply(root[candidates.ravel()]).sum(axis=1)).reshape(value.shape)
-    value = value * affinity
-    best = np.argsort(-value, axis=1, kind="stable")[:, :n]
-    candidates, value = np.take_along_axis(candidates, best, 1), np.take_along_axis(value, best, 1)
-    total = value.sum(axis=1)
-    alone = total <= 0
-    candidates[alone, 0], value[alone, 0] = which[alone], 1.0
-    share = value / np.where(alone, 1.0, total)[:, None]
-    row = np.repeat(at, candidates.shape[1])
-    found = sparse.csr_array(
-        sparse.coo_array((share.ravel(), (row, candidates.ravel())), shape=(len(which), near.shape[1]))
-    )
-    found.eliminate_zeros()
-    return found
+def _nearest(
+    own: int, cosine: sparse.csr_array, row: int, root: sparse.csr_array, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A document's nearest others by a row of cosines, and their shares."""
+    part = slice(cosine.indptr[row], cosine.indptr[row + 1])
+    other, value = cosine.indices[part], cosine.data[part]
+    other, value = other[other != own], value[other != own]
+    if len(other) > _CANDIDATES:
+        best = np.argpartition(-value, _CANDIDATES - 1)[:_CANDIDATES]
+        other, value = other[best], value[best]
+    value = value * (root[other] @ root[[own]].toarray().ravel())
+    best = np.lexsort((other, -value))[:n]
+    other, value = other[best], value[best]
+    total = value.sum()
+    return (other, value / total) if total > 0 else (np.array([own]), np.ones(1))

@@ -108,7 +108,7 @@ class Chain:
             self.seconds[name] += perf_counter() - start
             self.tried.update(info.tried)
             self.accepted.update(info.accepted)
-        self.model, self.state, self.tokens, _ = now
+        self.model, self.state, self.tokens = now.model, now.state, now.tokens
         self.sweep += 1
 
     def log_joint(self) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream
-from superwords.sampler.semantics import posterior
+from superwords.sampler.semantics import counts_as_numbers, posterior
 from superwords.sampler.state import Sizes
 
 
@@ -87,7 +87,7 @@ def draw_instance(
     _draw_noise(precision, noise, b, shape, stream, sweep, turn)
     x = np.zeros((n_rows + n_spare, n_features))
     x[:n_rows] = X + np.linalg.cholesky(A) @ noise if n_rows else X
-    pull = sizes.m.T.astype(float) @ x[:n_rows]
+    pull = counts_as_numbers(sizes).T @ x[:n_rows]
     pull[~data.known] = 0.0
     weighed = x * precision
     return Instance(

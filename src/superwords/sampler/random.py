@@ -145,8 +145,9 @@ def gamma_above_one(stream, shape):
         v = 1.0 + c * x
         if v <= 0.0:
             continue
-        v = v * v * v
-        if math.log(uniform(stream)) < 0.5 * x * x + d - d * v + d * math.log(v):
+        v, u = v * v * v, uniform(stream)
+        # The first is the second wherever it holds, without the logarithms.
+        if u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
             return d * v
 
 

@@ -7,26 +7,39 @@ draw X and σ² from their posterior (instance.py), by which a change of m_ji co
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.special import gammaln
 
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.state import Sizes
 
+_LARGE, _FEW = 500_000, 0.05  # of so many counts, if no larger share is above 0, only those are looked at
+
 
 def mixing_matrix(sizes: Sizes, known: np.ndarray) -> np.ndarray:
     """Φ over the words with known features, (J, V_known). Words on in no concept have a zero column."""
-    m = sizes.m[:, known].astype(float)
+    return _mixed(sizes.m[:, known].astype(float), sizes, known)
+
+
+def _mixed(m: Any, sizes: Sizes, known: np.ndarray) -> Any:
     return m / np.maximum(sizes.total[known], 1)  # Φ_ji = m_ji / Σ_j' m_j'i
+
+
+def counts_as_numbers(sizes: Sizes) -> Any:
+    """m_ji (J, V) for linear algebra: a sparse array where nearly all of many are 0."""
+    if sizes.m.size >= _LARGE and np.count_nonzero(sizes.m) <= _FEW * sizes.m.size:
+        return sparse.csr_array(sizes.m).astype(float)
+    return sizes.m.astype(float)
 
 
 def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """A, X̂ᵀ, β̂ and log|ΦΦᵀ + K I| of the regression of the known features on Φ."""
-    phi = mixing_matrix(sizes, data.known)
+    phi = _mixed(counts_as_numbers(sizes)[:, data.known], sizes, data.known)
     y = data.Y[data.known]
-    gram = phi @ phi.T
+    gram = (phi @ phi.T).toarray() if sparse.issparse(phi) else phi @ phi.T
     gram[np.diag_indices_from(gram)] += prior.K
     factor = linalg.cholesky(gram, lower=True, check_finite=False)
     A = linalg.lapack.dpotri(factor, lower=1)[0]

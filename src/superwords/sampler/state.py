@@ -71,8 +71,8 @@ def count_memberships(state: State, n_rows: int, n_words: int) -> Sizes:
     return sizes
 
 
-def relabel(state: State, stream: np.ndarray, sweep: int, turn: int) -> None:
-    """Number the concepts in use 0..J−1 in a uniformly random order.
+def relabel(state: State, stream: np.ndarray, sweep: int, turn: int) -> np.ndarray:
+    """Number the concepts in use 0..J−1 in a uniformly random order; returns their numbers before.
 
     Concepts are an unordered set: were their numbers to carry history, a scan in their order would be inexact.
     """
@@ -81,6 +81,7 @@ def relabel(state: State, stream: np.ndarray, sweep: int, turn: int) -> None:
     label = np.zeros(n_concepts(state), np.int32)
     label[used] = np.arange(len(used))
     state.concept[:] = label[state.concept]
+    return used
 
 
 @lean

@@ -35,7 +35,7 @@ from superwords.sampler.new_state import (
     take_rows,
 )
 from superwords.sampler.random import JUDGING, MEMBERSHIP, SHARES, gamma, open_stream, uniform
-from superwords.sampler.state import Sizes, State, sizes_of
+from superwords.sampler.state import Sizes, State, n_concepts, sizes_of
 from superwords.sampler.threads import in_blocks
 from superwords.sampler.workspace import (
     FREE,
@@ -55,8 +55,11 @@ _LEAST = 1e-300
 
 def sweep_apart(
     state: State, rows: np.ndarray, model: Model, stream: np.ndarray, sweep: int, n_threads: int
-) -> tuple[State, Info]:
-    """Documents `rows`, ascending, while the others stay as they are: the new state, and a report."""
+) -> tuple[State, Info, np.ndarray]:
+    """Documents `rows`, ascending, while the others stay as they are: the new state, a report, and γ by which it is.
+
+    γ is λ where one document holds the concept, newborn concepts included.
+    """
     sizes = sizes_of(state)
     concepts = draw_concepts(sizes, state.theta, model, stream, sweep, n_threads)
     order = np.full(len(model.data.length), -1.0)  # documents that do not change come first
@@ -75,7 +78,10 @@ def sweep_apart(
     judged = judge(state, changed, rows, sizes, model, stream, sweep, _TURN)
     info = make_info(KINDS, np.sum(tried, axis=0), np.concatenate(accepted)[judged].sum(axis=0))
     changed, rows = take_rows(changed, np.flatnonzero(judged)), rows[judged]
-    return put_rows(state, changed, rows), info
+    state = put_rows(state, changed, rows)
+    n_newborn = max(0, n_concepts(state) - len(sizes.holders))
+    gamma_ji = concepts.m.T[: len(sizes.holders)]
+    return state, info, np.vstack([gamma_ji, np.tile(model.prior.lam, (n_newborn, 1))])
 
 
 def draw_concepts(

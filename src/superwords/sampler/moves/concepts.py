@@ -44,19 +44,19 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
     With many documents most of them change apart from each other (apart.py), and some, in every sweep others, in turn.
     """
     model, before, info = now.model, now.state, NOTHING_TRIED
-    steps, state, every = model.steps, before, np.arange(len(model.data.length))
+    steps, state, every, gamma = model.steps, before, np.arange(len(model.data.length)), None
     if steps.flips or steps.births or steps.swaps or steps.divisions:
         is_turn = (every + sweep) % steps.turns == 0 if steps.turns else np.zeros(len(every), bool)
         if is_turn.any():
             state, _, _, info = sweep_membership(state, every[is_turn], model, stream, sweep)
         if not is_turn.all():
-            state, more = sweep_apart(state, every[~is_turn], model, stream, sweep, now.n_threads)
+            state, more, gamma = sweep_apart(state, every[~is_turn], model, stream, sweep, now.n_threads)
             info = add_info(info, more)
     else:
         state = State(*(array.copy() for array in before))
     tokens = carry_tokens(before, now.tokens, state) if steps.published_order else None
-    relabel(state, stream, sweep, AFTER_CONCEPTS)
-    return now._replace(state=state, tokens=tokens), info
+    used = relabel(state, stream, sweep, AFTER_CONCEPTS)
+    return now._replace(state=state, tokens=tokens, gamma=None if gamma is None else gamma[used]), info
 
 
 def sweep_membership(

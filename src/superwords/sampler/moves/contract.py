@@ -22,6 +22,7 @@ class ChainState(NamedTuple):
     state: State
     tokens: Tokens | None  # z, from its imputation to the end of the sweep
     n_threads: int = 1  # how many a move may use; it does not change a bit
+    gamma: np.ndarray | None = None  # (J, V) γ, where it was drawn and no move has integrated it out since
 
 
 class Info(NamedTuple):

@@ -21,7 +21,6 @@ from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 from superwords.sampler.threads import in_blocks
 
 _TURN = 0x100  # of drawing X and σ² in a sweep
-_AGAIN = 1 << 41  # γ has been drawn in this sweep already: these are of other random numbers
 OFF = -1
 
 
@@ -64,7 +63,9 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
         given = Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
         tried, moved = sweep_word_moves(0, len(model.data.length), state, tokens, given, stream, sweep)
     else:
-        gamma = draw_concepts(sizes, state.theta, model, stream, sweep + _AGAIN, now.n_threads).m.T
+        gamma = now.gamma
+        if gamma is None:
+            gamma = draw_concepts(sizes, state.theta, model, stream, sweep, now.n_threads).m.T
         odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
         given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
         found = in_blocks(

@@ -71,7 +71,7 @@ def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainSt
         return now, NOTHING_TRIED
     sizes = sizes_of(state)
     state, tokens = sweep_words(state, now.tokens, sizes, model, stream, sweep, now.n_threads)
-    return now._replace(state=state, tokens=tokens), NOTHING_TRIED
+    return now._replace(state=state, tokens=tokens, gamma=None), NOTHING_TRIED
 
 
 def sweep_words(

@@ -103,7 +103,7 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
             snapshot = new
             accepted[int(is_merge)] += 1
     relabel(snapshot.state, stream, sweep, AFTER_SPLIT_MERGE)
-    now = now._replace(state=snapshot.state, tokens=snapshot.tokens)
+    now = now._replace(state=snapshot.state, tokens=snapshot.tokens, gamma=None)
     return now, make_info(("split", "merge"), tried, accepted)
 
 
