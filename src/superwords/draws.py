@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-import arviz_base
 import numpy as np
-import xarray
-from arviz_stats.base import array_stats
 from scipy import sparse
 
 from superwords.container import Container, damage_said
@@ -18,6 +15,9 @@ from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model
 from superwords.sampler.state import State, Tokens, sizes_of
 from superwords.stored_state import plain_state, read_state, read_tokens
+
+if TYPE_CHECKING:
+    import xarray
 
 TRACED = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
 
@@ -169,7 +169,7 @@ class Draws:
         values = {name: np.array([chain.trace[name][:n] for chain in self.chains]) for name in TRACED}
         for name in TRACED[1:]:
             values[name] = values[name].astype(int)
-        return arviz_base.from_dict({"posterior": values}, check_conventions=False)
+        return traced(values)
 
     def most_probable(self, chains: np.ndarray) -> Kept:
         """The draw of the highest density in some chains, π integrated out (docs/algebra.md section 1)."""
@@ -199,6 +199,13 @@ def shared_concepts(on: np.ndarray) -> np.ndarray:
     return np.asarray(each.T @ each > 0)
 
 
+def traced(values: dict[str, np.ndarray]) -> xarray.DataTree:
+    """(chain, draw) of each traced quantity in ArviZ layout."""
+    import arviz_base  # takes a quarter of a second, and is not needed to sample
+
+    return arviz_base.from_dict({"posterior": values}, check_conventions=False)
+
+
 def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
     """R-hat (needs two chains or more; NaN else), bulk effective sample size and MCSE of each traced quantity."""
     out = {}
@@ -216,6 +223,8 @@ def convergence(trace: xarray.DataTree) -> dict[str, dict[str, float]]:
 
 
 def statistic(name: str, values: np.ndarray) -> float:
+    from arviz_stats.base import array_stats
+
     # Chains that differ but do not move have an R-hat of infinity, which is no reason to warn.
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(getattr(array_stats, name)(values, chain_axis=0, draw_axis=1))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from arviz_stats.base import array_stats
 
 from superwords.concepts.belonging import belonging
 from superwords.concepts.ranking import TYPICAL, scores
@@ -24,6 +23,7 @@ from superwords.concepts.tables import (
     used_words,
     with_metadata,
 )
+from superwords.draws import statistic
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _monte_carlo_error(values: np.ndarray) -> float:
         return float("nan")
     if np.all(values == values.flat[0]):
         return 0.0
-    return float(array_stats.mcse(values, chain_axis=0, draw_axis=1))
+    return statistic("mcse", values)
 
 
 def named_words(result: Result, text: str) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import arviz_base
 import numpy as np
 from scipy import sparse
 
 from superwords.container import Choice
-from superwords.draws import ChainDraws
+from superwords.draws import ChainDraws, traced
 from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.parts import Findings, ModelParts
 from superwords.fitting.settings import plain_settings
@@ -58,5 +57,5 @@ def restore(
     model.kept_, model.choices_ = draws, list(choices)
     if parts.findings is not None:
         found = parts.findings._asdict()
-        trace = arviz_base.from_dict({"posterior": found.pop("trace")}, check_conventions=False)
+        trace = traced(found.pop("trace"))
         model.sampled_.remember(**found, trace=trace)

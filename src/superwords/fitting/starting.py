@@ -29,6 +29,7 @@ from superwords.jobs import n_workers
 from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
+from superwords.sampler.compiling import compile_ahead
 from superwords.sampler.growth import grow
 from superwords.sampler.initial import GROWING, NUMBERED, counts_of, initial_state, parse_start
 from superwords.sampler.model import Model, make_data, n_documents
@@ -50,6 +51,7 @@ def prepare(given: Mapping[str, Any], X: Any, features: Any, tell: Watcher) -> P
     check_settings(given)
     if is_spec(features):
         check_spec(features)
+    compile_ahead()
     with tell.reading() if are_texts(X) else nullcontext() as reading:
         corpus = corpus_of(X, n_jobs=given["n_jobs"], progress=reading, say=tell.say)
     found = make_features(features, corpus, tell.say)

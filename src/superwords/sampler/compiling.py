@@ -24,6 +24,7 @@ from superwords.sampler.state import State
 
 # Two processes that have about as much to do.
 _HALVES = (("concepts",), ("tokens", "word_moves", "split_merge", "words"))
+_ATTEMPTS = 20  # at a split or merge: some go all the way, and so call every kernel
 _running: list[subprocess.Popen[bytes]] = []
 
 
@@ -77,7 +78,7 @@ def _compile(moves: tuple[str, ...]) -> None:
     concept, words = np.tile(np.arange(2, dtype=np.int32), 3), np.tile(np.arange(4, dtype=np.int32), 3)
     state = State(pairs[::2].copy(), concept, np.ones(6), 2 * pairs, words, np.ones(4))
     near, rho = np.arange(4, dtype=np.int32)[:, None], np.full((4, 1), 0.5)
-    steps = Steps(sample_theta=True)
+    steps = Steps(sample_theta=True, split_merges=_ATTEMPTS)
     chain = Chain(Model(prior, data, Affinity(near, rho, rho), steps), state, seed=1)
     now = ChainState(chain.model, chain.state, None)
     for name in moves:

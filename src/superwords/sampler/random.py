@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from superwords.sampler.jit import kernel
+from superwords.sampler.jit import kernel, part
 
 # What a stream is for; the fourth word of the counter.
 (
@@ -84,7 +84,7 @@ def open_stream(stream, move, sweep, ident):
     stream[USED] = _FOUR
 
 
-@kernel
+@part
 def _fill_block(stream):
     c0, c1, c2, c3 = stream[COUNTER], stream[IDENT], stream[SWEEP], stream[MOVE]
     k0, k1 = stream[SEED], stream[CHAIN]
@@ -116,13 +116,13 @@ def below(stream, n):
     return min(int(uniform(stream) * n), n - 1)
 
 
-@kernel
+@part
 def normal(stream):
     radius = math.sqrt(-2.0 * math.log(uniform(stream)))
     return radius * math.cos(2.0 * math.pi * uniform(stream))
 
 
-@kernel
+@part
 def gamma(stream, shape):
     """Gamma(shape, 1): a sum of exponentials for small whole numbers, else by Marsaglia and Tsang (2000)."""
     if shape <= _FEW and shape == math.floor(shape):
@@ -136,7 +136,7 @@ def gamma(stream, shape):
     return gamma_above_one(stream, shape)
 
 
-@kernel
+@part
 def gamma_above_one(stream, shape):
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -151,7 +151,7 @@ def gamma_above_one(stream, shape):
             return d * v
 
 
-@kernel
+@part
 def poisson(stream, mean):
     """Poisson(mean) for small means, by counting exponential gaps."""
     count, at = 0, -math.log(uniform(stream))
@@ -161,7 +161,7 @@ def poisson(stream, mean):
     return count
 
 
-@kernel
+@part
 def skip(stream, p):
     """How many failures come before the first success of probability p (2^62 if it never comes)."""
     if p >= 1.0:
@@ -171,7 +171,7 @@ def skip(stream, p):
     return skip_by_log(stream, math.log1p(-p))
 
 
-@kernel
+@part
 def skip_by_log(stream, log_miss):
     """The same, given log(1 − p) < 0."""
     gap = math.log(uniform(stream)) / log_miss
