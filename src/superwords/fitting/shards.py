@@ -24,7 +24,8 @@ from superwords.fitting.running import Schedule
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
 from superwords.sampler.chain import Chain, Draw
-from superwords.sampler.initial import counts_of, initial_state
+from superwords.sampler.growth import start_of
+from superwords.sampler.initial import counts_of
 from superwords.sampler.model import Data, Model, make_data, n_documents
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.new_state import concatenated, gathered
@@ -114,7 +115,7 @@ def _pilots(
     own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
     models = [shards[c % len(shards)].model for c in range(len(starts))]
     pilots = [
-        Chain(model, initial_state(init, model.data, model.prior, theta, own, c), own, c)
+        Chain(model, start_of(init, model, theta, own, c), own, c)
         for c, (init, model) in enumerate(zip(starts, models))
     ]
     run(pilots, [ChainDraws(chain=c) for c in range(len(pilots))], Schedule(SWEEPS, SWEEPS, 1))

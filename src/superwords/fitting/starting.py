@@ -30,8 +30,8 @@ from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import compile_ahead
-from superwords.sampler.growth import grow
-from superwords.sampler.initial import GROWING, NUMBERED, counts_of, initial_state, parse_start
+from superwords.sampler.growth import start_of
+from superwords.sampler.initial import NUMBERED, counts_of, parse_start
 from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.part_start import SWEEPS, arrive, pick_rows
 from superwords.sampler.state import State
@@ -81,8 +81,7 @@ def start_chains(
     def start(chain: int) -> State:
         init = starts[chain]
         if n_part is None or parse_start(init)[0] not in NUMBERED:
-            state = initial_state(init, model.data, model.prior, theta, seed, chain)
-            return grow(model, state, seed, chain) if init in GROWING else state
+            return start_of(init, model, theta, seed, chain)
         rows = pick_rows(n_rows, n_part, seed, chain)
         part = part_of(model, rows, given)
         return arrive(init, part, rows, model.data, theta, seed, chain)

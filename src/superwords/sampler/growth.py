@@ -11,9 +11,11 @@ import numpy as np
 
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
+from superwords.sampler.initial import initial_state
 from superwords.sampler.model import Model
 from superwords.sampler.state import State
 
+GROWING = ("topics",)  # starts whose number of concepts is not asked for
 _SWEEPS = 100  # at the most
 _FIRST, _MOST = 8, 40  # attempts at a split or merge in the first sweep, and in any other
 _LATELY = 3  # sweeps
@@ -21,10 +23,16 @@ _WORTH = 0.04  # splits more than merges, per attempt of late, that are worth an
 _BEFORE = 1 << 41  # these sweeps have random numbers of their own
 
 
-def grow(model: Model, state: State, seed: int, chain: int) -> State:
-    """The state from which the chain starts, after as many sweeps as bring more concepts."""
-    if not model.steps.split_merges:
+def start_of(init: str, model: Model, theta: np.ndarray, seed: int, chain: int) -> State:
+    """The state from which a chain starts; where no number of concepts is asked for, after it has grown."""
+    state = initial_state(init, model.data, model.prior, theta, seed, chain)
+    if init not in GROWING or not model.steps.split_merges:
         return state
+    return _grown(model, state, seed, chain)
+
+
+def _grown(model: Model, state: State, seed: int, chain: int) -> State:
+    """The state after as many sweeps as bring more concepts."""
     await_kernels()
     growing = Chain(model, state, seed, chain, _BEFORE)
     grown: list[float] = []  # by sweep

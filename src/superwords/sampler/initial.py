@@ -22,7 +22,6 @@ from superwords.sampler.topics import TokenTopics, draw_topics
 
 NUMBERED = ("topics", "kmeans", "random")
 STARTS = (*NUMBERED, "single", "prior")
-GROWING = ("topics",)  # starts whose number of concepts is not asked for and may grow (growth.py)
 _WORDS_PER_CLUSTER = 20
 _ROOT_OF_TOKENS_PER_TOPIC = 10.0  # √N / 10 topics of N tokens: 20 of 40,000, 32 of 100,000
 _STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0

@@ -12,8 +12,8 @@ from scipy import sparse
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
 from superwords.sampler.foldin import begin_document, flip_unused, redraw_words, sweep_concepts
-from superwords.sampler.growth import grow
-from superwords.sampler.initial import GROWING, counts_of, initial_state
+from superwords.sampler.growth import start_of
+from superwords.sampler.initial import counts_of
 from superwords.sampler.instance import Instance, no_features
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, Model, make_data, n_documents
@@ -60,9 +60,7 @@ def arrive(
     init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.ndarray, seed: int, chain: int
 ) -> State:
     """A start for all rows of `data`: `few_rows` is the model of the rows picked."""
-    start = initial_state(init, few_rows.data, few_rows.prior, theta, seed, chain)
-    if init in GROWING:
-        start = grow(few_rows, start, seed, chain)
+    start = start_of(init, few_rows, theta, seed, chain)
     await_kernels()
     few = Chain(few_rows, start, seed, chain, _BEFORE)
     for _ in range(SWEEPS):
