@@ -19,7 +19,7 @@ FLOW = [
     ["corpus"],
     ["features"],
     ["sampler"],
-    ["draws"],
+    ["draws", "stored_state"],
     ["concepts"],
     ["fitting", "__init__"],
     ["plots"],
