@@ -89,7 +89,10 @@ CASES = [(1.0, 1.0, 0), (1.0, 1.0, 2), (2.5, 3.0, 1)]
 LONG = [pytest.param(*case, 300, marks=pytest.mark.statistics) for case in CASES]
 
 
-@pytest.mark.parametrize("turns", [1, 2], ids=["in turn", "one of two apart"])
+@pytest.mark.parametrize(
+    "turns",
+    [pytest.param(1, id="in turn"), pytest.param(2, id="one of two apart", marks=pytest.mark.statistics)],
+)
 @pytest.mark.parametrize(("b1", "b2", "n_features", "size"), [(2.5, 3.0, 1, 100), *LONG])
 def test_the_chain_visits_states_as_often_as_the_posterior_says(b1, b2, n_features, size, turns):
     """z-scores by batch means over the 25 most probable states and the number of concepts; |z| < 4.5."""

@@ -25,15 +25,25 @@ def largest(setting, steps, n_replicates=600, n_steps=12):
 @pytest.mark.parametrize(
     ("steps", "setting"),
     [
-        (SWEEP._replace(published_pi=True), Setting(length=8)),
-        (SWEEP._replace(published_birth=True, data_driven=False, births=1.0), Setting(alpha_omega=3.0)),
-        (
+        pytest.param(
+            SWEEP._replace(published_pi=True),
+            Setting(length=8),
+            id="published pi",
+            marks=pytest.mark.statistics,
+        ),
+        pytest.param(
+            SWEEP._replace(published_birth=True, data_driven=False, births=1.0),
+            Setting(alpha_omega=3.0),
+            id="births divided by J+1 twice",
+            marks=pytest.mark.statistics,
+        ),
+        pytest.param(
             ALONE._replace(flips=True, published_join=True, data_driven=False),
             Setting(n_documents=3, length=2),
+            id="m_j without d",
         ),
-        (SWEEP._replace(published_order=True), Setting(length=6)),
+        pytest.param(SWEEP._replace(published_order=True), Setting(length=6), id="stale z"),
     ],
-    ids=["published pi", "births divided by J+1 twice", "m_j without d", "stale z"],
 )
 def test_a_published_step_is_caught(steps, setting):
     assert largest(setting, steps) > CAUGHT
