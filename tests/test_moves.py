@@ -16,7 +16,7 @@ from superwords.lab.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.initial import counts_of, initial_state
-from superwords.sampler.instance import draw_instance
+from superwords.sampler.instance import draw_instance, grow_instance
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import apart, births, concepts, flips, swaps, word_move, word_sets
 from superwords.sampler.moves.concepts import sweep_membership
@@ -340,9 +340,7 @@ def judged_apart(module, planted):
     model = model._replace(steps=model.steps._replace(births=1.0))
     rows, others = np.arange(0, 60, 2), np.arange(1, 60, 2)
     instances, refused, far = [], 0, 0.0
-    module.draw_instance = lambda *given, **named: (
-        instances.append(draw_instance(*given, **named)) or instances[-1]
-    )
+    module.grow_instance = lambda *given: instances.append(grow_instance(*given)) or instances[-1]
     for sweep in range(8):
         sizes = sizes_of(state)
         new, _, gamma = module.sweep_apart(state, rows, model, stream, sweep, 1)
@@ -366,7 +364,7 @@ def judged_apart(module, planted):
 
 
 def test_what_is_refused_on_the_features_is_as_it_was(planted, monkeypatch):
-    monkeypatch.setattr(apart, "draw_instance", draw_instance)
+    monkeypatch.setattr(apart, "grow_instance", grow_instance)
     far, refused = judged_apart(apart, planted)
     assert far < 1e-8
     assert 0 < refused < 1

@@ -30,7 +30,6 @@ N_WORDS, N_CONCEPTS, N_FEATURES = 10_000, 300, 50
 LENGTH, PER_DOCUMENT = 100, 4
 N_SWEEPS, MEASURED = 200, 5
 LEAST_JACCARD = 0.5
-SHARED = ("concepts", "tokens", "word_moves", "words")  # moves that threads share
 # A word belongs to a concept found if so many of the documents that hold it have the word on. They can show no more
 # than they use: of some 40 words by about 25 tokens two fifths.
 _MEMBER = 0.2
@@ -126,7 +125,7 @@ def measure(n_documents: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:
 def run_threads(
     n_documents: int, n_sweeps: int, n_threads: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """One chain with one thread and with several, and how much of the time they share."""
+    """One chain with one thread and with several, by move."""
     planted = plant_large(n_documents)
     model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=0)
     model.start(planted.counts, planted.features)
@@ -142,18 +141,13 @@ def run_threads(
                 chain.step()
             seconds[n] = {name: taken / n_sweeps for name, taken in chain.seconds.items()}
     alone, together = sum(seconds[1].values()), sum(seconds[n_threads].values())
-    shared = sum(seconds[1][name] for name in SHARED) / alone
     tell(
         f"{n_documents:,} documents, one chain: {alone:.2f} s a sweep with one thread, {together:.2f} s with "
         f"{n_threads}: {alone / together:.2f} times as fast"
     )
-    tell(
-        f"{shared:.0%} of the time is in steps that threads share; if the machine had nothing else to do, {n_threads} "
-        f"would be {1 / (1 - shared + shared / n_threads):.2f} times as fast"
-    )
     for name, taken in seconds[1].items():
         tell(f"  {name}: {taken:.3f} s with one thread, {seconds[n_threads][name]:.3f} s with {n_threads}")
-    return {"documents": n_documents, "threads": n_threads, "seconds": seconds, "shared": shared}
+    return {"documents": n_documents, "threads": n_threads, "seconds": seconds}
 
 
 def run_scale(sizes: Sequence[int], n_sweeps: int, tell: Callable[[str], None]) -> dict[str, Any]:

@@ -110,6 +110,8 @@ def grow_instance(instance: Instance, n: int) -> Instance:
     if len(instance.precision) == 0:
         return no_features(n, len(instance.known))
     more = n - len(instance.x)
+    if more == 0:
+        return instance
     wider = {name: np.pad(getattr(instance, name), ((0, 0), (0, more))) for name in ("y_x", "p_x")}
     gram = np.pad(instance.gram, ((0, more), (0, more)))
     return instance._replace(x=np.pad(instance.x, ((0, more), (0, 0))), gram=gram, **wider)

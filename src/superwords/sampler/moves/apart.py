@@ -14,9 +14,11 @@ import math
 import numpy as np
 
 from superwords.sampler.instance import (
+    Instance,
     change_counts,
     draw_instance,
     draw_newborn,
+    grow_instance,
     log_fit_newborn,
     log_fit_word,
     no_features,
@@ -36,7 +38,7 @@ from superwords.sampler.new_state import (
 )
 from superwords.sampler.random import JUDGING, MEMBERSHIP, SHARES, gamma, open_stream, uniform
 from superwords.sampler.state import Sizes, State, n_concepts, sizes_of
-from superwords.sampler.threads import in_blocks
+from superwords.sampler.threads import beside, in_blocks
 from superwords.sampler.workspace import (
     FREE,
     IN_USE,
@@ -73,9 +75,12 @@ def sweep_apart(
     def change(first: int, last: int) -> tuple[State, np.ndarray, np.ndarray]:
         return _change_block(rows[first:last], state, order, guard[1], concepts, once, stream, sweep)
 
-    parts, tried, accepted = zip(*in_blocks(change, len(rows), n_threads))
-    changed = _number_newborn(concatenated(list(parts), state.theta), len(sizes.holders))
-    judged = judge(state, changed, rows, sizes, model, stream, sweep, _TURN)
+    with beside(
+        lambda: draw_instance(sizes, model.data, model.prior, stream.copy(), sweep, _TURN), n_threads
+    ) as drawn:
+        parts, tried, accepted = zip(*in_blocks(change, len(rows), n_threads))
+        changed = _number_newborn(concatenated(list(parts), state.theta), len(sizes.holders))
+    judged = judge(state, changed, rows, sizes, drawn(), model, stream, sweep, _TURN)
     info = make_info(KINDS, np.sum(tried, axis=0), np.concatenate(accepted)[judged].sum(axis=0))
     changed, rows = take_rows(changed, np.flatnonzero(judged)), rows[judged]
     state = put_rows(state, changed, rows)
@@ -208,16 +213,16 @@ def judge(
     changed: State,
     rows: np.ndarray,
     sizes: Sizes,
+    instance: Instance,
     model: Model,
     stream: np.ndarray,
     sweep: int,
     turn: int,
 ) -> np.ndarray:
-    """Which documents' changes are accepted on the features; `sizes` are those of the state before."""
+    """Which documents' changes are accepted on the features; `sizes` and `instance` are of the state before."""
     if model.data.Y.shape[1] == 0:
         return np.ones(len(rows), bool)
-    n_newborn = int(changed.concept.max(initial=0)) + 1 - len(sizes.holders)
-    instance = draw_instance(sizes, model.data, model.prior, stream, sweep, turn, n_spare=max(0, n_newborn))
+    instance = grow_instance(instance, max(len(sizes.holders), int(changed.concept.max(initial=0)) + 1))
     judged = np.zeros(len(rows), bool)
     given = state, changed, rows, sizes.holders, instance, model.prior.K
     _judge_documents(given, judged, stream.copy(), sweep, turn)

@@ -19,6 +19,7 @@ from superwords.sampler.new_state import append_document, finish_state, grow_for
 from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import MEMBERSHIP, open_stream
 from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
+from superwords.sampler.threads import beside
 from superwords.sampler.workspace import (
     FREE,
     KINDS,
@@ -48,7 +49,7 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
     if steps.flips or steps.births or steps.swaps or steps.divisions:
         is_turn = (every + sweep) % steps.turns == 0 if steps.turns else np.zeros(len(every), bool)
         if is_turn.any():
-            state, _, _, info = sweep_membership(state, every[is_turn], model, stream, sweep)
+            state, _, _, info = sweep_membership(state, every[is_turn], model, stream, sweep, now.n_threads)
         if not is_turn.all():
             state, more, gamma = sweep_apart(state, every[~is_turn], model, stream, sweep, now.n_threads)
             info = add_info(info, more)
@@ -60,15 +61,18 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
 
 
 def sweep_membership(
-    state: State, rows: np.ndarray, model: Model, stream: np.ndarray, sweep: int
+    state: State, rows: np.ndarray, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1
 ) -> tuple[State, Concepts, Instance, Info]:
     """Documents `rows` in turn. Returns the new state, the counts and semantic instance behind it, and a report."""
     data, n_words, sizes = model.data, len(state.theta), sizes_of(state)
     n_spare = max(_SPARE, math.ceil(model.steps.births))
     n_slots = len(sizes.holders) + n_spare
     itself = 0 if model.steps.published_join else 1
-    concepts = make_concepts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, itself)
-    instance = draw_instance(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
+    with beside(
+        lambda: draw_instance(sizes, data, model.prior, stream.copy(), sweep, n_spare=n_spare), n_threads
+    ) as drawn:
+        concepts = make_concepts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, itself)
+    instance = drawn()
     longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
     new = new_state(state, len(rows))

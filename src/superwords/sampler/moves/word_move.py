@@ -18,7 +18,7 @@ from superwords.sampler.moves.apart import draw_concepts, judge
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.random import WORD_MOVES, open_stream, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
-from superwords.sampler.threads import in_blocks
+from superwords.sampler.threads import beside, in_blocks
 
 _TURN = 0x100  # of drawing X and σ² in a sweep
 OFF = -1
@@ -68,14 +68,17 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
             gamma = draw_concepts(sizes, state.theta, model, stream, sweep, now.n_threads).m.T
         odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
         given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
-        found = in_blocks(
-            lambda first, last: sweep_word_moves(first, last, state, tokens, given, stream.copy(), sweep),
-            len(model.data.length),
-            now.n_threads,
-        )
-        tried, moved = (np.concatenate(part) for part in zip(*found))
         every = np.arange(len(model.data.length))
-        judged = judge(before, state, every, sizes, model, stream, sweep, _TURN)
+        with beside(
+            lambda: draw_instance(sizes, model.data, model.prior, stream.copy(), sweep, _TURN), now.n_threads
+        ) as drawn:
+            found = in_blocks(
+                lambda first, last: sweep_word_moves(first, last, state, tokens, given, stream.copy(), sweep),
+                len(every),
+                now.n_threads,
+            )
+        tried, moved = (np.concatenate(part) for part in zip(*found))
+        judged = judge(before, state, every, sizes, drawn(), model, stream, sweep, _TURN)
         _restore(np.flatnonzero(~judged), before, z, state, tokens)
         moved = moved[judged]
     info = make_info(("word move",), tried.sum(keepdims=True), moved.sum(keepdims=True))
