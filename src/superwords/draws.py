@@ -185,18 +185,20 @@ class Draws:
             on = sizes_of(draw.state).m > 0
             if cost is not None:
                 return float(cost.sum(where=shared_concepts(on)))
-            few = sparse.csr_array(on.astype(np.float32))
-            together = sparse.csr_array(few.T @ few)
-            together.data[:] = 1.0
+            together = shared_concepts(sparse.csr_array(on))
             return float((together - 2 * together.multiply(co_membership)).sum())
 
         return min(self, key=distance)
 
 
-def shared_concepts(on: np.ndarray) -> np.ndarray:
-    """(V, V): whether two words are on in the same concept, from (J, V) whether each is on."""
+def shared_concepts(on: Any) -> Any:
+    """(V, V): whether two words are on in the same concept, from (J, V) whether each is on; 1 where sparse."""
     each = on.astype(np.float32)
-    return np.asarray(each.T @ each > 0)
+    together = each.T @ each
+    if not sparse.issparse(together):
+        return together > 0
+    together.data[:] = 1.0
+    return together
 
 
 def traced(values: dict[str, np.ndarray]) -> xarray.DataTree:

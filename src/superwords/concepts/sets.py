@@ -94,9 +94,7 @@ def co_membership(sets: WordSets, weight: np.ndarray) -> Any:
     if sets.n_words > DENSE_WORDS:
         total: Any = sparse.csr_array(shape)
         for on, share in zip(sets_by_draw(sets), weight):
-            together = sparse.csr_array(on.T @ on)
-            together.data[:] = share
-            total = total + together
+            total = total + share * shared_concepts(on)
         return total.minimum(1.0)  # rounding
     total = np.zeros(shape)
     for on, share in zip(sets_by_draw(sets), weight):
