@@ -58,6 +58,18 @@ def test_sentences_end_at_marks_but_not_at_abbreviations_or_wrapped_lines():
     assert sentences_of("") == sentences_of(" \n ") == []
 
 
+def test_sentences_of_lower_case_texts_end_at_marks_that_stand_alone():
+    assert sentences_of("the lift of a wing . it grows with e.g. speed ? (it does .) we saw ... it .") == [
+        "the lift of a wing .",
+        "it grows with e.g. speed ?",
+        "(it does .)",
+        "we saw ... it .",
+    ]
+    assert sentences_of("Names that hold | or . characters.") == ["Names that hold | or . characters."]
+    wings = Corpus.from_texts(["a wing met a wing . the wing fell . a jet ."], min_df=1, unit="passages:1")
+    assert wings.counts.toarray().tolist() == [[0, 2], [0, 1], [1, 0]]
+
+
 def test_tokens_split_clitics_and_leave_addresses_out():
     assert tokens("Don't the women’s U.S. clinics (www.x.org) help Mr. O'Neil?", "en") == [
         *("Do", "n't", "the", "women", "'s", "U.S.", "clinics", "("),

@@ -15,7 +15,8 @@ ABBREVIATIONS = {
 TITLES = "mr mrs ms dr prof sen rep gov gen col lt capt sgt rev hon st hr fr dhr mevr drs"
 WRAPPED_LINE = 60
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|\n")
+_CLOSING = "\"'”’»)]"
+_END = re.compile(rf"[.!?…]+[{re.escape(_CLOSING)}]*(?=\s)|\n")
 _WORD_BEFORE = re.compile(r"[\w.]+$")
 _LIST_MARK = re.compile(r"[ \t]*(?:[-*•–]|\d{1,3}[.)])[ \t]")
 _ACRONYM = re.compile(r"(?:\w\.)+\w?")
@@ -45,12 +46,15 @@ def no_word_abbreviations(language: str) -> frozenset[str]:
 def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
     """Start and end of each sentence; list items and paragraphs are sentences too, wrapped lines are not."""
     known = abbreviations(language)
+    is_lower_case = text.islower()
     spans = []
     start = 0
     for mark in _END.finditer(text):
         end = mark.end()
         if mark.group() == "\n":
             ends = _line_ends_sentence(text, mark.start(), end)
+        elif is_lower_case and _stands_alone(text, mark.start(), mark.group()):
+            ends = True
         else:
             ends = _mark_ends_sentence(text, mark.start(), end, mark.group(), known)
         if ends:
@@ -71,6 +75,11 @@ def _line_ends_sentence(text: str, at: int, after: int) -> bool:
         return True
     is_wrapped = at - line_start >= WRAPPED_LINE or rest.lstrip()[0].islower()
     return not is_wrapped
+
+
+def _stands_alone(text: str, at: int, mark: str) -> bool:
+    """Whether a mark has a space before it, as in "of the wing . the results", and is no "…"."""
+    return mark.rstrip(_CLOSING) in (".", "!", "?") and at > 0 and text[at - 1].isspace()
 
 
 def _mark_ends_sentence(text: str, at: int, after: int, mark: str, known: frozenset[str]) -> bool:
