@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 4
 _WORDS_SHOWN = 8
 OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
+NUMBER_TOLD = "A concept's number is a label, the same in every table, not a rank."
 COHERENCE_TOLD = "how often its ten first words occur together (1: always; 0: as often as by chance)"
 _COHERENCE, _DOCUMENTS = "coherence", "documents"
 
@@ -109,7 +110,7 @@ def _print_legend(rows: str, sort: str, shown: list[str], by_group: list[str]) -
     if of_groups:
         parts.append(f"{', '.join(of_groups)}: the share of the group's {rows} that hold it")
     by = rows if sort == "rows" else sort
-    print_line(f"Sorted by {by}, leftovers last. {_sentence('; '.join(parts))}. {OVER_DRAWS}")
+    print_line(f"Sorted by {by}, leftovers last. {NUMBER_TOLD} {_sentence('; '.join(parts))}. {OVER_DRAWS}")
 
 
 def _by_group(model: ConceptModel, groups: list[str]) -> dict[str, dict[int, str]]:

@@ -15,6 +15,8 @@ app = typer.Typer(
     no_args_is_help=True, help="Ask people, blindly, which of two word clouds is more coherent."
 )
 
+_SUBJECT = "the subject of these documents"
+
 
 @app.command()
 def create(
@@ -35,7 +37,7 @@ def create(
     title: Annotated[str, typer.Option(help="The heading of the questionnaire.")] = "Word clouds",
     subject: Annotated[
         str, typer.Option(help="What the documents are about; the page asks: do you follow …?")
-    ] = "the subject of these documents",
+    ] = _SUBJECT,
     quiet: Quiet = False,
 ) -> None:
     """Make the study: for each word its concept against the topic of another model that fits the word best."""
@@ -53,6 +55,11 @@ def create(
     save_study(study, out)
     asked = ", ".join(question["word"] for question in study["questions"])
     say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
+    if subject == _SUBJECT:
+        say(
+            f"Participants read “Do you follow {subject}?”; --subject names the subject, such as “health care”.",
+            quiet,
+        )
 
 
 @app.command()
@@ -83,6 +90,7 @@ def serve(
             "Give participants this whole link; it stays the same when you serve the study again.", flush=True
         )
     print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
+    print(f"To summarise them, at any time: superwords study results {votes_file}", flush=True)
     make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
 
 

@@ -115,7 +115,7 @@ def _concept_table(catalog: Catalog) -> str:
     return (
         '<h2 id="concepts">Concepts</h2>'
         "<p>A concept is a set of words that are used together; each stands here with its most telling words, the most "
-        "prevalent first. "
+        "prevalent first. A concept's number is a label, the same in every table, not a rank. "
         f"Prevalence is the share of all {catalog.rows} that hold it, strength its mean weight in those that do; both "
         "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw uses "
         f"for it, on average. {COHERENCE_TOLD.format(catalog.rows)} {STABILITY_TOLD}{told}</p>{legend}"

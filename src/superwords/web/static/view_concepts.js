@@ -21,7 +21,8 @@ export async function showConcepts({ model, decide }) {
         "over the draws that find it, with 95% intervals in brackets. Words counts those that a draw uses for it, on average. " +
         `Coherence is how often its ten first words occur in the same ${rows} (NPMI: 1 is always, 0 is as often as by chance). Found by ` +
         "says how many chains have it in at least half of their draws. Stability is how surely another chain finds it: the share of " +
-        "the other chains’ draws that do. Much like names a concept whose words are nearly the same: perhaps merge the two."),
+        "the other chains’ draws that do. Much like names a concept whose words are nearly the same: perhaps merge the two. " +
+        "A concept’s number is a label, the same on every page, not a rank."),
     ),
     ...(chosen ? [chosen.element] : []),
     table.element,
