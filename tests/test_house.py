@@ -85,10 +85,6 @@ def test_no_module_needs_itself_not_even_for_types_or_inside_a_function():
     assert len(tuple(TopologicalSorter(needs).static_order())) == len(modules)
 
 
-# Of the sampler and of fitting; they go when those rooms are next rebuilt.
-TWICE = {"Progress"}
-
-
 def test_one_name_is_one_module():
     names = Counter(path.stem for path in ROOT.rglob("*.py") if path.stem != "__init__")
     assert [name for name, n in names.items() if n > 1] == []
@@ -97,7 +93,7 @@ def test_one_name_is_one_module():
 def test_one_name_is_one_class():
     trees = [ast.parse(path.read_text()) for path in ROOT.rglob("*.py")]
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
-    assert {name for name, n in names.items() if n > 1} <= TWICE
+    assert [name for name, n in names.items() if n > 1] == []
 
 
 def test_nothing_is_read_from_beside_the_repository():

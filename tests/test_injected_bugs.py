@@ -153,7 +153,10 @@ SWAPS = {
             Setting(n_features=6, length=5),
             ALONE._replace(swaps=3, divisions=3),
         ),
-        *(("swaps", old, new, Setting(length=6), steps) for old, new, steps in SWAPS.values()),
+        *(
+            ("swaps" if steps.swaps else "divide_unite", old, new, Setting(length=6), steps)
+            for old, new, steps in SWAPS.values()
+        ),
     ],
     ids=[
         "join without its proposal",

@@ -18,29 +18,27 @@ from superwords.sampler.chain import Chain
 from superwords.sampler.initial import counts_of, initial_state
 from superwords.sampler.instance import draw_instance, grow_instance
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves import apart, births, concepts, flips, swaps, word_move, word_sets
+from superwords.sampler.moves import apart, births, concepts, divide_unite, flips, word_move, word_sets
 from superwords.sampler.moves.concepts import sweep_membership
 from superwords.sampler.moves.document import take_pairs
 from superwords.sampler.moves.tokens import impute_tokens
 from superwords.sampler.moves.words import sweep_words
 from superwords.sampler.new_state import grow_state, new_state, take_rows
-from superwords.sampler.random import new_stream, open_stream
-from superwords.sampler.simulate import simulate
-from superwords.sampler.state import Sizes, relabel, sizes_of
-from superwords.sampler.workspace import (
-    FREE,
+from superwords.sampler.open_document import (
     PAIRS,
     USED,
     WEIGHT,
     WORDS,
     close_gaps,
-    count_pair,
     drop_pair,
     lay_out,
-    make_concepts,
     new_document,
     set_on,
 )
+from superwords.sampler.random import new_stream, open_stream
+from superwords.sampler.simulate import simulate
+from superwords.sampler.state import Sizes, relabel, sizes_of
+from superwords.sampler.workspace import FREE, count_pair, make_concepts
 
 V = 5
 THETA = np.linspace(0.6, 1.4, V)
@@ -200,10 +198,10 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         doc.fate[: len(own)] = [fate[w] for w in own]
         mass = [float(THETA[sorted(words)].sum()) for words in (absent_j, absent_t)]
         weights = part * whole, (1 - part) * whole
-        division = from_python(swaps._weigh_division)(j, t, whole, PRIOR.alpha_pi, doc)
+        division = from_python(divide_unite._weigh_division)(j, t, whole, PRIOR.alpha_pi, doc)
         fast = division.log_prior + math.log(counts.odds[t])
-        fast += from_python(swaps._log_weights)(division, *weights, PRIOR.alpha_pi)
-        fast += from_python(swaps._log_text)(division, *weights, *mass, len(two[j][1]), doc)
+        fast += from_python(divide_unite._log_weights)(division, *weights, PRIOR.alpha_pi)
+        fast += from_python(divide_unite._log_text)(division, *weights, *mass, len(two[j][1]), doc)
         n = [sum(tokens[w] * share[fate[w]] for w in own) for share in ((0, 1, 0, 0.5), (0, 0, 1, 0.5))]
         log_q = beta.logpdf(part, PRIOR.alpha_pi + n[0], PRIOR.alpha_pi + n[1]) - math.log(whole)
         for w in own:

@@ -14,7 +14,7 @@ from superwords.corpus.grams import Cut, document_frequency
 from superwords.corpus.min_df import FEW_DOCUMENTS, choose_words
 from superwords.corpus.procedural import procedural_units
 from superwords.corpus.recipe import Fixed, TextOptions, recipe_of, threshold
-from superwords.corpus.stream import Piece, Progress, TokenStream, stream_texts, stream_tokens
+from superwords.corpus.stream import Piece, ReadingProgress, TokenStream, stream_texts, stream_tokens
 from superwords.corpus.vocabulary import (
     Parts,
     Words,
@@ -50,7 +50,7 @@ def count_texts(
     languages: str | Sequence[str],
     options: TextOptions,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ReadingProgress | None = None,
     pieces: Sequence[Piece] = (),
 ) -> CountedTexts:
     """Reads, tags and counts texts; `options.fixed` holds the words of an earlier corpus to count instead."""

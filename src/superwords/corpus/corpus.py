@@ -33,7 +33,7 @@ from superwords.corpus.recipe import (
     words_to_drop,
 )
 from superwords.corpus.sources import Documents
-from superwords.corpus.stream import Method, Progress
+from superwords.corpus.stream import Method, ReadingProgress
 from superwords.corpus.text_stream import TextStream
 from superwords.errors import InputError
 from superwords.tabular import lines_as_html
@@ -190,7 +190,7 @@ class Corpus:
         keep_texts: bool | None = None,
         cache: CountCache | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: ReadingProgress | None = None,
     ) -> Corpus:
         """A corpus of raw texts; docs/text.md tells how words are found.
 

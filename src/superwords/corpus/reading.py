@@ -19,7 +19,7 @@ from superwords.corpus.languages import doubtful_language
 from superwords.corpus.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 from superwords.corpus.recipe import language_code, passage_length, threshold, word_method, words_to_drop
 from superwords.corpus.sources import Documents, open_documents
-from superwords.corpus.stream import Progress
+from superwords.corpus.stream import ReadingProgress
 from superwords.errors import InputError
 
 Say = Callable[[str], None]
@@ -47,7 +47,7 @@ def read_documents(
     keep_texts: bool | None = None,
     vocabulary: Sequence[str] | str | Path | None = None,
     cache: bool = True,
-    progress: Progress | None = None,
+    progress: ReadingProgress | None = None,
     say: Say | None = None,
     **options: Any,
 ) -> Corpus:
@@ -128,7 +128,7 @@ def read_documents(
 
 
 def corpus_of(
-    X: Any, n_jobs: int | None = None, progress: Progress | None = None, say: Say | None = None
+    X: Any, n_jobs: int | None = None, progress: ReadingProgress | None = None, say: Say | None = None
 ) -> Corpus:
     """A Corpus as it is; one of texts; or one of counts, whose words are a DataFrame's columns."""
     if isinstance(X, str | Path):

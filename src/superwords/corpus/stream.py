@@ -31,7 +31,7 @@ CHUNK_CHARACTERS = 400_000
 CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer than the work
 OPENING_ITEMS = 5
 
-Progress = Callable[[int, int], None]
+ReadingProgress = Callable[[int, int], None]
 
 
 class Piece(Protocol):
@@ -120,7 +120,7 @@ def stream_texts(
     method: Method,
     n_documents: int,
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: ReadingProgress | None = None,
     pieces: Sequence[Piece] = (),
 ) -> TokenStream:
     """All candidates of all texts, by all cores or by the cluster; how the work is cut does not change a bit.
@@ -229,7 +229,7 @@ def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tup
         yield chunk
 
 
-def _join(parts: Iterable[TokenStream], n_documents: int, progress: Progress | None) -> TokenStream:
+def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgress | None) -> TokenStream:
     types: dict[tuple[str, str, str], int] = {}
     form_count: Counter[str] = Counter()
     pieces: list[TokenStream] = []

@@ -16,9 +16,9 @@ from superwords.sampler.moves.split_merge.attempt import move_split_merge
 from superwords.sampler.moves.tokens import move_theta, move_tokens
 from superwords.sampler.moves.word_move import move_word_tokens
 from superwords.sampler.moves.words import move_words
+from superwords.sampler.open_document import KINDS
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import State, Tokens, check_state
-from superwords.sampler.workspace import KINDS
 
 # The moves of a sweep in their order: c → z and π → word moves → splits and merges → f → θ → concentrations. z is
 # imputed once, and discarded with the sweep. A new move is one line here.

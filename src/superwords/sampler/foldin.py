@@ -14,16 +14,15 @@ from scipy import sparse
 from superwords.sampler.instance import no_features
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import make_data
+from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.flips import flip_concepts
-from superwords.sampler.moves.swaps import divide_and_unite, swap_concepts
+from superwords.sampler.moves.swaps import swap_concepts
 from superwords.sampler.moves.word_sets import draw_absent, held_back
-from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
-from superwords.sampler.workspace import (
+from superwords.sampler.open_document import (
     LENGTH,
     PAIRS,
     USED,
     WORDS,
-    Concepts,
     add_pair,
     clear,
     drop_pair,
@@ -32,8 +31,10 @@ from superwords.sampler.workspace import (
     set_explained,
     set_weight,
 )
+from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
+from superwords.sampler.workspace import Concepts
 
-_OVERLAP = 2.0  # as in Steps
+_OVERLAP = 2.0  # joins and leaves tried, per share of the tokens that a concept holds (as Steps.overlap)
 _SWAPS = 3
 _DIVISIONS = 8  # and unions
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.jit import part
+from superwords.sampler.open_document import PAIRS, Document
 from superwords.sampler.state import State
-from superwords.sampler.workspace import PAIRS, Document, longer
+from superwords.sampler.workspace import longer
 
 
 class NewState(NamedTuple):

@@ -25,19 +25,11 @@ from superwords.sampler.new_state import (
     new_state,
     take_rows,
 )
+from superwords.sampler.open_document import PAIRS, USED, WORDS, clear, drop_pair, new_document
 from superwords.sampler.random import INITIAL, gamma, new_stream
 from superwords.sampler.state import State, sizes_of
 from superwords.sampler.threads import in_blocks
-from superwords.sampler.workspace import (
-    PAIRS,
-    USED,
-    WORDS,
-    Concepts,
-    clear,
-    drop_pair,
-    make_concepts,
-    new_document,
-)
+from superwords.sampler.workspace import Concepts, make_concepts
 
 LARGE, ROWS, SWEEPS = (
     20_000,

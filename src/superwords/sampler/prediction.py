@@ -17,8 +17,9 @@ from superwords.sampler.instance import no_features
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Data, make_data
 from superwords.sampler.moves.word_sets import draw_absent, held_back
+from superwords.sampler.open_document import LENGTH, PAIRS, USED, WORDS, clear, new_document
 from superwords.sampler.random import gamma, new_stream, uniform
-from superwords.sampler.workspace import LENGTH, PAIRS, USED, WORDS, Concepts, clear, new_document
+from superwords.sampler.workspace import Concepts
 
 SWEEPS, BURN_IN = 30, 10
 _SPLIT_SEED = 20120322  # one split for all models and all seeds

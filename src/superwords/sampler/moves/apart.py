@@ -36,19 +36,11 @@ from superwords.sampler.new_state import (
     put_rows,
     take_rows,
 )
+from superwords.sampler.open_document import KINDS, clear, lay_out, new_document
 from superwords.sampler.random import JUDGING, MEMBERSHIP, SHARES, gamma, open_stream, uniform
 from superwords.sampler.state import Sizes, State, n_concepts, sizes_of
 from superwords.sampler.threads import beside, in_blocks
-from superwords.sampler.workspace import (
-    FREE,
-    IN_USE,
-    KINDS,
-    Concepts,
-    clear,
-    lay_out,
-    make_concepts,
-    new_document,
-)
+from superwords.sampler.workspace import FREE, IN_USE, Concepts, make_concepts
 
 _TURN = 0x200  # of drawing X and σ² in a sweep
 _DOCUMENT, _AT_HAND = range(2)

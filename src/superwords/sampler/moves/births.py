@@ -12,13 +12,10 @@ from superwords.sampler.instance import change_counts, draw_newborn, log_fit_new
 from superwords.sampler.jit import inlined, part
 from superwords.sampler.moves.flips import log_leave, log_null
 from superwords.sampler.moves.word_sets import log_gain
-from superwords.sampler.random import below, gamma, skip, uniform
-from superwords.sampler.workspace import (
+from superwords.sampler.open_document import (
     BIRTH,
     DEATH,
-    ELSEWHERE,
     EMPTY,
-    FREE,
     LENGTH,
     PAIRS,
     USED,
@@ -27,12 +24,12 @@ from superwords.sampler.workspace import (
     add_pair,
     drop_pair,
     make_room,
-    release_slot,
     set_explained,
     set_on,
-    take_slot,
     weights_without,
 )
+from superwords.sampler.random import below, gamma, skip, uniform
+from superwords.sampler.workspace import ELSEWHERE, FREE, release_slot, take_slot
 
 _FROM_PRIOR = 0.1  # share of births proposed from the prior
 _SEED_FLOOR = 0.05  # weight of a seed word that is explained well

@@ -16,23 +16,12 @@ from superwords.sampler.moves.apart import sweep_apart
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, add_info, make_info
 from superwords.sampler.moves.document import change_document, take_pairs
 from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state, put_rows
+from superwords.sampler.open_document import KINDS, PAIRS, Document, clear, lay_out, new_document
 from superwords.sampler.published import carry_tokens
 from superwords.sampler.random import MEMBERSHIP, open_stream
 from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
 from superwords.sampler.threads import beside
-from superwords.sampler.workspace import (
-    FREE,
-    KINDS,
-    PAIRS,
-    Concepts,
-    Document,
-    clear,
-    count_pair,
-    grow_concepts,
-    lay_out,
-    make_concepts,
-    new_document,
-)
+from superwords.sampler.workspace import FREE, Concepts, count_pair, grow_concepts, make_concepts
 
 # Places in the work list of a pass that can stop for room: the document, and whether it is at hand already
 DOCUMENT, AT_HAND = range(2)

@@ -6,10 +6,11 @@ import numpy as np
 
 from superwords.sampler.jit import inlined, part
 from superwords.sampler.moves.births import birth_or_death
+from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.flips import flip_concepts
-from superwords.sampler.moves.swaps import divide_and_unite, swap_concepts
+from superwords.sampler.moves.swaps import swap_concepts
+from superwords.sampler.open_document import LENGTH, PAIRS, USED, add_pair, set_explained, set_on
 from superwords.sampler.random import uniform
-from superwords.sampler.workspace import LENGTH, PAIRS, USED, add_pair, set_explained, set_on
 
 _FLIPS, _SWAPS, _DIVISIONS, _BIRTHS = range(4)
 _SHORT = 100  # tokens

@@ -21,8 +21,7 @@ from superwords.sampler.moves.word_sets import (
     tilt_of,
     tilt_words,
 )
-from superwords.sampler.random import below, gamma, uniform
-from superwords.sampler.workspace import (
+from superwords.sampler.open_document import (
     EMPTY,
     JOIN,
     LEAVE,
@@ -40,6 +39,7 @@ from superwords.sampler.workspace import (
     set_rest,
     weights_without,
 )
+from superwords.sampler.random import below, gamma, uniform
 
 
 @inlined

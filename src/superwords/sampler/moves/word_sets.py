@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.jit import part
+from superwords.sampler.open_document import LENGTH, USED, WORDS
 from superwords.sampler.random import skip_by_log, uniform
-from superwords.sampler.workspace import LENGTH, USED, WORDS, expected_mass
+from superwords.sampler.workspace import expected_mass
 
 _MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that none is one that cannot be undone
 _MOST_PRICE = 5.0  # in log odds at θ = 1, for the same reason

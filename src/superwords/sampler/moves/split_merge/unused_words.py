@@ -50,7 +50,7 @@ class Urn(NamedTuple):
     fuller: float  # about T with unused words, over T without
 
 
-class Progress(NamedTuple):
+class UrnState(NamedTuple):
     """Where the proposal stands."""
 
     on: np.ndarray  # (V) of the urn, documents to come foreseen
@@ -180,7 +180,7 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
     """Unused words for every document with the concept (the present ones, if given), and their log probability."""
     wanted = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
     n_words, log_q = len(urn.theta), np.zeros(1)
-    progress = Progress(
+    progress = UrnState(
         urn.on.copy(),
         urn.off.copy(),
         np.ones(n_words),
