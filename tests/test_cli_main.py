@@ -179,8 +179,8 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
 
 
 def test_the_demo_takes_as_long_everywhere(capsys):
-    assert "About a minute." in COMMANDS["demo"]
-    assert "(about a minute" in demo._WAITING
+    assert "About half a minute." in COMMANDS["demo"]
+    assert "(about half a minute" in demo._WAITING
 
 
 def test_what_alpha_omega_is(capsys):

@@ -24,7 +24,10 @@ _TRANSLATIONS_SHOWN = 4
 CAVEAT = (
     "The demo's settings were chosen by these very pairs, so it shows what the model does and proves nothing."
 )
-_WAITING = "84 recipes, half of them English, half German (about a minute; up to one more on first use, for compiling)"
+_WAITING = (
+    "84 recipes, half of them English, half German "
+    "(about half a minute; up to a minute more on first use, for compiling)"
+)
 
 
 @app.command()

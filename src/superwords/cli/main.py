@@ -22,7 +22,7 @@ _TRACEBACK = "--traceback"
 
 # A command is the `app` of `superwords.cli.NAME`; its line here is what `superwords --help` shows.
 COMMANDS: dict[str, str] = {
-    "demo": "See what concepts are: recipes in two languages, joined by pictures. About a minute.",
+    "demo": "See what concepts are: recipes in two languages, joined by pictures. About half a minute.",
     "fit": "Find the concepts of your documents and save them in one file.",
     "show": "Look at a saved model: its concepts, documents, words and groups.",
     "search": "Find documents that speak of something, even in other words.",
