@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,7 +112,8 @@ def test_draws_of_sweeps_that_are_made_again_do_not_count(tmp_path, uninterrupte
     interrupt(model, checkpoint, 0, 12)
     checkpoint.draws[0].container.draws()  # which writes those that wait
     assert store.read(path).parts.chains[0].sweep == 0
-    assert len(sqlite3.connect(path).execute("SELECT * FROM draw").fetchall()) > 0
+    with closing(sqlite3.connect(path)) as database:
+        assert len(database.execute("SELECT * FROM draw").fetchall()) > 0
     assert len(load(path).draws_) == 0
     assert_same_bits(taken_up(path), uninterrupted)
 

@@ -53,6 +53,7 @@ def test_bm25_is_that_of_fts5():
     database.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
     database.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", enumerate(texts))
     theirs = dict(database.execute("SELECT rowid, -bm25(t) FROM t WHERE t MATCH 'cat OR dog'"))
+    database.close()
     assert set(theirs) == {0, 1, 2}
     for row, value in theirs.items():
         assert ours[row] == pytest.approx(value)

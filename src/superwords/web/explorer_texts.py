@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable
 from contextlib import closing
 from functools import cached_property
@@ -44,6 +45,7 @@ class TextIndex:
         labels = (" · ".join(parts) for parts in zip(ids, *columns))
         _fill(database, "said", self.corpus.texts or [], self.tokenizer, "content=''")
         _fill(database, "labels", labels, AS_WRITTEN, "content=''")
+        weakref.finalize(self, database.close)
         return database
 
     def make(self) -> None:
