@@ -35,7 +35,7 @@ from superwords.sampler.open_document import (
     new_document,
     set_on,
 )
-from superwords.sampler.random import new_stream, open_stream
+from superwords.sampler.random import new_stream, open_stream_from_python
 from superwords.sampler.simulate import simulate
 from superwords.sampler.state import Sizes, relabel, sizes_of
 from superwords.sampler.workspace import FREE, count_pair, make_concepts
@@ -58,7 +58,7 @@ def laid_out(seed, d=0, length=6, steps=None):
     from_python(lay_out)(doc, counts, data, d, 5.0, 4.0)
     from_python(take_pairs)(doc, sim.state, counts, d)
     stream = new_stream(seed, 1)
-    open_stream(stream, 1, 1, 1)
+    open_stream_from_python(stream, 1, 1, 1)
     return sim, model, counts, doc, stream
 
 

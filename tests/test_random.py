@@ -32,7 +32,7 @@ def draw_many(stream, what, argument, n):
 
 def opened(seed=1, chain=0, move=2, sweep=3, ident=4):
     stream = random.new_stream(seed, chain)
-    random.open_stream(stream, move, sweep, ident)
+    random.open_stream_from_python(stream, move, sweep, ident)
     return stream
 
 

@@ -25,7 +25,7 @@ from superwords.sampler.moves.split_merge.unused_words import (
     with_unused,
     without_unused,
 )
-from superwords.sampler.random import new_stream, open_stream
+from superwords.sampler.random import new_stream, open_stream_from_python
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of
 
@@ -57,7 +57,7 @@ def divided(snapshot, stream):
         group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
         elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
         for attempt in range(20):
-            open_stream(stream, 99, attempt, j)
+            open_stream_from_python(stream, 99, attempt, j)
             seeds = moves._draw_seeds(group, now.m[0], now.m[0], model, stream)
             sides, _ = moves._launch(group, None, seeds, elsewhere, model, stream)
             if sides.holders.all():
@@ -185,7 +185,7 @@ def test_the_unused_words_are_drawn_with_their_probability():
     urn = Urn(rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising, 1.5)
     seen, log_q = {}, {}
     for draw in range(20_000):
-        open_stream(stream, 99, draw, 0)
+        open_stream_from_python(stream, 99, draw, 0)
         unused, log_p = propose(side, urn, None, stream)
         key = (tuple(unused.ptr), tuple(unused.word))
         seen[key], log_q[key] = seen.get(key, 0) + 1, log_p
@@ -206,7 +206,7 @@ def test_the_way_back_has_the_probability_of_the_way_there(chain, share):
     group, _ = gather(snapshot.state, snapshot.tokens, model, 0, -1)
     rules, leaning = make_rules(model, group, share), np.linspace(-2.0, 2.0, len(group.support))
     stream = new_stream(7, 0)
-    open_stream(stream, 99, 0, 0)
+    open_stream_from_python(stream, 99, 0, 0)
     launch = undivided(group)
     divide(group, launch, launch, leaning, rules, stream, False)
 

@@ -1,7 +1,8 @@
 """Kernels compiled ahead, in processes of their own, while documents are read.
 
 `python -m superwords.sampler.compiling concepts` compiles what the named moves need. numba holds the interpreter's lock
-while it compiles, so a thread would stop the reading.
+while it compiles, so a thread would stop the reading. Compiled in another order, kernels may round otherwise in the
+last digit; as every fit has them compiled here, the first run has the bits of all later ones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _running: list[subprocess.Popen[bytes]] = []
 def compile_ahead() -> None:
     """Start compiling what is not on disk yet; comes back at once."""
     folder = cache_folder()
-    if folder is None or _running or (os.cpu_count() or 1) < 2:
+    if folder is None or _running:
         return
     for moves in _HALVES:
         if not _mark(folder, moves).exists():

@@ -74,7 +74,7 @@ def new_stream(seed: int, chain: int) -> np.ndarray:
     return stream
 
 
-@kernel
+@part
 def open_stream(stream, move, sweep, ident):
     """Go to the start of the stream of `ident` (a document or a word) in a move of a sweep."""
     stream[COUNTER] = np.uint64(0)
@@ -99,7 +99,7 @@ def _fill_block(stream):
     stream[USED] = np.uint64(0)
 
 
-@kernel
+@part
 def uniform(stream):
     """A uniform number in (0, 1), never 0 or 1."""
     if stream[USED] == _FOUR:
@@ -110,7 +110,7 @@ def uniform(stream):
     return (np.float64(bits >> _SHIFT) + 0.5) * _TO_UNIT
 
 
-@kernel
+@part
 def below(stream, n):
     """A uniform whole number in 0..n−1."""
     return min(int(uniform(stream) * n), n - 1)
@@ -176,3 +176,21 @@ def skip_by_log(stream, log_miss):
     """The same, given log(1 − p) < 0."""
     gap = math.log(uniform(stream)) / log_miss
     return int(gap) if gap < 4e18 else 1 << 62
+
+
+# The same three for Python. Kernels call the parts above: what they are compiled to must not depend on the cache.
+
+
+@kernel
+def open_stream_from_python(stream, move, sweep, ident):
+    open_stream(stream, move, sweep, ident)
+
+
+@kernel
+def uniform_from_python(stream):
+    return uniform(stream)
+
+
+@kernel
+def below_from_python(stream, n):
+    return below(stream, n)

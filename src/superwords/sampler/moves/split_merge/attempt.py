@@ -31,7 +31,12 @@ from superwords.sampler.moves.split_merge.unused_words import (
     with_unused,
     without_unused,
 )
-from superwords.sampler.random import SPLIT_MERGE, below, open_stream, uniform
+from superwords.sampler.random import (
+    SPLIT_MERGE,
+    below_from_python,
+    open_stream_from_python,
+    uniform_from_python,
+)
 from superwords.sampler.semantics import log_features
 from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, relabel, sizes_of
 
@@ -93,8 +98,8 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     tried, accepted = np.zeros(2, np.int64), np.zeros(2, np.int64)
     snapshot = Snapshot(now.state, now.tokens, sizes_of(now.state), model)
     for attempt in range(model.steps.split_merges):
-        open_stream(stream, SPLIT_MERGE, sweep, attempt)
-        is_merge = uniform(stream) < 0.5
+        open_stream_from_python(stream, SPLIT_MERGE, sweep, attempt)
+        is_merge = uniform_from_python(stream) < 0.5
         if is_merge and len(snapshot.sizes.holders) < 2:
             continue
         tried[int(is_merge)] += 1
@@ -110,7 +115,7 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
 def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     """Concept j becomes j and a new, last one."""
     model, n_rows = snapshot.model, len(snapshot.sizes.holders)
-    j = below(stream, n_rows)
+    j = below_from_python(stream, n_rows)
     group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
     elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
@@ -133,7 +138,7 @@ def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
 def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     """Concept b joins concept a."""
     model, n_rows = snapshot.model, len(snapshot.sizes.holders)
-    a = below(stream, n_rows)
+    a = below_from_python(stream, n_rows)
     partners = _partner_weights(snapshot.m, snapshot.pull, a)
     b = _draw(partners, stream)
     group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
@@ -173,7 +178,7 @@ def _outcome(
     sign = -1.0 if is_merge else 1.0
     merged, split = without_unused(group, whole(group), theta), without_unused(group, sides, theta)
     first = sign * _first_look(log_density_change(group, sides, merged, split, model) + log_ways)
-    if math.log(uniform(stream)) >= first:
+    if math.log(uniform_from_python(stream)) >= first:
         return None, 0.0
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
     frame = make_frame(snapshot, rows, _draw_changing(sides, stream), present)
@@ -191,7 +196,7 @@ def _first_look(log_ratio: float) -> float:
 
 def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
     """The documents that get new unused words: all, or only those that hold both concepts when divided."""
-    is_all = uniform(stream) < _REDRAWN
+    is_all = uniform_from_python(stream) < _REDRAWN
     return (sides.doc == BOTH) | is_all
 
 
@@ -210,7 +215,7 @@ def make_frame(snapshot: Snapshot, rows: list[int], changing: np.ndarray, presen
 def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
     """Metropolis–Hastings, the features' ratio added."""
     gain = log_features(sizes, snapshot.model.data, snapshot.model.prior) - snapshot.log_p
-    return math.log(uniform(stream)) < log_ratio + gain
+    return math.log(uniform_from_python(stream)) < log_ratio + gain
 
 
 def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
@@ -256,7 +261,7 @@ def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
 
 def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
     cumulative = np.cumsum(weights)
-    chosen = int(np.searchsorted(cumulative, uniform(stream) * cumulative[-1], side="right"))
+    chosen = int(np.searchsorted(cumulative, uniform_from_python(stream) * cumulative[-1], side="right"))
     return min(chosen, int(np.flatnonzero(weights)[-1]))
 
 
@@ -294,9 +299,9 @@ def _draw_seeds(
     group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
 ) -> Seeds | None:
     """Two words of the support, far from each other; none, now and then, for a blind division."""
-    if len(group.support) < 2 or uniform(stream) < _BLIND:
+    if len(group.support) < 2 or uniform_from_python(stream) < _BLIND:
         return None
-    share = _SHARES[below(stream, len(_SHARES))]
+    share = _SHARES[below_from_python(stream, len(_SHARES))]
     s = _draw(first, stream)
     return Seeds(s, _draw(_far(group, s, second, model), stream), share)
 

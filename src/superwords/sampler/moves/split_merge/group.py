@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean
+from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
 from superwords.sampler.state import State, Tokens
 
@@ -195,7 +195,7 @@ def count_sides(group, sides):
         enter(group, sides, n, 1.0)
 
 
-@lean
+@part
 def enter(group, sides, n, step):
     """Count (step = 1) or uncount (−1) a divided document."""
     for s in range(2):
