@@ -46,6 +46,12 @@ def test_no_cloud_has_more_words_than_are_read() -> None:
     assert MOST_WORDS == 30
 
 
+def test_words_that_a_topic_has_by_smoothing_alone_are_not_shown() -> None:
+    topic = np.array([[0.4, 0.3, 1e-4, 1e-4, 1e-4]])
+    (question,) = create_from_concepts(SHARES, HELD, VOCABULARY, topic, ["costs"])
+    assert question.topic == {"costs": 0.4, "care": 0.3}
+
+
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
 def test_the_concept_of_most_uses_meets_the_topic_of_highest_probability(wrap) -> None:
     (question,) = create_from_concepts(wrap(SHARES), wrap(HELD), VOCABULARY, wrap(TOPICS), ["costs"])

@@ -63,7 +63,7 @@ def test_figures_from_votes_equal_those_by_hand() -> None:
         pytest.approx(0.763763),
     )
     half = 4.302653 * 0.763763 / math.sqrt(3)
-    assert everyone.t_interval == pytest.approx((6.5 / 3 - half, 6.5 / 3 + half), rel=1e-4)
+    assert everyone.t_interval == pytest.approx((6.5 / 3 - half, 4.0), rel=1e-4)  # of four questions
     people = found.balance["everyone"]
     assert (people.wins, people.losses, people.ties, people.mean) == (1, 1, 1, 0.5)
     assert found.preference["closely"].mean == 2.5
@@ -75,6 +75,12 @@ def test_figures_from_votes_equal_those_by_hand() -> None:
     assert by_word == {"a": (2, 1, 0), "b": (2, 1, 0), "c": (2, 1, 0), "d": (0, 2, 1)}
     assert found.words["a"]["little"].mean == 0.0
     assert found.words["a"]["closely"].mean == 1.0
+
+
+def test_no_interval_leaves_what_can_be_answered() -> None:
+    found = preference_of([0, 10, 9])
+    assert found.t_interval == (0.0, 10.0)
+    assert 0.0 <= found.normal_interval[0] < found.normal_interval[1] <= 10.0
 
 
 def test_few_or_no_participants_give_no_interval() -> None:

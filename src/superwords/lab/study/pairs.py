@@ -121,9 +121,15 @@ def create_from_concepts(
         for what, matrix in (("concept", held), ("topic", topics)):
             if not matrix[:, i].any():
                 raise InputError(f"No {what} holds the word {word!r}; choose another word.")
-        concept, topic = shares[held[:, i].argmax()], topics[topics[:, i].argmax()]
+        concept, topic = shares[held[:, i].argmax()], without_floor(topics[topics[:, i].argmax()])
         questions.append(Question(word, named(concept, vocabulary), named(topic, vocabulary)))
     return questions
+
+
+def without_floor(row: np.ndarray) -> np.ndarray:
+    """A topic without the words it never had, if they are most: smoothing gives all of them its smallest probability."""
+    is_least = row <= row.min() * (1 + 1e-6)
+    return np.where(is_least, 0.0, row) if is_least.mean() > 0.5 else row
 
 
 def dense(matrix: Any) -> Any:

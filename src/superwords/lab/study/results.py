@@ -108,9 +108,13 @@ def with_intervals(participants: int, mean: float, sd: float, questions: int) ->
     tail = (1 + LEVEL) / 2
     by_normal = float(stats.norm.ppf(tail)) * error
     by_t = float(stats.t.ppf(tail, participants - 1)) * error
-    return Preference(
-        participants, questions, mean, sd, (mean - by_normal, mean + by_normal), (mean - by_t, mean + by_t)
-    )
+    by_both = (_within(mean - half, mean + half, questions) for half in (by_normal, by_t))
+    return Preference(participants, questions, mean, sd, *by_both)
+
+
+def _within(low: float, high: float, questions: int) -> Interval:
+    """No mean lies outside what can be answered."""
+    return max(low, 0.0), min(high, float(questions))
 
 
 def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
