@@ -49,7 +49,7 @@ def test_no_cloud_has_more_words_than_are_read() -> None:
 def test_words_that_a_topic_has_by_smoothing_alone_are_not_shown() -> None:
     topic = np.array([[0.4, 0.3, 1e-4, 1e-4, 1e-4]])
     (question,) = create_from_concepts(SHARES, HELD, VOCABULARY, topic, ["costs"])
-    assert question.topic == {"costs": 0.4, "care": 0.3}
+    assert set(question.topic) == {"costs", "care"}
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])

@@ -127,7 +127,7 @@ def create_from_concepts(
 
 
 def without_floor(row: np.ndarray) -> np.ndarray:
-    """A topic without the words it never had, if they are most: smoothing gives all of them its smallest probability."""
+    """A topic without the words it never had, if they are most: by smoothing they have its smallest probability."""
     is_least = row <= row.min() * (1 + 1e-6)
     return np.where(is_least, 0.0, row) if is_least.mean() > 0.5 else row
 
