@@ -25,7 +25,7 @@ from superwords.web.word_pages import WordPages
 
 KEPT_CLOUDS = 512
 _MOST_INDEXED = (
-    20_000  # rows: of more, the index of a search takes gigabytes and is made only if somebody searches
+    20_000  # rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches
 )
 
 Given = Mapping[str, str]
