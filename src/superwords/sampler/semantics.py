@@ -19,12 +19,9 @@ from superwords.sampler.state import Sizes
 _LARGE, _FEW = 500_000, 0.05  # of so many counts, if no larger share is above 0, only those are looked at
 
 
-def mixing_matrix(sizes: Sizes, known: np.ndarray) -> np.ndarray:
+def mixing_matrix(sizes: Sizes, known: np.ndarray) -> Any:
     """Φ over the words with known features, (J, V_known). Words on in no concept have a zero column."""
-    return _mixed(sizes.m[:, known].astype(float), sizes, known)
-
-
-def _mixed(m: Any, sizes: Sizes, known: np.ndarray) -> Any:
+    m = counts_as_numbers(sizes)[:, known]
     return m / np.maximum(sizes.total[known], 1)  # Φ_ji = m_ji / Σ_j' m_j'i
 
 
@@ -37,7 +34,7 @@ def counts_as_numbers(sizes: Sizes) -> Any:
 
 def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """A, X̂ᵀ, β̂ and log|ΦΦᵀ + K I| of the regression of the known features on Φ."""
-    phi = _mixed(counts_as_numbers(sizes)[:, data.known], sizes, data.known)
+    phi = mixing_matrix(sizes, data.known)
     y = data.Y[data.known]
     gram = (phi @ phi.T).toarray() if sparse.issparse(phi) else phi @ phi.T
     gram[np.diag_indices_from(gram)] += prior.K
