@@ -24,9 +24,8 @@ from superwords.web.landscape import Landscape
 from superwords.web.word_pages import WordPages
 
 KEPT_CLOUDS = 512
-_MOST_INDEXED = (
-    20_000  # rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches
-)
+# Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
+_MOST_INDEXED = 20_000
 
 Given = Mapping[str, str]
 
