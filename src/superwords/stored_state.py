@@ -23,14 +23,14 @@ def plain_state(state: State) -> dict[str, np.ndarray]:
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
     key = state.concept[pair].astype(np.int64) * len(state.theta) + state.word
     order = np.argsort(key, kind="stable")
-    of_word, n_holders = np.unique(key, return_counts=True)
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
     return {
         "doc_ptr": state.doc_ptr,
         "concept": state.concept,
         "weight": state.weight,
         "theta": state.theta,
-        "of_word": of_word,  # concept · V + word
-        "n_holders": n_holders,  # of that word in that concept
+        "of_word": key[order[first]],  # concept · V + word
+        "n_holders": np.diff(first, append=len(key)),  # of that word in that concept
         "holder": _places(state.concept)[pair[order]],
     }
 
@@ -60,11 +60,12 @@ def _words(
         raise DamagedError("a word is in no concept")
     if len(of_word) != len(n_holders) or (n_holders < 0).any() or int(n_holders.sum()) != len(holder):
         raise DamagedError("the words of its concepts do not match")
-    first = np.searchsorted(np.sort(concept), np.arange(n_concepts + 1))
+    order = np.argsort(concept, kind="stable")
+    first = np.searchsorted(concept[order], np.arange(n_concepts + 1))
     of = np.repeat(of_word // max(1, n_words), n_holders)
     if ((holder < 0) | (holder >= np.diff(first)[of])).any():
         raise DamagedError("a word is on in a document that does not hold its concept")
-    pair = np.argsort(concept, kind="stable")[first[of] + holder]
+    pair = order[first[of] + holder]
     pair_ptr = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(concept)))])
     word = np.repeat(of_word % max(1, n_words), n_holders)[np.argsort(pair, kind="stable")]
     return pair_ptr.astype(np.int64), word.astype(np.int32)

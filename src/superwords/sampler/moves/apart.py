@@ -10,6 +10,8 @@ before the second one joins it. So the pass leaves these two as they are, and ne
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -67,9 +69,7 @@ def sweep_apart(
     def change(first: int, last: int) -> tuple[State, np.ndarray, np.ndarray]:
         return _change_block(rows[first:last], state, order, guard[1], concepts, once, stream, sweep)
 
-    with beside(
-        lambda: draw_instance(sizes, model.data, model.prior, stream.copy(), sweep, _TURN), n_threads
-    ) as drawn:
+    with instance_beside(sizes, model, stream, sweep, _TURN, n_threads) as drawn:
         parts, tried, accepted = zip(*in_blocks(change, len(rows), n_threads))
         changed = _number_newborn(concatenated(list(parts), state.theta), len(sizes.holders))
     judged = judge(state, changed, rows, sizes, drawn(), model, stream, sweep, _TURN)
@@ -198,6 +198,15 @@ def _number_newborn(changed: State, n_concepts: int) -> State:
     newborn = np.flatnonzero(changed.concept >= n_concepts)
     changed.concept[newborn] = n_concepts + np.arange(len(newborn))
     return changed
+
+
+def instance_beside(
+    sizes: Sizes, model: Model, stream: np.ndarray, sweep: int, turn: int, n_threads: int
+) -> AbstractContextManager[Callable[[], Instance]]:
+    """X and σ² by which `judge` decides, drawn while the documents change."""
+    return beside(
+        lambda: draw_instance(sizes, model.data, model.prior, stream.copy(), sweep, turn), n_threads
+    )
 
 
 def judge(

@@ -14,11 +14,11 @@ import numpy as np
 from superwords.sampler.instance import Instance, draw_instance, log_fit_word, no_features, step_count
 from superwords.sampler.jit import lean, part
 from superwords.sampler.model import Model
-from superwords.sampler.moves.apart import draw_concepts, judge
+from superwords.sampler.moves.apart import draw_concepts, instance_beside, judge
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.random import WORD_MOVES, open_stream, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
-from superwords.sampler.threads import beside, in_blocks
+from superwords.sampler.threads import in_blocks
 
 _TURN = 0x100  # of drawing X and σ² in a sweep
 OFF = -1
@@ -69,9 +69,7 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
         odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
         given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
         every = np.arange(len(model.data.length))
-        with beside(
-            lambda: draw_instance(sizes, model.data, model.prior, stream.copy(), sweep, _TURN), now.n_threads
-        ) as drawn:
+        with instance_beside(sizes, model, stream, sweep, _TURN, now.n_threads) as drawn:
             found = in_blocks(
                 lambda first, last: sweep_word_moves(first, last, state, tokens, given, stream.copy(), sweep),
                 len(every),
