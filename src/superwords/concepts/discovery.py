@@ -30,9 +30,6 @@ DIVERSE_COLUMNS = ["document", "adds", "covered", "title", "concepts", "concept_
 RECOMMENDED_COLUMNS = ["document", "score", "taste", "low", "high", "title", "concepts", "concept_names"]
 TASTE_COLUMNS = ["concept", "name", "taste", "low", "high", "sure"]
 _MOST_NAMED, _LEAST_NAMED = 3, 0.05
-_SPREAD = (
-    3.0  # prior standard deviation of a concept's effect, in log odds per standard deviation of its weight
-)
 _PLACES = 3  # that a reader looks at in a document; chosen on conventions and news (docs/lab/research.md)
 _DIVERSITY = 0.2  # of a recommendation's worth
 _CONCEPTS = 0.4  # of the prior variance of a reader's taste; the rest are the words themselves

@@ -187,7 +187,10 @@ def _choose_columns(
     there = ", ".join(map(repr, columns[:SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
     if text is None:
         if "text" not in columns and len(columns) != 1:
-            raise InputError(f"{place}, has no column 'text' but {there}; name the one that holds the text.")
+            raise InputError(
+                f"{place}, has no column 'text' but {there}; name the one that holds the text (--text NAME, "
+                "text='NAME' in Python)."
+            )
         text = "text" if "text" in columns else columns[0]
     for column, role in ((text, "text"), (id, "id")):
         if column is not None and column not in columns:
