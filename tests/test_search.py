@@ -143,6 +143,13 @@ def test_a_word_of_most_documents_but_few_passages_is_named_and_shown():
     assert all("Honey" in passage for passage in hits["passage"])
 
 
+def test_stop_words_are_no_reason_for_a_hit():
+    texts = ["The harbour has a crane.", "Ships left early.", "Boats sail far.", "Crews mend nets."] * 5
+    model = fit(Corpus.from_texts(texts, min_df=1, n_jobs=1))
+    assert model.search("has a crane").iloc[0]["words"] == ["crane"]
+    assert model.search("has a").iloc[0]["words"] == ["has", "a"]  # nothing else is asked
+
+
 def test_counts_without_texts_are_searched_by_their_vocabulary():
     model = planted_model()
     result = replace(model.result_, corpus=replace(model.corpus_, texts=None))

@@ -25,6 +25,7 @@ from superwords.concepts.query_words import find_words
 from superwords.concepts.ranking import automatic_names
 from superwords.concepts.tables import top_words
 from superwords.concepts.terms import Terms, bm25, information, query_terms, read_terms
+from superwords.corpus.stopwords import meaningful_nouns, stop_words
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class _Query:
     times: np.ndarray
     telling: dict[
         str, int
-    ]  # its words as written, and their columns, without those that half of the rows have
+    ]  # its words as written, but stop words and those of half of the rows; their columns
     words: np.ndarray  # (V) how often it has each word of the vocabulary
     unknown: list[str]
 
@@ -209,9 +210,20 @@ def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
         else:
             times[column] += 1
             written[word] = column
-    telling = {word: column for word, column in written.items() if index.row_told[column] > _TELLING}
+    empty = _empty_words(result)
+    telling = {
+        word: column
+        for word, column in written.items()
+        if index.row_told[column] > _TELLING and word.lower() not in empty
+    }
     columns, counts = np.array(list(times), int), np.array(list(times.values()), float)
     return _Query(columns, counts, telling or written, find_words(result.corpus, query), unknown)
+
+
+def _empty_words(result: Result) -> frozenset[str]:
+    """Stop words of the texts' language, which may be rare in short rows and still tell nothing."""
+    language = (result.corpus.notes.get("recipe") or {}).get("language")
+    return stop_words(language) - meaningful_nouns(language) if language else frozenset()
 
 
 def whole_number(n: Any) -> int:
