@@ -1,6 +1,5 @@
 """Effects of columns: the regression against statsmodels, formulas, coverage of known effects."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import statsmodels.api as sm
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.concepts.design import make_design
-from superwords.concepts.effects import RobustFit, effects_page
+from superwords.concepts.effects import RobustFit
 from superwords.errors import InputError
 
 
@@ -127,12 +126,6 @@ def test_strength_is_of_those_that_hold_the_concept():
             own = weights[:, aligned]
             slopes.append(np.linalg.lstsq(X[own > 0], own[own > 0], rcond=None)[0][1])
     assert table.loc[1, "low"] <= slopes[0] <= table.loc[1, "high"]
-
-
-def test_a_page_of_it_is_plain_json():
-    page = effects_page(planted_model().result_, "party + weight")
-    assert json.loads(json.dumps(page, allow_nan=False)) == page
-    assert page["terms"] == ["party[T.B]", "weight"]
 
 
 @pytest.mark.slow

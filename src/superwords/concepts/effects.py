@@ -240,12 +240,3 @@ def _fit_strength(outcomes: Outcomes, design: Design) -> _Pooled:
                 continue  # a group of one, whose spread cannot be told
             mean[t, j], variance[t, j] = one.params[1:], np.diagonal(one.cov_HC3)[1:]
     return _Pooled(mean, variance, outcomes.found)
-
-
-def effects_page(result: Result, formula: str, of: str = "prevalence") -> dict[str, Any]:
-    """The same for a page, as plain JSON: the terms, and for each concept its effects in their order."""
-    from superwords.tabular import records
-
-    table = effects(result, formula, of)
-    terms = table["term"].drop_duplicates().tolist()
-    return {"formula": formula, "of": of, "terms": terms, "effects": records(table)}
