@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -67,10 +68,10 @@ def mutant_concepts(folder: Path, **bugs: list[Bug]):
     return mutant_move(f"{MOVES}.concepts", places, folder).move_concepts
 
 
-def mutant_words(old: str, new: str, folder: Path):
-    """The f step with a bug."""
-    module = f"{MOVES}.words"
-    return mutant_move(module, {module: [(old, new)]}, folder).move_words
+def mutant_part(module: str, move: str, old: str, new: str, folder: Path):
+    """A move of moves/`module`.py, with a bug there."""
+    name = f"{MOVES}.{module}"
+    return getattr(mutant_move(name, {name: [(old, new)]}, folder), move)
 
 
 def mutant_word_move(old: str, new: str, folder: Path, where: str = "word_move"):
@@ -84,3 +85,11 @@ def mutant_split_merge(old: str, new: str, folder: Path, where: str = "attempt")
     made = mutant_move(f"{package}.attempt", {f"{package}.{where}": [(old, new)]}, folder)
     made._HOPEFUL = (0.0, 0.0)
     return made.move_split_merge
+
+
+def rewrite(monkeypatch, module, function: str, old: str, new: str) -> None:
+    """A function of a module, in Python and not a kernel, with one piece of its source replaced."""
+    source, made = inspect.getsource(getattr(module, function)), {}
+    assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in {function}"
+    exec(source.replace(old, new), vars(module), made)
+    monkeypatch.setattr(module, function, made[function])

@@ -7,7 +7,7 @@ A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 
 import pytest
 
 from joint import Setting, joint_z
-from mutation import mutant_concepts, mutant_split_merge, mutant_word_move, mutant_words
+from mutation import mutant_concepts, mutant_part, mutant_split_merge, mutant_word_move
 from superwords.sampler import chain, instance, semantics
 from superwords.sampler.model import Steps
 
@@ -153,6 +153,13 @@ SWAPS = {
             Setting(n_features=6, length=5),
             ALONE._replace(swaps=3, divisions=3),
         ),
+        (
+            "flips",
+            "uniform(stream) < doc.rate[j])",
+            "uniform(stream) < doc.rate[j] * (1.0 + (doc.place[j] > 0)))",
+            Setting(length=6),
+            ALONE._replace(flips=True, attempts=0.3, overlap=0.5),
+        ),
         *(
             ("swaps" if steps.swaps else "divide_unite", old, new, Setting(length=6), steps)
             for old, new, steps in SWAPS.values()
@@ -163,6 +170,7 @@ SWAPS = {
         "birth without its proposal",
         "newborn's precision",
         "features of a word that changes its concept",
+        "what is held is tried more often, where few are tried",
         *SWAPS,
     ],
 )
@@ -222,8 +230,56 @@ WORD_BUGS = {
 @pytest.mark.parametrize(("old", "new"), WORD_BUGS.values(), ids=WORD_BUGS)
 @pytest.mark.statistics
 def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, old, new):
-    monkeypatch.setitem(chain.MOVES, "words", mutant_words(old, new, tmp_path))
+    monkeypatch.setitem(chain.MOVES, "words", mutant_part("words", "move_words", old, new, tmp_path))
     assert largest(Setting(length=8, lam=0.4), ALONE._replace(words=1.0), 1500) > CAUGHT
+
+
+TOKEN_BUGS = {
+    "z by weight alone": (
+        "tokens",
+        "state.weight[p] / mass if mass > 0.0 else 0.0",
+        "state.weight[p] if mass > 0.0 else 0.0",
+        Setting(n_documents=3, n_words=8, length=20, lam=0.4),
+        ALONE._replace(weights=True, words=1.0),
+    ),
+    "tokens of theta": (
+        "theta",
+        "alpha_theta + used[i]",
+        "alpha_theta",
+        Setting(n_words=3, length=12, lam=0.6),
+        ALONE._replace(sample_theta=True),
+    ),
+    "rate of theta": (
+        "theta",
+        "rate[state.word[e]] += u",
+        "rate[state.word[e]] += 0.0",
+        Setting(n_words=3, length=12, lam=0.6),
+        ALONE._replace(sample_theta=True),
+    ),
+}
+
+
+@pytest.mark.parametrize(("move", "old", "new", "setting", "steps"), TOKEN_BUGS.values(), ids=TOKEN_BUGS)
+@pytest.mark.statistics
+def test_a_bug_in_z_or_theta_is_caught(monkeypatch, tmp_path, move, old, new, setting, steps):
+    monkeypatch.setitem(chain.MOVES, move, mutant_part("tokens", f"move_{move}", old, new, tmp_path))
+    assert largest(setting, steps, 1500) > CAUGHT
+
+
+CONCENTRATION_BUGS = {
+    "mass": ("MASS_SHAPE + len(sizes.holders)", "MASS_SHAPE + len(sizes.holders) + 1"),
+    "b1": ("len(sizes.holders) * log_b1", "0.0 * log_b1"),
+    "b2": ("gammaln(out + of - m) - gammaln(out + of)", "0.0"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), CONCENTRATION_BUGS.values(), ids=CONCENTRATION_BUGS)
+@pytest.mark.statistics
+def test_a_bug_in_the_concentrations_is_caught(monkeypatch, tmp_path, old, new):
+    wrong = mutant_part("concentrations", "move_concentrations", old, new, tmp_path)
+    monkeypatch.setitem(chain.MOVES, "concentrations", wrong)
+    steps = ALONE._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True)
+    assert largest(Setting(n_documents=5, n_words=8, length=2), steps) > CAUGHT
 
 
 MOVE_BUGS = {
@@ -295,6 +351,7 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
         ("division", "        log_q += math.log(p / total)\n", ""),
         ("unused_words", "            log_q += math.log(product * odds * p_off)\n", ""),
         ("unused_words", "        log_p -= side.per_doc[n] * math.log(mass)\n", ""),
+        ("rebuild", "alpha_pi, d, stream, False)", "alpha_pi, d, stream, True)"),
     ],
     ids=[
         "who merges with whom",
@@ -304,6 +361,7 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
         "words of a division",
         "unused words",
         "text of unused words",
+        "weights after a split or merge",
     ],
 )
 @pytest.mark.statistics
