@@ -388,6 +388,18 @@ def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
     assert isinstance(rebuilt, Sizes)
 
 
+def test_nothing_adapts(planted):
+    """From sweep to sweep a chain carries its state, z and the concentrations that are sampled, and nothing else."""
+    model, state = planted
+    sampling = model._replace(steps=model.steps._replace(sample_b1=True))
+    for given in (model, sampling):
+        chain = Chain(given, state, seed=4)
+        for _ in chain.advance(3):
+            assert all(now is then for now, then in zip(chain.model[1:], given[1:]))
+            assert chain.model.prior._replace(b1=given.prior.b1, lam=None) == given.prior._replace(lam=None)
+            assert (chain.model.prior.b1 == given.prior.b1) is (given is model)
+
+
 @pytest.mark.parametrize("seed", seeds_with_pairs(3, 3))
 def test_gaps_of_word_sets_given_up_are_closed(seed):
     sim, _, _, doc, _ = laid_out(seed)

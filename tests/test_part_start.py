@@ -14,10 +14,10 @@ from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
 from superwords.sampler.initial import counts_of, initial_state
 from superwords.sampler.model import Affinity, Model, Steps, make_data
-from superwords.sampler.new_state import NewState
 from superwords.sampler.part_start import join_rows, pick_rows
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import State, check_state, sizes_of
+from test_room import tiny_state
 from test_starts import N_BLOCKS, N_WORDS, blocks, prior_of
 
 
@@ -67,11 +67,7 @@ def test_a_new_state_that_is_short_of_room_grows(monkeypatch):
     chain = part_chain(counts[:30])
     enough = join_rows(chain, counts[30:], new_stream(1, 0))
 
-    def tiny(like, n_rows):
-        empty = np.zeros(1, np.int32), np.zeros(1), np.zeros(2, np.int64), np.zeros(1, np.int32)
-        return NewState(np.zeros(n_rows + 1, np.int64), *empty)
-
-    monkeypatch.setattr(part_start, "new_state", tiny)
+    monkeypatch.setattr(part_start, "new_state", tiny_state)
     assert same(join_rows(chain, counts[30:], new_stream(1, 0)), enough)
 
 

@@ -1,0 +1,62 @@
+"""Buffers that are too small grow, and not a bit is other than with room enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mutation import rewrite
+from superwords.sampler.moves import apart, concepts, words
+from superwords.sampler.moves.split_merge import unused_words
+from superwords.sampler.new_state import NewState
+from test_threads import assert_same_bits, some_chain
+
+FOUND_SHORT = {
+    concepts: "_sweep_documents",
+    apart: "_change_documents",
+    words: "_sweep_some",
+    unused_words: "_go_through",
+}
+
+
+def tiny_state(like, n_rows):
+    empty = np.zeros(1, np.int32), np.zeros(1), np.zeros(2, np.int64), np.zeros(1, np.int32)
+    return NewState(np.zeros(n_rows + 1, np.int64), *empty)
+
+
+def make_tiny(monkeypatch):
+    """Every buffer that can grow as small as it may be; counts how often each kernel then finds it too small."""
+    monkeypatch.setattr(concepts, "_SPARE", 0)
+    monkeypatch.setattr(concepts, "new_state", tiny_state)
+    monkeypatch.setattr(apart, "new_state", tiny_state)
+    enough = "2 * int(before.ptr[last] - before.ptr[first]) + n_pairs"
+    rewrite(monkeypatch, words, "_sweep_block", enough, "n_pairs")
+    rewrite(monkeypatch, unused_words, "propose", "np.empty(len(side.word) + n_words,", "np.empty(n_words,")
+    short: Counter[str] = Counter()
+    for module, name in FOUND_SHORT.items():
+        monkeypatch.setattr(module, name, counted(getattr(module, name), name, short))
+    return short
+
+
+def counted(kernel, name, short):
+    def call(*given):
+        has_room = kernel(*given)
+        short[name] += not has_room
+        return has_room
+
+    return call
+
+
+@pytest.mark.parametrize("turns", [1, 3, 0])
+def test_tiny_buffers_grow_and_change_no_bit(monkeypatch, turns):
+    roomy, tiny = (some_chain(turns=turns, births=1.0, split_merges=8) for _ in range(2))
+    for _ in roomy.advance(4):
+        pass
+    short = make_tiny(monkeypatch)
+    for _ in tiny.advance(4):
+        pass
+    assert_same_bits(roomy, tiny)
+    idle = {1: ["_change_documents"], 3: [], 0: ["_sweep_documents"]}[turns]
+    assert sorted(name for name in FOUND_SHORT.values() if not short[name]) == idle
