@@ -1,7 +1,7 @@
 """Joint-distribution tests of the whole sweep and of each move alone.
 
-Twenty-three statistics for each of 28 settings: at |z| < 4.7 the chance that an exact sampler fails any of them is
-below 0.0015, in the short run of every setting (`make test`) and again in the long one (`make test-statistics`).
+Twenty-three statistics for each of 36 settings: at |z| < 4.7 the chance that an exact sampler fails any of them is
+below 0.0022, in the short run of every setting (`make test`) and again in the long one (`make test-statistics`).
 The seeds are fixed.
 """
 
