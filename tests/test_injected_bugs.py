@@ -283,25 +283,31 @@ def test_a_bug_in_the_concentrations_is_caught(monkeypatch, tmp_path, old, new):
 
 
 MOVE_BUGS = {
-    "text": ("word_move", "log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 0, 1),
-    "the word itself counted": ("word_move", "given.sizes.m[j, i] - own", "given.sizes.m[j, i]", 0, 1),
+    "text": ("word_move", "log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 4, 0, 1),
+    "the word itself counted": ("word_move", "sizes.m[j, i] - own", "sizes.m[j, i]", 2, 0, 1),
     "features": (
         "instance",
         "2.0 * (step_j * instance.p_x[w, j]",
         "1.0 * (step_j * instance.p_x[w, j]",
+        4,
         10,
         1,
     ),
-    "gamma, apart": ("word_move", "gamma / np.maximum(1.0 - gamma, 1e-16)", "gamma", 0, 0),
+    "gamma, apart": ("word_move", "gamma / np.maximum(1.0 - gamma, 1e-16)", "gamma", 4, 0, 0),
 }
 
 
-@pytest.mark.parametrize(("where", "old", "new", "n_features", "turns"), MOVE_BUGS.values(), ids=MOVE_BUGS)
+@pytest.mark.parametrize(
+    ("where", "old", "new", "n_documents", "n_features", "turns"), MOVE_BUGS.values(), ids=MOVE_BUGS
+)
 @pytest.mark.statistics
-def test_a_bug_in_the_word_move_is_caught(monkeypatch, tmp_path, where, old, new, n_features, turns):
+def test_a_bug_in_the_word_move_is_caught(
+    monkeypatch, tmp_path, where, old, new, n_documents, n_features, turns
+):
     monkeypatch.setitem(chain.MOVES, "word_moves", mutant_word_move(old, new, tmp_path, where))
     steps = ALONE._replace(word_moves=1.0, turns=turns)
-    assert largest(Setting(length=8, lam=0.4, n_features=n_features), steps, 1500) > CAUGHT
+    setting = Setting(n_documents=n_documents, length=8, lam=0.4, n_features=n_features)
+    assert largest(setting, steps, 6000 // n_documents) > CAUGHT
 
 
 # Words that a document does not use are held back in proposals for long documents; here for all.

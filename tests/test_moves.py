@@ -309,12 +309,13 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
                 flips += abs(len(state.word) - len(before.word))
             else:
                 instance = draw_instance(sizes, model.data, model.prior, stream, sweep, 9)
-                given = word_move.Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
+                given = word_move.given_counts(sizes, instance, model)
                 _, made = word_move.sweep_word_moves(0, 60, state, tokens, given, stream, sweep)
                 moved += made.sum()
                 pull = (sizes.m.T @ instance.x) * model.data.known[:, None] * instance.precision
                 assert np.abs(instance.p_x - pull @ instance.x.T).max() <= 1e-9 * np.abs(pull).max()
                 np.testing.assert_array_equal(instance.total, sizes.total)
+                np.testing.assert_array_equal(given.odds, word_move.given_counts(sizes, instance, model).odds)
             rebuilt = sizes_of(state)
             np.testing.assert_array_equal(sizes.m, rebuilt.m)
             np.testing.assert_array_equal(sizes.total, rebuilt.total)

@@ -21,14 +21,15 @@ from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 from superwords.sampler.threads import in_blocks
 
 _TURN = 0x100  # of drawing X and σ² in a sweep
+_LEAST = 1e-300
 OFF = -1
 
 
 class TokenTable(NamedTuple):
-    """The tokens of a document at hand: k counts its concepts, a its different words."""
+    """The tokens of a document at hand: a counts its different words, k its concepts."""
 
     spot: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
-    tokens: np.ndarray  # (k, a) imputed tokens of a word that is on, else OFF
+    tokens: np.ndarray  # (a, k) imputed tokens of a word that is on, else OFF
     mass: np.ndarray  # (k) T
     n_tokens: np.ndarray  # (k) n_dj
     log_weight: np.ndarray  # (k) log π
@@ -42,10 +43,10 @@ class TokenTable(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the documents see of each other: live counts, or odds by a γ that is drawn, which nothing changes."""
+    """What the documents see of each other: live counts, or a γ that is drawn, which nothing changes."""
 
-    sizes: Sizes
-    odds: np.ndarray  # (J, V) γ/(1 − γ); of no words where counts tell
+    odds: np.ndarray  # (V, J) that a document has a word on in a concept: by the others' counts, or γ/(1 − γ)
+    sizes: Sizes  # of no concepts where γ tells
     instance: Instance
     model: Model
 
@@ -60,14 +61,15 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     tokens = Tokens(z.entry.copy(), z.pair.copy(), z.null)
     if model.steps.turns == 1:
         instance = draw_instance(sizes, model.data, model.prior, stream, sweep, _TURN)
-        given = Given(sizes, np.zeros((len(sizes.m), 0)), instance, model)
+        given = given_counts(sizes, instance, model)
         tried, moved = sweep_word_moves(0, len(model.data.length), state, tokens, given, stream, sweep)
     else:
         gamma = now.gamma
         if gamma is None:
             gamma = draw_concepts(sizes, state.theta, model, stream, sweep, now.n_threads).m.T
-        odds = np.ascontiguousarray(gamma / np.maximum(1.0 - gamma, 1e-16))
-        given = Given(sizes, odds, no_features(len(gamma), gamma.shape[1]), model)
+        odds = np.ascontiguousarray((gamma / np.maximum(1.0 - gamma, 1e-16)).T)
+        no_counts = sizes._replace(m=sizes.m[:0])
+        given = Given(odds, no_counts, no_features(len(gamma), gamma.shape[1]), model)
         every = np.arange(len(model.data.length))
         with instance_beside(sizes, model, stream, sweep, _TURN, now.n_threads) as drawn:
             found = in_blocks(
@@ -83,22 +85,29 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     return now._replace(state=state, tokens=tokens), info
 
 
+def given_counts(sizes: Sizes, instance: Instance, model: Model) -> Given:
+    """What the other documents' counts, which `sweep_word_moves` keeps up to date, tell a document."""
+    odds = np.zeros((sizes.m.shape[1], len(sizes.m)))
+    _fill_odds(sizes, model.prior, odds)
+    return Given(odds, sizes, instance, model)
+
+
 def sweep_word_moves(
     first: int, last: int, state: State, tokens: Tokens, given: Given, stream: np.ndarray, sweep: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Documents first..last−1; state, tokens and live counts are changed in place. How many each tried and made."""
-    most = int(np.diff(state.doc_ptr).max()), int(np.diff(given.model.data.doc_ptr).max())
+    most = int(np.diff(state.doc_ptr).max())
     n_entries = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
     table = TokenTable(
         np.zeros(len(state.theta), np.int32),
-        np.zeros(most, np.int32),
-        np.zeros(most[0]),
-        np.zeros(most[0], np.int64),
-        np.zeros(most[0]),
-        np.zeros(most[0]),
-        np.zeros(most[0]),
-        np.zeros(most[0]),
-        np.zeros(most[0]),
+        np.zeros((int(np.diff(given.model.data.doc_ptr).max()), most), np.int32),
+        np.zeros(most),
+        np.zeros(most, np.int64),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
         np.zeros(1),
         np.zeros(n_entries, np.int32),
         np.zeros(n_entries, np.int32),
@@ -117,6 +126,13 @@ def _restore(rows, before, z, state, tokens):
             state.pair_ptr[p + 1], tokens.pair[p] = before.pair_ptr[p + 1], z.pair[p]
         for e in range(before.pair_ptr[first], before.pair_ptr[last]):
             state.word[e], tokens.entry[e] = before.word[e], z.entry[e]
+
+
+@lean
+def _fill_odds(sizes, prior, odds):
+    for i in range(len(odds)):
+        for j in range(len(sizes.m)):
+            odds[i, j] = _odds(i, j, 0, sizes, prior)
 
 
 @lean
@@ -150,18 +166,18 @@ def _sweep_documents(first_document, last_document, state, tokens, given, table,
 @part
 def _lay_out(d, state, tokens, data, table):
     n_words = data.doc_ptr[d + 1] - data.doc_ptr[d]
+    n_pairs = state.doc_ptr[d + 1] - state.doc_ptr[d]
     for a in range(n_words):
         table.spot[data.word[data.doc_ptr[d] + a]] = a + 1
-    for k in range(state.doc_ptr[d + 1] - state.doc_ptr[d]):
-        p = state.doc_ptr[d] + k
-        for a in range(n_words):
-            table.tokens[k, a] = OFF
-        mass = 0.0
+        for k in range(n_pairs):
+            table.tokens[a, k] = OFF
+    for k in range(n_pairs):
+        p, mass = state.doc_ptr[d] + k, 0.0
         for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
             mass += state.theta[state.word[e]]
             spot = table.spot[state.word[e]]
             if spot > 0:
-                table.tokens[k, spot - 1] = tokens.entry[e]
+                table.tokens[spot - 1, k] = tokens.entry[e]
         table.mass[k], table.n_tokens[k] = mass, tokens.pair[p]
         table.log_weight[k] = math.log(state.weight[p])
 
@@ -171,7 +187,7 @@ def _pick_holder(a, n_pairs, table, stream):
     """One of the document's concepts to which tokens of the word are imputed, uniformly; −1 if there is none."""
     chosen, seen = -1, 0
     for k in range(n_pairs):
-        if table.tokens[k, a] > 0:
+        if table.tokens[a, k] > 0:
             seen += 1
             if seen == 1 or uniform(stream) * seen < 1.0:
                 chosen = k
@@ -190,16 +206,16 @@ def _weigh(k, theta, table):
 @part
 def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream):
     """Draw the concept that takes the tokens: its present one, or one of the document's that lacks the word."""
-    theta, n, total = state.theta[i], table.tokens[home, a], 0.0
+    theta, n, total = state.theta[i], table.tokens[a, home], 0.0
     if theta != table.theta[0]:
         table.theta[0] = theta
         for k in range(n_pairs):
             _weigh(k, theta, table)
     for k in range(n_pairs):
         table.share[k] = 0.0
-        if table.tokens[k, a] == OFF and tokens.null[first + k] == 0:
+        if table.tokens[a, k] == OFF and tokens.null[first + k] == 0:
             gain = table.gain[k] if n == 1 else math.exp(n * table.log_token[k] + table.log_rest[k])
-            table.share[k] = gain * _odds(i, state.concept[first + k], 0, given)
+            table.share[k] = gain * given.odds[i, state.concept[first + k]]
             total += table.share[k]
     if total == 0.0:
         return home
@@ -207,7 +223,9 @@ def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream
     log_gain = n * (table.log_weight[home] - math.log(mass))
     if used > 0:
         log_gain += used * math.log((mass - theta) / mass)
-    stays = math.exp(log_gain) * _odds(i, state.concept[first + home], 1, given)
+    j = state.concept[first + home]
+    odds = given.odds[i, j] if len(given.sizes.m) == 0 else _odds(i, j, 1, given.sizes, given.model.prior)
+    stays = math.exp(log_gain) * odds
     u = uniform(stream) * (total + stays) - stays
     if u < 0.0:
         return home
@@ -219,13 +237,11 @@ def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream
 
 
 @part
-def _odds(i, j, own, given):
-    """Prior odds that a document has the word on in concept j."""
-    if given.odds.shape[1] > 0:
-        return given.odds[j, i]
-    prior, m = given.model.prior, given.sizes.m[j, i] - own
+def _odds(i, j, own, sizes, prior):
+    """That a document has the word on in concept j, by the others' counts; of no meaning if all holders have it on."""
+    m = sizes.m[j, i] - own
     on, off = prior.b2 * prior.lam[i], prior.b2 * (1.0 - prior.lam[i])
-    return (m + on) / (given.sizes.holders[j] - 1 - m + off)
+    return (m + on) / max(sizes.holders[j] - 1 - m + off, _LEAST)
 
 
 @part
@@ -238,17 +254,19 @@ def _hand_over(a, i, home, to, first, state, given, table, stream):
             return False
         step_count(instance, i, t, 1.0)
         step_count(instance, i, j, -1.0)
-    n, theta = table.tokens[home, a], state.theta[i]
-    table.tokens[to, a], table.tokens[home, a] = n, OFF
+    n, theta = table.tokens[a, home], state.theta[i]
+    table.tokens[a, to], table.tokens[a, home] = n, OFF
     table.n_tokens[to] += n
     table.n_tokens[home] -= n
     table.mass[to] += theta
     table.mass[home] -= theta
     _weigh(to, theta, table)
     _weigh(home, theta, table)
-    if given.odds.shape[1] == 0:
+    if len(given.sizes.m) > 0:
         given.sizes.m[t, i] += 1
         given.sizes.m[j, i] -= 1
+        given.odds[i, t] = _odds(i, t, 0, given.sizes, given.model.prior)
+        given.odds[i, j] = _odds(i, j, 0, given.sizes, given.model.prior)
     return True
 
 
@@ -264,8 +282,8 @@ def _write_back(d, state, tokens, data, table):
             if e < end and table.spot[state.word[e]] > 0:
                 continue
             while a < n_words and (e == end or data.word[data.doc_ptr[d] + a] < state.word[e]):
-                if table.tokens[k, a] != OFF:
-                    table.word[at], table.entry[at] = data.word[data.doc_ptr[d] + a], table.tokens[k, a]
+                if table.tokens[a, k] != OFF:
+                    table.word[at], table.entry[at] = data.word[data.doc_ptr[d] + a], table.tokens[a, k]
                     at += 1
                 a += 1
             if e < end:
