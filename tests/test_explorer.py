@@ -49,6 +49,7 @@ TABLES = {
     "themes": {},
     "convergence": {},
     "agreement": {},
+    "others": {},
     "moves": {},
     "nearest": {},
 }

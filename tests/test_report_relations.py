@@ -1,12 +1,15 @@
-"""The report's parts on time, effects and themes."""
+"""The report's parts on time, effects, themes, what to read first, and concepts of other chains."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from models_for_tests import edge_model, planted_model, with_parts
+from models_for_tests import edge_model, passage_model, planted_model, with_parts
+from superwords.concepts.elsewhere import OtherConcepts
 from superwords.errors import InputError
 from superwords.web.report import report_page
+from superwords.web.report_reading import reading_part
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
 
@@ -30,3 +33,26 @@ def test_a_corpus_without_time_has_no_part_on_it():
     metadata = model.corpus_.metadata.drop(columns="year")
     assert 'id="time"' not in report_page(with_parts(model, corpus=replace(model.corpus_, metadata=metadata)))
     assert 'id="themes"' not in report_page(edge_model("no concept"))
+
+
+def test_what_to_read_first_is_what_diverse_chooses():
+    model = planted_model()
+    part = reading_part(model)
+    chosen = model.diverse(10)
+    assert part in report_page(model)
+    assert part.count('<th scope="row">') == 10
+    assert [part.index(f'<th scope="row">{one}<br>') for one in chosen["document"]] == sorted(
+        part.index(f'<th scope="row">{one}<br>') for one in chosen["document"]
+    )
+    assert f"{chosen['covered'].iloc[-1]:.0%}</td></tr></tbody>" in part
+    assert reading_part(passage_model()) == ""  # ten documents in all
+    assert reading_part(edge_model("no concept")) == ""
+
+
+def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
+    model = planted_model()
+    assert 'id="others"' not in report_page(model)
+    found = OtherConcepts(np.array([9]), np.array([[0.0, 1.0, 0.8]]), np.array([0, 2]), np.array([5, 6]))
+    told = with_parts(model, summary=model.result_.summary._replace(others=found))
+    words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
+    assert f'<th scope="row">{words}</th><td class="number">2 of 3</td>' in report_page(told)

@@ -18,9 +18,10 @@ from scipy import sparse
 from scipy.stats import norm
 from sklearn.preprocessing import normalize
 
-from superwords.concepts.means import concept_profiles, expected_words
+from superwords.concepts.labels import names_of
+from superwords.concepts.means import concept_profiles, expected_words, mean_weights, titles
 from superwords.concepts.ranking import automatic_names
-from superwords.concepts.searching import SearchIndex, search_index, whole_number
+from superwords.concepts.searching import search_index, whole_number
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,27 +72,33 @@ class Catalogue(NamedTuple):
     titles: list[str]
     weights: sparse.csr_array  # (documents, J)
     names: list[str]  # of the concepts
-    views: tuple[View, View]  # words expected under the concepts (their square roots), and words by BM25
 
 
 def catalogue(result: Result) -> Catalogue:
     """What discovery needs to know of the documents, made on first use and kept with the result."""
-    if "discovery" not in result.__dict__:
-        plain = automatic_names(result)
-        index = search_index(result)
-        # As sampled, so that nothing is computed anew when people decide something.
-        views = catalogue(result.sampled).views if result.sampled is not None else _views(result, index)
-        result.remember(discovery=Catalogue(index.ids, index.titles, index.weights, plain, views))
-    made: Catalogue = result.__dict__["discovery"]
+    if "catalogue" not in result.__dict__:
+        ids, called = names_of(result.corpus)[0], titles(result)
+        result.remember(catalogue=Catalogue(ids, called, mean_weights(result), automatic_names(result)))
+    made: Catalogue = result.__dict__["catalogue"]
     given = [result.names.get(j + 1, name) for j, name in enumerate(made.names)]
     return made._replace(names=given)
 
 
-def _views(result: Result, index: SearchIndex) -> tuple[View, View]:
-    return (
-        make_view(sparse.csr_array(expected_words(result).sqrt()), _CONCEPTS),
-        make_view(sparse.csr_array(normalize(index.has)), 1 - _CONCEPTS),
-    )
+def taste_views(result: Result) -> tuple[View, View]:
+    """How a reader's taste sees documents: words expected under their concepts (square roots), and words by BM25.
+
+    As sampled, so that nothing is computed anew when people decide something.
+    """
+    if result.sampled is not None:
+        return taste_views(result.sampled)
+    if "taste_views" not in result.__dict__:
+        expected, has = expected_words(result).sqrt(), normalize(search_index(result).has)
+        views = (
+            make_view(sparse.csr_array(expected), _CONCEPTS),
+            make_view(sparse.csr_array(has), 1 - _CONCEPTS),
+        )
+        result.remember(taste_views=views)
+    return result.__dict__["taste_views"]
 
 
 def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None = None) -> pd.DataFrame:
@@ -198,12 +205,12 @@ def recommend(
     """
     documents = catalogue(result)
     yes, no = _judged(documents, liked, disliked)
-    views = documents.views
+    views = taste_views(result)
     taste = learn_taste(views, yes, no)
     with_judged = _products(views, taste.judged) + _CONSTANT
     mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
     probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
-    of_concepts = _concept_tastes(result, documents, taste)[0]
+    of_concepts = _concept_tastes(result, taste)[0]
     chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n))
     table = [
         {
@@ -237,8 +244,8 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
         was marked), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
     """
     documents = catalogue(result)
-    taste = learn_taste(documents.views, *_judged(documents, liked, disliked))
-    mean, spread = _concept_tastes(result, documents, taste)
+    taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))
+    mean, spread = _concept_tastes(result, taste)
     order = np.argsort(-mean, kind="stable")
     table = {
         "concept": order + 1,
@@ -276,9 +283,9 @@ def _norms(views: Sequence[View]) -> np.ndarray:
     return np.asarray(sum(one.share * one.norms(one.values) for one in views))
 
 
-def _concept_tastes(result: Result, documents: Catalogue, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
+def _concept_tastes(result: Result, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
     """(J) Mean and standard deviation of f_c of a document that is all about a concept."""
-    view = documents.views[0]
+    view = taste_views(result)[0]
     profiles = sparse.csr_array(concept_profiles(result).sqrt())
     with_judged = view.share * view.products(profiles)[taste.judged].T
     return _posterior(with_judged, view.share * view.norms(profiles), taste)

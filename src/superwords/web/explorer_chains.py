@@ -40,6 +40,18 @@ class ChainPages:
         ]
         return Table(columns, self.model.moves())
 
+    def others(self) -> Table:
+        """Concepts that at least two chains find and the list lacks."""
+        found = self.model.other_concepts()
+        n_chains = len(self.model.chains_)
+        rows = pd.DataFrame(
+            {
+                "words": [", ".join(words) for words in found["top_words"]],
+                "chains": [f"{n} of {n_chains}" for n in found["found_by"]],
+            }
+        )
+        return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
+
     def agreement(self) -> Table:
         """Concepts by the share of each chain's draws in which they are found, the least agreed first."""
         shares = np.array(self.catalog.concept_rows["stability_by_chain"].tolist(), float)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
 
-from superwords.concepts.discovery import catalogue as discovery_catalogue
+from superwords.concepts.discovery import taste_views
 from superwords.concepts.searching import search_index
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -72,6 +72,7 @@ class Views:
             "themes": lambda given: relations.theme_list(),
             "convergence": lambda given: catalog.convergence(),
             "agreement": lambda given: self.chains.agreement(),
+            "others": lambda given: self.chains.others(),
             "moves": lambda given: self.chains.moves(),
             "nearest": lambda given: self.landscape.nearest(),
         }
@@ -130,7 +131,7 @@ class Views:
         yield relations.theme_list
         if catalog.model.corpus_.n_documents <= _MOST_INDEXED:
             yield lambda: search_index(catalog.model.result_)
-            yield lambda: discovery_catalogue(catalog.model.result_)
+            yield lambda: taste_views(catalog.model.result_)
 
     def _differences(self, given: Given) -> Table:
         column, first, second = (text_of(given, name) for name in ("column", "first", "second"))

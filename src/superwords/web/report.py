@@ -17,6 +17,7 @@ from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
 from superwords.web.page import whole_page
 from superwords.web.report_groups import chosen_columns, concept_groups, groups_part, share
+from superwords.web.report_reading import reading_part
 from superwords.web.report_relations import effects_part, themes_part, time_part
 from superwords.web.report_sampling import facts_list, sampling_part
 
@@ -74,6 +75,7 @@ def report_page(
         time_part(model, over_time),
         effects_part(model, effects),
         themes_part(model),
+        reading_part(model),
         "<h2>Every concept</h2>",
         *(_concept(catalog, concept, columns) for concept in model.result_.shown),
         sampling_part(catalog),

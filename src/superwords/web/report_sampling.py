@@ -28,7 +28,10 @@ PRIORS = {
 
 
 def sampling_part(catalog: Catalog) -> str:
-    return f'<h2 id="sampling">How it was sampled</h2>{_convergence(catalog)}{_settings(catalog.model)}'
+    model = catalog.model
+    return (
+        f'<h2 id="sampling">How it was sampled</h2>{_convergence(catalog)}{_others(model)}{_settings(model)}'
+    )
 
 
 def facts_list(rows: list[tuple[str, str]]) -> str:
@@ -53,6 +56,22 @@ def _convergence(catalog: Catalog) -> str:
         '<th scope="col">Effective sample size</th><th scope="col">Monte-Carlo error</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
         + picture(chain_traces(catalog.model), "Each traced quantity by draw, a line for each chain")
+    )
+
+
+def _others(model: ConceptModel) -> str:
+    """Concepts that other chains find; nothing where there are none."""
+    table = model.other_concepts()
+    rows = "".join(
+        f'<tr><th scope="row">{escape(", ".join(one["top_words"]))}</th>'
+        f'<td class="number">{one["found_by"]} of {len(one["stability_by_chain"])}</td></tr>'
+        for one in table.to_dict("records")
+    )
+    head = '<th scope="col">Words</th><th scope="col">Chains that find it</th>'
+    told = "These are found by at least two chains and are not among the concepts above."
+    return rows and (
+        f'<h3 id="others">Concepts of other chains</h3><p>{told}</p>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 

@@ -5,7 +5,8 @@ export async function showChains({ model }) {
   const numbers = new Table("convergence", { prefix: "numbers.", caption: "Convergence", find: null, one: "quantity", many: "quantities", rows: 10 });
   const agreement = new Table("agreement", { prefix: "by.", caption: "Agreement of the chains", find: "Search concepts", one: "concept" });
   const moves = new Table("moves", { prefix: "moves.", caption: "Moves", find: null, one: "row", rows: 30 });
-  await Promise.all([numbers.load(), agreement.load(), moves.load()]);
+  const others = new Table("others", { prefix: "others.", caption: "Concepts of other chains", find: null, one: "concept", rows: 10 });
+  await Promise.all([numbers.load(), agreement.load(), moves.load(), others.load()]);
   return [
     h("h1", { tabindex: "-1" }, "Chains"),
     h("p", { class: "verdict" }, model.verdict),
@@ -21,6 +22,9 @@ export async function showChains({ model }) {
     h("h2", {}, "Agreement"),
     h("p", {}, "The share of each chain’s draws in which a concept is found, the least agreed on first."),
     agreement.element,
+    h("h2", {}, "Concepts of other chains"),
+    h("p", {}, "Found by at least two chains, and not among the concepts that are listed."),
+    others.element,
     h("h2", {}, "Moves"),
     h("p", {}, "What the moves of all sweeps so far proposed, how much of it was accepted, and the time they took, over all chains. Moves without " +
       "a proposal draw from the exact conditional distribution, so they always succeed; the time of a move with several proposals stands in its first row."),
