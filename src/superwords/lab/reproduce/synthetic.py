@@ -164,16 +164,16 @@ def _table(outcomes: list[Outcome]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _figure(outcomes: list[Outcome], without_steps: str, with_steps: str) -> Figure:
-    """The paper's three panels: the truth, a run without features that misses the hard concept, one with them."""
-    without = [o for o in outcomes if o.start == "random" and not o.features and o.steps == without_steps]
-    missing = [o for o in without if not o.recovered[HARD]]
-    shown = (missing or without)[0]
-    guided = next(
-        o
-        for o in outcomes
-        if o.start == "random" and o.features and o.steps == with_steps and o.seed == shown.seed
-    )
-    truth = make_truth(shown.seed).truth.astype(float)
-    panels = [truth, shown.shown, guided.shown]
-    return concept_panels(panels, ["Truth", "Without features", "With features"])
+def _figure(outcomes: list[Outcome], plain: str, steps: str) -> Figure:
+    """The truth, and random starts on one seed: `plain` steps without features, ours without and with them.
+
+    The seed is the first on which the `plain` steps miss the hard concept, where there is one.
+    """
+    found = {(o.steps, o.features, o.seed): o for o in outcomes if o.start == "random"}
+    seeds = sorted(seed for kind, features, seed in found if kind == plain and not features)
+    seed = next((one for one in seeds if not found[plain, False, one].recovered[HARD]), seeds[0])
+    named = {"Without features": (steps, False, seed), "With features": (steps, True, seed)}
+    if plain != steps:
+        named = {"Without features,\nthe paper's proposals": (plain, False, seed), **named}
+    panels = [make_truth(seed).truth.astype(float), *(found[key].shown for key in named.values())]
+    return concept_panels(panels, ["Truth", *named])
