@@ -151,6 +151,19 @@ def test_every_table_follows_the_choices(model):
         assert not weights[:, [1, 2]].nnz
 
 
+@pytest.mark.parametrize("decide", [lambda m: m.hide([2, 3]), lambda m: m.merge([2, 3]).hide(2)])
+def test_several_hidden_concepts_leave_the_others_as_they_are(model, decide):
+    before, words = model.concepts().set_index("concept"), model.words_of(1).set_index("word")
+    decide(model)
+    after = model.concepts().set_index("concept")
+    assert set(after.index) == set(before.index) - {2, 3}
+    assert after["prevalence"].tolist() == before.loc[after.index, "prevalence"].tolist()
+    assert model.words_of(1).set_index("word")["share_used"].to_dict() == words["share_used"].to_dict()
+    assert not model.concept_word_[[1, 2]].any()
+    assert (model.result_.summary.words.concept >= 0).all()
+    assert (model.result_.summary.uses.share >= 0).all()
+
+
 def test_hidden_and_merged_concepts_are_named_in_one_sentence(model):
     model.merge([1, 2]).hide([3])
     with pytest.raises(InputError, match=r"Concept 2 is merged into concept 1; restore it"):

@@ -29,7 +29,7 @@ def merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
     """What `Result` derives from the draws, with concept j counted in column `into[j]` (-1: in none)."""
     n_documents, n_words = result.corpus.counts.shape
     summary = result.summary
-    members = {int(a): np.flatnonzero(into == a) for a in np.unique(into) if (into == a).sum() > 1}
+    members = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0]) if (into == a).sum() > 1}
     memberships = _merged_memberships(summary.memberships, n_documents, into)
     alignment = _merged_alignment(summary, memberships, n_documents, n_words, into)
     merged = Summary(
