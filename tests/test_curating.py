@@ -180,8 +180,26 @@ def test_hidden_and_merged_concepts_are_named_in_one_sentence(model):
         model.restore(4)
     with pytest.raises(InputError, match="There is no concept 99"):
         model.restore(99)
-    with pytest.raises(InputError, match="not a list of concepts"):
-        model.merge("1,2")
+    with pytest.raises(InputError, match="No concept would be left to show"):
+        model.restore([2, 3]).hide(model.result_.shown)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda model: model.merge("1,2"), "'1,2' is not a list of concepts"),
+        (lambda model: model.merge(None), "None is not a list of concepts"),
+        (lambda model: model.merge([True, 2]), "is not a list of concepts"),
+        (lambda model: model.hide(2.5), "2.5 is not a list of concepts"),
+        (lambda model: model.rename([1]), "does not name concepts; give numbers and names"),
+        (lambda model: model.rename({1: 5}), "5 is not a name; give text"),
+        (lambda model: model.gather(5, [1]), "5 is not a name; give text"),
+    ],
+)
+def test_wrong_types_are_said_in_one_sentence(model, call, said):
+    with pytest.raises(InputError, match=said):
+        call(model)
+    assert model.choices_ == []
 
 
 def test_restore_takes_apart_and_undo_takes_back(model):

@@ -188,7 +188,10 @@ def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
 
 def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     """Choices that leave concepts out of all tables and pages."""
-    return _made(HIDE, dict.fromkeys(_numbers(result, concepts), _YES))
+    wanted = _numbers(result, concepts)
+    if set(result.shown) <= set(wanted):
+        raise InputError("No concept would be left to show; leave at least one.")
+    return _made(HIDE, dict.fromkeys(wanted, _YES))
 
 
 def restore(result: Result, choices: Sequence[Choice], concepts: int | Sequence[int]) -> list[Choice]:
@@ -214,6 +217,10 @@ def restore(result: Result, choices: Sequence[Choice], concepts: int | Sequence[
 
 def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
     """Choices that name concepts; an empty name asks for the automatic one again."""
+    if not isinstance(names, Mapping):
+        raise InputError(
+            f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.'
+        )
     numbers = _numbers(result, list(names))
     return _made(NAME, {one: checked_name(names[one]) for one in numbers})
 
@@ -295,8 +302,8 @@ def _numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:
 
 
 def _whole_numbers(concepts: Any) -> list[int]:
-    given = [concepts] if isinstance(concepts, int | np.integer) else concepts
-    if isinstance(given, str) or not all(isinstance(one, int | np.integer) for one in given):
+    given = [concepts] if isinstance(concepts, str) or not isinstance(concepts, Iterable) else list(concepts)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
         raise InputError(f"{concepts!r} is not a list of concepts; give their numbers, such as [3, 25].")
     wanted = list(dict.fromkeys(int(one) for one in given))
     if not wanted:

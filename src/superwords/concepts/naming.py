@@ -12,6 +12,8 @@ BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols that leave no in
 
 def checked_name(name: str) -> str:
     """A name without spaces around it; "" asks for the automatic name again."""
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is not a name; give text.")
     plain = " ".join(name.split())
     if len(plain) > LONGEST_NAME:
         raise InputError(f"The name has {len(plain)} characters; give at most {LONGEST_NAME}.")
