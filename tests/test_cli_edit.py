@@ -66,6 +66,12 @@ def test_restore_in_the_same_call_and_saved_again(capsys, saved, tmp_path):
     assert load(model.save(tmp_path / "copy.sw")).choices_ == model.choices_
 
 
+@pytest.mark.parametrize("arguments", [["--name", "1", "two\twords"], ["--name=1", "two words"]])
+def test_names_may_have_a_tab_and_options_an_equals_sign(capsys, saved, arguments):
+    assert run(capsys, "edit", saved, *arguments).code == 0
+    assert load(saved).names_ == {1: "two words"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -75,6 +81,7 @@ def test_restore_in_the_same_call_and_saved_again(capsys, saved, tmp_path):
         (["--restore", "1"], 1, "neither hidden nor merged"),
         (["--name", "1"], 2, "--name needs a concept and a name"),
         (["--name", "1", "\u200b"], 1, "no character that can be seen"),
+        (["--name=1"], 2, "--name needs a concept and a name"),
         (["--undo", "--hide", "1"], 2, "--undo cannot be used together"),
     ],
 )

@@ -29,11 +29,15 @@ class EditCommand(typer.core.TyperCommand):
         rest = list(args)
         while rest:
             word = rest.pop(0)
+            option, is_joined, value = word.partition("=")
+            if is_joined and option in _PAIRS:
+                word = option
+                rest.insert(0, value)
             joined.append(word)
             if word in _PAIRS:
                 if len(rest) < 2:
                     raise typer.BadParameter(f'{word} needs a concept and a name: {word} 3 "Some name".')
-                joined.append(_JOINT.join((rest.pop(0), rest.pop(0))))
+                joined.append(_JOINT.join((rest.pop(0), rest.pop(0).replace(_JOINT, " "))))
         return super().parse_args(ctx, joined)
 
 
