@@ -122,6 +122,10 @@ def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
     assert taste["taste"].is_monotonic_decreasing
     assert len(taste) == model.n_concepts_
     assert taste["sure"].between(0.5, 1).all()
+    try:
+        assert set(model.merge([1, 2]).hide(3).tastes(liked, disliked)["concept"]) == set(model.result_.shown)
+    finally:
+        model.choose([])
 
 
 @pytest.mark.parametrize(
@@ -153,3 +157,6 @@ def test_the_command_covers_and_recommends(tmp_path, capsys):
     assert run(capsys, "search", path, "--like", liked).code == 0
     said = run(capsys, "search", path, "--like", liked, "apple")
     assert (said.code, said.err.count("\n")) == (1, 1)
+    said = run(capsys, "search", path, "--diverse", "zzzz")
+    assert (said.code, said.err.count("\n")) == (1, 1)
+    assert "No document answers the query 'zzzz'" in said.err

@@ -75,7 +75,10 @@ def search(
             found = model.recommend(like or [], dislike or [], n)
             taste = model.tastes(like or [], dislike or [])
         elif diverse:
-            found = model.diverse(n, model.search(text, _AMONG) if text.strip() else None)
+            among = model.search(text, _AMONG) if text.strip() else None
+            if among is not None and among.empty:
+                raise InputError(f"No document answers the query {text!r}; try other words.")
+            found = model.diverse(n, among)
         else:
             from superwords.concepts.searching import search_page
 

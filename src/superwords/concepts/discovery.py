@@ -22,6 +22,7 @@ from superwords.concepts.labels import names_of
 from superwords.concepts.means import concept_profiles, expected_words, mean_weights, titles
 from superwords.concepts.ranking import automatic_names
 from superwords.concepts.searching import search_index, whole_number
+from superwords.concepts.tables import of_shown
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
         "high": (mean + _Z * spread)[order],
         "sure": norm.cdf(np.abs(mean) / np.maximum(spread, 1e-12))[order],
     }
-    return pd.DataFrame(table, columns=pd.Index(TASTE_COLUMNS))
+    return of_shown(result, pd.DataFrame(table, columns=pd.Index(TASTE_COLUMNS)))
 
 
 def learn_taste(views: Sequence[View], liked: np.ndarray, disliked: np.ndarray) -> Taste:
