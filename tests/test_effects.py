@@ -70,12 +70,22 @@ def test_designs_of_names_numbers_and_dates():
         ("party +", "cannot be used"),
         ("party - 1", "leaves out the intercept"),
         ("1", "names no column"),
+        ("log(party)", "'party' is a column of groups, and log, poly and the like need numbers"),
+        ("poly(party, 2)", "'party' is a column of groups, and log, poly and the like need numbers"),
+        (["party"], "formula=['party'] is not text"),
     ],
 )
 def test_formulas_that_cannot_be_used_are_said_in_one_sentence(formula, said):
     with pytest.raises(InputError, match=r"^[^\n]*$") as error:
         planted_model().effects(formula)
     assert said in str(error.value)
+
+
+def test_functions_of_numbers_are_known_and_what_they_cannot_give_is_said():
+    table = pd.DataFrame({"age": [0.0, 1, 4, 9]})
+    assert make_design(table, "sqrt(age)").matrix[:, 1].tolist() == [0, 1, 2, 3]
+    with pytest.raises(InputError, match=r"log\(age\) has no finite value for some documents"):
+        make_design(table, "log(age)")
 
 
 def test_too_many_coefficients_and_unknown_outcomes_are_refused():

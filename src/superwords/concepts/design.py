@@ -46,9 +46,12 @@ def make_design(metadata: pd.DataFrame, formula: str) -> Design:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            spec = formulaic.model_matrix(formula, table.reset_index(drop=True), context={})
+            spec = formulaic.model_matrix(formula, table.reset_index(drop=True), context={"sqrt": np.sqrt})
     except Exception as error:
         told = str(error).splitlines()[0].rstrip(".")
+        texts = [name for name in table if table[name].dtype == object]
+        if texts and ("[TypeError: " in told or "could not convert string" in told):
+            told = f"{texts[0]!r} is a column of groups, and log, poly and the like need numbers"
         raise InputError(f"The formula {formula!r} cannot be used: {told}.") from None
     if isinstance(spec, formulaic.ModelMatrices):
         raise InputError(f"The formula {formula!r} has several sides; give the columns only, as 'a + b'.")
@@ -67,6 +70,12 @@ def _checked(spec: Any, columns: list[str], named: dict[str, str], formula: str)
     order = [columns.index("Intercept"), *(k for k, name in enumerate(columns) if name != "Intercept")]
     matrix = matrix[:, order]
     others = [columns[k] for k in order[1:]]
+    endless = [name for k, name in enumerate(others, start=1) if not np.isfinite(matrix[:, k]).all()]
+    if endless:
+        raise InputError(
+            f"{endless[0]} has no finite value for some documents, as the log of 0 has none; "
+            "leave it out, or give a column without such values."
+        )
     if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
         raise InputError(
             f"The columns of {formula!r} cannot be told apart: among the documents with a value in all of them, one "
@@ -77,7 +86,9 @@ def _checked(spec: Any, columns: list[str], named: dict[str, str], formula: str)
 
 def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
     """The columns that a formula names, each once; anything it may not hold is refused."""
-    if not isinstance(formula, str) or not formula.strip():
+    if not isinstance(formula, str):
+        raise InputError(f"formula={formula!r} is not text; give columns, such as 'party + date'.")
+    if not formula.strip():
         raise InputError("The formula is empty; give columns, such as 'party + date'.")
     known = {str(name): name for name in metadata.columns}
     found = []
