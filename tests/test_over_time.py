@@ -51,6 +51,7 @@ def test_periods_of_years_and_numbers():
         (["2017-01-01", 2018], None, "has dates and numbers in it"),
         ([None, None], None, "is empty"),
         (["2017-01-01"], "fortnight", "by='fortnight' is not a period"),
+        (["2017-01-01"], ["month"], "is not a period"),
         ([1, 2], "month", "by='month' is not a width"),
         ([1, 2], 0, "by=0 is not a width"),
         ([0, 1e9], 1, "give a greater width"),

@@ -96,9 +96,12 @@ def test_a_name_given_by_a_person_is_shown():
         del model.names_[first]
 
 
-@pytest.mark.parametrize("query", ["", "   \n", None, 3])
-def test_an_empty_query_is_refused_in_one_sentence(query):
-    with pytest.raises(InputError, match="The query is empty"):
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("", "is empty"), ("   \n", "is empty"), (None, "not text"), (["apple"], "query=.*not text")],
+)
+def test_an_empty_query_is_refused_in_one_sentence(query, said):
+    with pytest.raises(InputError, match=said):
         themed().search(query)
 
 

@@ -76,7 +76,7 @@ def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
 
 
 def _date_periods(dates: pd.Series, by: Any) -> Periods:
-    if by is not None and by not in PERIODS:
+    if by is not None and (not isinstance(by, str) or by not in PERIODS):
         raise InputError(f"by={by!r} is not a period of dates; give one of {', '.join(map(repr, PERIODS))}.")
     unit = by or _fitting_unit(dates)
     known = dates.dropna()

@@ -198,7 +198,9 @@ class _Query:
 
 
 def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
-    if not isinstance(query, str) or not query.strip():
+    if not isinstance(query, str):
+        raise InputError(f"query={query!r} is not text; give a few words to look for.")
+    if not query.strip():
         raise InputError("The query is empty; give a few words to look for.")
     times: Counter[int] = Counter()
     written: dict[str, int] = {}
