@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.container import FORMAT, Choice, Container, checksum
+from superwords.container import FORMAT, Choice, Container, checksum, damage_said
 from superwords.errors import InputError
 from superwords.packing import LEVEL, QUICK_LEVEL, DamagedError, Packed, pack, unpack
 
@@ -299,6 +299,16 @@ def test_a_sparse_array_that_points_nowhere_is_refused(forged):
     header["value"]["sparse"] = [2, 3]
     with pytest.raises((DamagedError, ValueError)):
         unpack(value._replace(header=json.dumps(header)))
+
+
+def test_a_file_that_another_program_writes_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("superwords.container._WAIT", 0.01)
+    path = filled(tmp_path / "a.sw")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(InputError, match="Another program is writing"), damage_said(str(path)):
+        Container.open(path).get("value")
+    other.close()
 
 
 def test_what_a_header_provokes_becomes_one_sentence(tmp_path):

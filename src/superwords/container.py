@@ -324,6 +324,8 @@ def damage_said(name: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise InputError(f"Another program is writing {name!r}; try again when it has ended.") from None
         told = "too large for this machine's memory" if isinstance(error, MemoryError) else str(error)
         raise InputError(
             f"{name!r} is not a superwords model, or it is damaged: {told.rstrip('.')}."
