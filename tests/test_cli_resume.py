@@ -182,6 +182,17 @@ def test_more_of_a_model_without_draws(capsys, source, tmp_path):
     assert parted.read_bytes() == before
 
 
+def test_more_groups_as_the_fit_did_and_knows_its_columns_beforehand(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--groups", "party", "--quiet")).code == 0
+    before = output.read_bytes()
+    refused = run(capsys, "fit", "--more", 4, output, "--groups", "nosuch")
+    assert refused.code == 1
+    assert "There is no column 'nosuch' to group by" in refused.err
+    assert output.read_bytes() == before
+    assert "--groups party" in run(capsys, "fit", "--more", 4, output).out
+
+
 def test_more_interrupted_leaves_the_model_and_goes_on(
     capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
 ):

@@ -10,7 +10,7 @@ from rich.text import Text
 from superwords.cli.printing import figure, percent, print_line, print_table, whole
 from superwords.cli.verdict_lines import FOUND_BY, Standing
 from superwords.concepts.tables import of_shown
-from superwords.corpus.corpus import n_sources, row_name
+from superwords.corpus.corpus import Corpus, n_sources, row_name
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -37,6 +37,11 @@ def rows_of(model: ConceptModel) -> str:
 
 def sorted_concepts(table: pd.DataFrame, sort: str) -> pd.DataFrame:
     return table.sort_values(["leftover", sort], ascending=[True, False], kind="stable")
+
+
+def fitted_groups(corpus: Corpus) -> list[str]:
+    """The columns that were given to `fit` as groups."""
+    return [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
 
 
 def print_concepts(

@@ -10,9 +10,11 @@ from typing import Any
 import typer
 
 from superwords.cli.common import busy, check_whole_file, say
+from superwords.cli.concept_list import fitted_groups
 from superwords.cli.fit_run import CheckpointedRun, model_key, resumed, say_replaced_checkpoint
 from superwords.cli.fit_summary import outcome_as_json, print_outcome
 from superwords.cli.printing import print_json
+from superwords.corpus.reading import check_groups
 from superwords.errors import InputError
 
 # What may be given with --more; the rest is as the model was fitted with.
@@ -35,6 +37,7 @@ def sample_more(ctx: typer.Context) -> None:
     from superwords.fitting.estimator import load
 
     earlier = load(file)
+    check_groups(given["groups"], earlier.corpus_.metadata)
     has_draws = len(earlier.draws_) > 0
     if not has_draws:
         say(f"{file} holds no draws: its concepts will be those of the draws kept from now on.", quiet)
@@ -60,7 +63,7 @@ def sample_more(ctx: typer.Context) -> None:
     if given["as_json"]:
         print_json(outcome_as_json(model, output, seconds, False))
     elif not quiet:
-        print_outcome(model, output, given["groups"] or [], seconds)
+        print_outcome(model, output, given["groups"] or fitted_groups(model.corpus_), seconds)
     run.end()
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from superwords.cli.concept_list import (
     OVER_DRAWS,
+    fitted_groups,
     print_concepts,
     rows_of,
     sorted_concepts,
@@ -77,8 +78,7 @@ class ConceptsView(ModelView):
         print_line(
             f"{_concepts(len(self.model.result_.shown))} in {rows_of(self.model)}, {corpus.n_words:,} different words."
         )
-        known = [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
-        print_concepts(self.model, known, sort=self.asked)
+        print_concepts(self.model, fitted_groups(corpus), sort=self.asked)
         self._print_others()
         print_line(verdict_of(self.model))
 
