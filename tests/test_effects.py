@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy import sparse
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.concepts.design import make_design
-from superwords.concepts.effects import RobustFit
+from superwords.concepts.effects import RobustFit, _fit_prevalence
+from superwords.concepts.outcomes import Outcomes
 from superwords.errors import InputError
 
 
@@ -110,6 +112,23 @@ def test_an_effect_that_is_there_is_found_adjusted_and_not():
     assert own.loc["noise", "unadjusted"] > own.loc["noise", "effect"]
     assert (table["low"] <= table["effect"]).all()
     assert (table["effect"] <= table["high"]).all()
+
+
+def test_chains_that_differ_are_not_taken_for_texts_that_leave_it_open():
+    """Two chains, each sure of who holds a concept, 30% of the one group and 60% of the other; but not of the same."""
+    party = np.arange(400) % 2
+    rng = np.random.default_rng(5)
+    chains = [
+        sparse.csr_array((rng.random(400) < 0.3 + 0.3 * party)[:, None].astype(float)) for _ in range(2)
+    ]
+    weights = [chains[0]] * 10 + [chains[1]] * 10
+    outcomes = Outcomes(
+        pd.DataFrame({"party": party}), np.arange(400), weights, np.ones((20, 1)), np.arange(20) // 10
+    )
+    effect, low, high, _ = _fit_prevalence(outcomes, make_design(outcomes.metadata, "party")).told(0, 0)
+    plain = np.mean([np.ptp([one.toarray()[party == k].mean() for k in (0, 1)]) for one in chains])
+    assert effect == pytest.approx(plain)
+    assert 0.1 < high - low < 0.35
 
 
 def test_one_column_alone_is_the_same_adjusted_and_not():

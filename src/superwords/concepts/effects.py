@@ -8,7 +8,7 @@ A document of several passages counts by the share of its passages that hold the
 The model knows nothing of the columns. Where a text leaves open whether it holds a concept, the sampler's draws follow
 the overall prevalence, and regressions on them find effects that are too small. What the text says is the ratio of two
 odds, those of the draws over those of the overall prevalence; here the columns take the place of the latter.
-Regression and memberships are drawn in turn, so that the memberships are drawn given the columns.
+Regression and memberships are drawn in turn, so that the memberships are drawn given the columns, chain by chain.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("prevalence", "strength")
 _ROUNDING = 1e-9
 _SEED = 1785  # the draws are numerical integration: the same call gives the same table
-_ROUNDS, _WARM_UP, _DRAWN = 300, 50, 4000
+_ROUNDS, _LEAST_ROUNDS, _WARM_UP, _DRAWN = 300, 100, 50, 4000  # rounds in all, and at least of each chain
 _HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
 _LEAST = 0.005  # a linear probability stays so far from 0 and 1
 _LEAST_PER_COLUMN = 3  # documents
@@ -195,19 +195,30 @@ def _memberships(outcomes: Outcomes, rows: np.ndarray) -> _Memberships:
 
 
 def _fit_prevalence(outcomes: Outcomes, design: Design) -> _Pooled:
+    """Chain by chain: where chains differ, that is no doubt about a text, and the columns must not settle it."""
+    rng, regression = np.random.default_rng(_SEED), RobustFit(design.matrix)
+    n_rounds = max(_LEAST_ROUNDS, _ROUNDS // len(np.unique(outcomes.chain)))
+    chains = [_fit_chain(one, design, regression, rng, n_rounds) for one in outcomes.by_chain()]
+    return _Pooled(*(np.concatenate(part) for part in zip(*chains)))
+
+
+def _fit_chain(
+    outcomes: Outcomes, design: Design, regression: RobustFit, rng: np.random.Generator, n_rounds: int
+) -> _Pooled:
+    """Memberships and regressions in turn, given the draws of one chain."""
     X, memberships = design.matrix, _memberships(outcomes, design.rows)
-    rng, regression = np.random.default_rng(_SEED), RobustFit(X)
     coefficients = regression.together(memberships.drawn(rng, np.full(memberships.sure.shape, 0.5)))[0]
     means, variances = [], []
     with threadpool_limits(1):  # the matrices are small: further threads would only wait for each other
-        for r in range(_WARM_UP + _ROUNDS):
+        for r in range(_WARM_UP + n_rounds):
             mean, covariance = regression.together(memberships.drawn(rng, X @ coefficients.T), _HALF)
             coefficients = _drawn(rng, mean, covariance)
             if r >= _WARM_UP:
                 means.append(mean[:, 1:])
                 variances.append(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
-    never = outcomes.found.sum(axis=0)[None, :, None] == 0
-    return _Pooled(np.where(never, np.nan, means), np.array(variances), np.ones((_ROUNDS, never.shape[1])))
+    weight = outcomes.found.sum(axis=0)
+    never = (weight == 0)[None, :, None]
+    return _Pooled(np.where(never, np.nan, means), np.array(variances), np.tile(weight, (n_rounds, 1)))
 
 
 def _drawn(rng: np.random.Generator, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,17 +22,26 @@ class Outcomes(NamedTuple):
     document: np.ndarray  # (rows) the document of each
     weights: list[sparse.csr_array]  # T of (rows, J)
     found: np.ndarray  # (T, J) how much the draw counts for the concept: 1 on average, 0: it has no partner
+    chain: np.ndarray  # (T) the chain of each draw
 
     @property
     def n_rows(self) -> np.ndarray:
         """(documents): how many rows each has."""
         return np.bincount(self.document, minlength=len(self.metadata))
 
+    def by_chain(self) -> Iterator[Outcomes]:
+        """The draws of each chain by themselves."""
+        for c in np.unique(self.chain):
+            own = np.flatnonzero(self.chain == c)
+            weights = [self.weights[t] for t in own]
+            yield self._replace(weights=weights, found=self.found[own], chain=self.chain[own])
+
 
 def outcomes_of(result: Result) -> Outcomes:
-    corpus, summary = result.corpus, result.summary
-    found = draw_weights(result) * summary.alignment.matched[summary.memberships.draw].sum(axis=0)
+    corpus, alignment, draw = result.corpus, result.summary.alignment, result.summary.memberships.draw
+    found, chain = draw_weights(result) * alignment.matched[draw].sum(axis=0), alignment.chain[draw]
     if corpus.parent is None:
-        return Outcomes(corpus.metadata, np.arange(corpus.n_documents), drawn_weights(result), found)
+        rows = np.arange(corpus.n_documents)
+        return Outcomes(corpus.metadata, rows, drawn_weights(result), found, chain)
     _, document = np.unique(corpus.parent, return_inverse=True)
-    return Outcomes(sources(corpus)[1], document, drawn_weights(result), found)
+    return Outcomes(sources(corpus)[1], document, drawn_weights(result), found, chain)
