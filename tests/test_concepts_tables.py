@@ -203,6 +203,12 @@ def test_an_unknown_concept_is_refused(concept):
         planted_model().top_words(concept)
 
 
+@pytest.mark.parametrize("n", [-1, "x", 2.5, True])
+def test_numbers_of_words_that_are_none_are_refused(n):
+    with pytest.raises(InputError, match=r"is not a number of words; give a whole number of at least 0"):
+        planted_model().top_words(1, n)
+
+
 def test_every_word_with_its_concepts():
     model = planted_model()
     table = model.words()
@@ -385,7 +391,11 @@ def test_words_that_belong_with_several_come_by_their_evidence(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [([], "There is no word to look for"), (["word20", "wrd21"], "The word 'wrd21' is not")],
+    [
+        ([], "There is no word to look for"),
+        (["word20", "wrd21"], "The word 'wrd21' is not"),
+        (5, "5 is not a word; give a word of the vocabulary, or a list"),
+    ],
 )
 def test_words_that_cannot_be_looked_for_are_said_in_one_sentence(words, said):
     with pytest.raises(InputError, match=r"^[^\n]*$") as error:

@@ -67,10 +67,10 @@ def test_periods_agree_with_groups_and_gaps_are_shown():
     table = model.over_time("year")
     assert table["period"].tolist()[:4] == ["2010", "2011", "2012", "2013"]
     gaps = table[table["period"].isin(["2011", "2012"])]
-    assert (gaps["n_documents"] == 0).all()
+    assert (gaps["n_rows"] == 0).all()
     assert gaps["prevalence"].isna().all()
     groups = model.by_group("year", 0)
-    filled = table[table["n_documents"] > 0]
+    filled = table[table["n_rows"] > 0]
     for name in ("prevalence", "prevalence_low", "prevalence_high", "strength", "strength_low"):
         np.testing.assert_allclose(filled[name], groups[name])
 

@@ -129,7 +129,7 @@ def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_j
     for one in own.to_dict("records"):
         held = interval(one["prevalence_low"], one["prevalence_high"])
         shown = (percent(one["prevalence"]), held, percent(one["strength"]))
-        lines.append((one["period"], one["n_documents"], *(shown if one["n_documents"] else ("", "", ""))))
+        lines.append((one["period"], one["n_rows"], *(shown if one["n_rows"] else ("", "", ""))))
     columns = {"period": "left", rows: "right", "held by": "right", "interval": "right"}
     print_table({**columns, "strength": "right"}, lines)
     print_line(

@@ -323,10 +323,7 @@ def _rows(documents: Catalogue, which: Any, name: str) -> np.ndarray:
     wanted = [str(one) for one in which]
     unknown = [one for one in wanted if one not in number]
     if unknown:
-        raise InputError(
-            f"{name}: there is no document {unknown[0]!r}; ids are like {documents.ids[0]!r} "
-            "(model.documents() lists them)."
-        )
+        raise InputError(f"{name}: there is no document {unknown[0]!r}; ids are like {documents.ids[0]!r}.")
     if not wanted:
         raise InputError(f"{name} names no document; give at least one id.")
     return np.unique([number[one] for one in wanted])

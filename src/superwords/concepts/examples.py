@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,6 +95,8 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     draws per chain). Beside several words, others stand by their `evidence` (`belonging`).
     """
     several = not isinstance(words, str)
+    if several and not isinstance(words, Iterable):
+        raise InputError(f"{words!r} is not a word; give a word of the vocabulary, or a list of them.")
     given = list(
         dict.fromkeys(word_index(result, word) for word in ([words] if isinstance(words, str) else words))
     )

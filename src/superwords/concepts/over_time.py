@@ -43,7 +43,7 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         As of `by_group`, with the periods in the place of groups: `prevalence` and `strength` with 95% intervals. A
-        period without documents is there with an `n_documents` of 0 and nothing else.
+        period without documents is there with an `n_rows` of 0 and nothing else.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     >>> corpus = Corpus.from_counts(counts, metadata={"year": [2001, 2001, 2003, 2003]})
     >>> model = ConceptModel(n_chains=1, n_sweeps=40, random_state=0).fit(corpus)
     >>> table = over_time(model.result_, "year")
-    >>> table[table["concept"] == 1][["period", "n_documents"]].values.tolist()
+    >>> table[table["concept"] == 1][["period", "n_rows"]].values.tolist()
     [['2001', 2], ['2002', 0], ['2003', 2]]
     """
     periods = make_periods(metadata_column(result, column), column, by)
@@ -61,7 +61,7 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     held = np.where(groups.holders > 0, groups.weight, 0.0)
     weak, strong = interval(groups.strength, held)
     holders, strength = weighted_mean(groups.holders, groups.weight), weighted_mean(groups.strength, held)
-    n_documents = [len(rows) for rows in groups.rows]
+    n_rows = [len(rows) for rows in groups.rows]
     names, place = concept_names(result), {int(p): g for g, p in enumerate(filled)}
     rows = []
     for j in result.shown:
@@ -69,13 +69,13 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
             known: list[float] = [0, *[np.nan] * 7]
             if p in place:
                 g, k = place[p], j - 1
-                share = holders[g, k] / n_documents[g]
-                known = [n_documents[g], holders[g, k], share, low[g, k], high[g, k]]
+                share = holders[g, k] / n_rows[g]
+                known = [n_rows[g], holders[g, k], share, low[g, k], high[g, k]]
                 known += [strength[g, k], weak[g, k], strong[g, k]]
             rows.append([j, names[j - 1], label, periods.middle[p], *known])
-    columns = ["concept", "name", "period", "middle", "n_documents", "documents", "prevalence"]
+    columns = ["concept", "name", "period", "middle", "n_rows", "rows", "prevalence"]
     columns += ["prevalence_low", "prevalence_high", "strength", "strength_low", "strength_high"]
-    return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"n_documents": int})
+    return pd.DataFrame(rows, columns=pd.Index(columns)).astype({"n_rows": int})
 
 
 def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
@@ -160,12 +160,12 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
 def time_page(result: Result, column: str, by: Any = None) -> dict[str, Any]:
     """All of it for a page, as plain JSON: the periods, the concepts' trends, and each one's values by period."""
     table = over_time(result, column, by)
-    periods = table[["period", "middle", "n_documents"]].drop_duplicates()
+    periods = table[["period", "middle", "n_rows"]].drop_duplicates()
     values = {
-        str(j): records(rows.drop(columns=["concept", "name", "period", "middle", "n_documents"]))
+        str(j): records(rows.drop(columns=["concept", "name", "period", "middle", "n_rows"]))
         for j, rows in table.groupby("concept")
     }
-    enough = (periods["n_documents"] > 0).sum() > 1
+    enough = (periods["n_rows"] > 0).sum() > 1
     told = records(trends(result, column, by)) if enough else []
     return {"column": column, "periods": records(periods), "trends": told, "values": values}
 

@@ -68,7 +68,7 @@ def _panel(axes: Any, own: pd.DataFrame) -> None:
         place, own["prevalence_low"], own["prevalence_high"], color=PALETTE[4], alpha=0.35, linewidth=0
     )
     axes.plot(place, own["prevalence"], color=PALETTE[0], linewidth=1.4, marker="o", markersize=2.5)
-    empty = own["n_documents"].to_numpy() == 0
+    empty = own["n_rows"].to_numpy() == 0
     axes.plot(place[empty], np.zeros(empty.sum()), linestyle="", marker="x", markersize=3, color=FAINT)
     axes.set_ylim(0, None)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

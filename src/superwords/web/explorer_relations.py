@@ -73,7 +73,7 @@ class RelationPages:
         """Concepts by period: those asked for, else those whose trends are surest."""
         column, by = self._when(given)
         table = self.over_time(column, by)
-        periods = table[["period", "middle", "n_documents"]].drop_duplicates()
+        periods = table[["period", "middle", "n_rows"]].drop_duplicates()
         told = self._told_trends(column, by)
         wanted = numbers_of(given, "concepts")[:PANELS] or _surest(told)
         told = told.set_index("concept", drop=False)

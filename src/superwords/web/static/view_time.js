@@ -51,7 +51,7 @@ function panel(one, periods, of) {
   }
   values.forEach((v, at) => {
     const told = v.value === null
-      ? `${periods[at].period}: ${periods[at].n_documents > 0 ? "held by none" : "nothing of this time"}`
+      ? `${periods[at].period}: ${periods[at].n_rows > 0 ? "held by none" : "nothing of this time"}`
       : `${periods[at].period}: ${percent(v.value)} (${percent(v.low)} to ${percent(v.high)})`;
     figure.append(v.value === null
       ? svg("text", { class: "gap", x: x(at), y: y(0) - 2, "text-anchor": "middle" }, svg("title", {}, told), "×")
@@ -105,7 +105,7 @@ export async function showTime({ model, given }) {
   await trends.load();
   const [first] = answer.panels;
   if (first) words(first.concept, first.name).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
-  const empty = answer.periods.filter((one) => one.n_documents === 0).length;
+  const empty = answer.periods.filter((one) => one.n_rows === 0).length;
   return [
     heading,
     h("div", { class: "choices" },
