@@ -170,7 +170,7 @@ def test_periods_without_documents_are_there() -> None:
     with client_of(Explorer(fit(corpus, n_sweeps=24))) as client:
         assert part(client, "model")["times"] == ["year", "date"]
         told = part(client, "time", column="date", by="month")
-        assert [one["n_documents"] for one in told["periods"]] == [20, 0, 0, 20]
+        assert [one["n_rows"] for one in told["periods"]] == [20, 0, 0, 20]
         assert told["panels"][0]["values"][1]["prevalence"] is None
         assert "month" in told["units"]
 
