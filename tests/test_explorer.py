@@ -49,7 +49,6 @@ TABLES = {
     "themes": {},
     "convergence": {},
     "agreement": {},
-    "others": {},
     "moves": {},
     "nearest": {},
 }

@@ -8,6 +8,9 @@ import pytest
 from models_for_tests import edge_model, passage_model, planted_model, with_parts
 from superwords.concepts.elsewhere import OtherConcepts
 from superwords.errors import InputError
+from superwords.web.catalog import Catalog
+from superwords.web.explorer_chains import ChainPages
+from superwords.web.json_tables import Query
 from superwords.web.report import report_page
 from superwords.web.report_reading import reading_part
 
@@ -56,3 +59,5 @@ def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
     told = with_parts(model, summary=model.result_.summary._replace(others=found))
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
     assert f'<th scope="row">{words}</th><td class="number">2 of 3</td>' in report_page(told)
+    page = ChainPages(Catalog(told)).others().page(Query())
+    assert page["rows"] == [{"words": words, "chains": "2 of 3"}]

@@ -43,11 +43,11 @@ class ChainPages:
     def others(self) -> Table:
         """Concepts that at least two chains find and the list lacks."""
         found = self.model.other_concepts()
-        n_chains = len(self.model.chains_)
+        chains = zip(found["found_by"], found["stability_by_chain"])
         rows = pd.DataFrame(
             {
-                "words": [", ".join(words) for words in found["top_words"]],
-                "chains": [f"{n} of {n_chains}" for n in found["found_by"]],
+                "words": texts([", ".join(words) for words in found["top_words"]]),
+                "chains": texts([f"{n} of {len(each)}" for n, each in chains]),
             }
         )
         return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
