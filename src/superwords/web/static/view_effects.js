@@ -5,9 +5,9 @@ import { choice, h, newId, points, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
-const WIDE = 720;
-const LABEL = 300;
 const ROW = 30;
+// Width, place of the labels and their letters: in a narrow window the effects must not be out of sight.
+const sizes = () => (window.innerWidth < 700 ? { wide: 400, label: 170, letters: 22 } : { wide: 720, label: 300, letters: 42 });
 
 function ends(rows) {
   const values = rows.flatMap((row) => [row.low, row.high, row.unadjusted_low, row.unadjusted_high, 0]).filter((one) => one !== null);
@@ -20,15 +20,16 @@ const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}â
 // Adjusted effects filled, unadjusted ones hollow, on the scale of this term.
 function drawing(rows, label) {
   const [least, most] = ends(rows);
-  const x = (value) => LABEL + 16 + ((WIDE - LABEL - 40) * (value - least)) / (most - least);
+  const { wide, label: left, letters } = sizes();
+  const x = (value) => left + 16 + ((wide - left - 40) * (value - least)) / (most - least);
   const high = rows.length * ROW + 34;
-  const figure = svg("svg", { class: "effects", viewBox: `0 0 ${WIDE} ${high}`, role: "img", "aria-label": `Effects of ${label}; the table below has the numbers` });
+  const figure = svg("svg", { class: "effects", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Effects of ${label}; the table below has the numbers` });
   figure.append(svg("line", { class: "zero", x1: x(0), x2: x(0), y1: 4, y2: high - 26 }));
   for (const value of [least, 0, most]) figure.append(svg("text", { x: x(value), y: high - 8, "text-anchor": "middle" }, points(value)));
   rows.forEach((row, at) => {
     const y = at * ROW + 14;
     figure.append(svg("a", { href: route.concept(row.concept) }, svg("title", {}, `${row.concept}. ${row.name}`),
-      svg("text", { x: LABEL, y: y + 8, "text-anchor": "end" }, short(`${row.concept}. ${row.name}`, 42))));
+      svg("text", { x: left, y: y + 8, "text-anchor": "end" }, short(`${row.concept}. ${row.name}`, letters))));
     const draw = (value, low, hi, name, place, told) => {
       if (value === null) return;
       figure.append(svg("line", { class: `range ${name}`, x1: x(low), x2: x(hi), y1: place, y2: place }),
