@@ -234,6 +234,7 @@ def test_a_bug_in_the_word_step_is_caught(monkeypatch, tmp_path, old, new):
     assert largest(Setting(length=8, lam=0.4), ALONE._replace(words=1.0), 1500) > CAUGHT
 
 
+THETA_ALONE = Setting(n_words=3, length=12, lam=0.6), ALONE._replace(sample_theta=True)
 TOKEN_BUGS = {
     "z by weight alone": (
         "tokens",
@@ -242,20 +243,8 @@ TOKEN_BUGS = {
         Setting(n_documents=3, n_words=8, length=20, lam=0.4),
         ALONE._replace(weights=True, words=1.0),
     ),
-    "tokens of theta": (
-        "theta",
-        "alpha_theta + used[i]",
-        "alpha_theta",
-        Setting(n_words=3, length=12, lam=0.6),
-        ALONE._replace(sample_theta=True),
-    ),
-    "rate of theta": (
-        "theta",
-        "rate[state.word[e]] += u",
-        "rate[state.word[e]] += 0.0",
-        Setting(n_words=3, length=12, lam=0.6),
-        ALONE._replace(sample_theta=True),
-    ),
+    "tokens of theta": ("theta", "alpha_theta + used[i]", "alpha_theta", *THETA_ALONE),
+    "rate of theta": ("theta", "rate[state.word[e]] += u", "rate[state.word[e]] += 0.0", *THETA_ALONE),
 }
 
 

@@ -18,11 +18,10 @@ from scipy import sparse
 from scipy.stats import norm
 from sklearn.preprocessing import normalize
 
-from superwords.concepts.labels import names_of
-from superwords.concepts.means import concept_profiles, expected_words, mean_weights, titles
-from superwords.concepts.ranking import automatic_names
-from superwords.concepts.searching import search_index, whole_number
-from superwords.concepts.tables import of_shown
+from superwords.concepts.catalogue import Catalogue, catalogue
+from superwords.concepts.means import concept_profiles, expected_words
+from superwords.concepts.searching import search_index
+from superwords.concepts.tables import of_shown, whole_number
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,23 +65,10 @@ def make_view(values: sparse.csr_array, share: float) -> View:
     return View(values, mean, max(square - float(mean @ mean), 1e-12), share)
 
 
-class Catalogue(NamedTuple):
-    """The documents and their weights; made once for a result."""
-
-    ids: list[str]
-    titles: list[str]
-    weights: sparse.csr_array  # (documents, J)
-    names: list[str]  # of the concepts
-
-
-def catalogue(result: Result) -> Catalogue:
-    """What discovery needs to know of the documents, made on first use and kept with the result."""
-    if "catalogue" not in result.__dict__:
-        ids, called = names_of(result.corpus)[0], titles(result)
-        result.remember(catalogue=Catalogue(ids, called, mean_weights(result), automatic_names(result)))
-    made: Catalogue = result.__dict__["catalogue"]
-    given = [result.names.get(j + 1, name) for j, name in enumerate(made.names)]
-    return made._replace(names=given)
+def _documents(result: Result) -> Catalogue:
+    """With the names that people gave."""
+    made = catalogue(result)
+    return made._replace(names=[result.names.get(j + 1, name) for j, name in enumerate(made.names)])
 
 
 def taste_views(result: Result) -> tuple[View, View]:
@@ -130,7 +116,7 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     >>> sorted(int(one) // 5 for one in diverse(model.result_, 2)["document"])
     [0, 1]
     """
-    documents = catalogue(result)
+    documents = _documents(result)
     rows = _rows(documents, among, "among")
     weights = sparse.csr_array(documents.weights[rows])
     met = weights.copy()
@@ -138,7 +124,7 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     shares = np.asarray(weights.mean(axis=0)).ravel()
     worth = shares / max(float(shares.sum()), 1e-12)
     left, open_, out, covered = np.ones(len(worth)), np.ones(len(rows), bool), [], 0.0
-    for _ in range(min(whole_number(n), len(rows))):
+    for _ in range(min(whole_number(n, "documents"), len(rows))):
         gains = met @ (worth * left)
         best = int(np.argmax(np.where(open_, gains, -1.0)))
         covered += float(gains[best])
@@ -204,7 +190,7 @@ def recommend(
     >>> sorted(recommend(model.result_, liked=["0"], disliked=["9"], n=4)["document"])
     ['1', '2', '3', '4']
     """
-    documents = catalogue(result)
+    documents = _documents(result)
     yes, no = _judged(documents, liked, disliked)
     views = taste_views(result)
     taste = learn_taste(views, yes, no)
@@ -212,7 +198,7 @@ def recommend(
     mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
     probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
     of_concepts = _concept_tastes(result, taste)[0]
-    chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n))
+    chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n, "documents"))
     table = [
         {
             "document": documents.ids[d],
@@ -244,7 +230,7 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
         `concept`, `name`, `taste` (how much a document that is all about it would be liked, 1 being as much as what
         was marked), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
     """
-    documents = catalogue(result)
+    documents = _documents(result)
     taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))
     mean, spread = _concept_tastes(result, taste)
     order = np.argsort(-mean, kind="stable")

@@ -16,14 +16,13 @@ import pandas as pd
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from superwords.concepts.catalogue import catalogue
 from superwords.concepts.examples import telling_passage
 from superwords.concepts.known_items import known_item_share
-from superwords.concepts.labels import names_of
-from superwords.concepts.means import expected_words, mean_weights, rows_of_documents, titles
+from superwords.concepts.means import expected_words, rows_of_documents
 from superwords.concepts.neighbours import nearest
 from superwords.concepts.query_words import find_words
-from superwords.concepts.ranking import automatic_names
-from superwords.concepts.tables import top_words
+from superwords.concepts.tables import top_words, whole_number
 from superwords.concepts.terms import Terms, bm25, information, query_terms, read_terms
 from superwords.corpus.stopwords import meaningful_nouns, stop_words
 from superwords.errors import InputError
@@ -76,11 +75,12 @@ def _decided(result: Result, sampled: Result) -> SearchIndex:
     index = search_index(sampled)
     if not result.away:
         return index
-    return replace(index, weights=mean_weights(result), names=automatic_names(result))
+    known = catalogue(result)
+    return replace(index, weights=known.weights, names=known.names)
 
 
 def _make_index(result: Result) -> SearchIndex:
-    terms, rows = read_terms(result.corpus), rows_of_documents(result)
+    terms, rows, known = read_terms(result.corpus), rows_of_documents(result), catalogue(result)
     counts = sparse.csr_array(rows @ terms.counts)
     told = information(counts)
     words = bm25(counts, told)
@@ -89,20 +89,20 @@ def _make_index(result: Result) -> SearchIndex:
     near = nearest(words, expected)
     near_share = known_item_share(counts, words, told, expected, near)
     return SearchIndex(
-        names_of(result.corpus)[0],
-        titles(result),
+        known.ids,
+        known.titles,
         terms,
         rows,
         told,
         information(terms.counts),
         sparse.csc_array(words),
         words,
-        mean_weights(result),
+        known.weights,
         _likely(expected, word_told),
         word_told,
         near,
         near_share,
-        automatic_names(result),
+        known.names,
     )
 
 
@@ -149,7 +149,7 @@ def _hits(result: Result, query: str, n: int) -> pd.DataFrame:
     index = search_index(result)
     asked = _read_query(result, index, query)
     own, score = _scores(index, asked)
-    order = np.argsort(-score, kind="stable")[: whole_number(n)]
+    order = np.argsort(-score, kind="stable")[: whole_number(n, "documents")]
     best = order[score[order] > 0]
     profile = _profile(index, own)
     rows = [_hit(result, index, asked, own, int(d), profile) for d in best]
@@ -226,12 +226,6 @@ def _empty_words(result: Result) -> frozenset[str]:
     """Stop words of the texts' language, which may be rare in short rows and still tell nothing."""
     language = (result.corpus.notes.get("recipe") or {}).get("language")
     return stop_words(language) - meaningful_nouns(language) if language else frozenset()
-
-
-def whole_number(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"n={n!r} is not a number of documents; give a whole number of at least 1.")
-    return int(n)
 
 
 def _own_scores(index: SearchIndex, asked: _Query) -> np.ndarray:

@@ -228,10 +228,16 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
     """A concept's n most telling words."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise InputError(f"n={n!r} is not a number of words; give a whole number of at least 0.")
+    most = whole_number(n, "words", least=0)
     rows = used_words(result)[concept_index(result, concept)]
-    return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:n]]]
+    return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:most]]]
+
+
+def whole_number(n: Any, things: str, least: int = 1) -> int:
+    """How many of something were asked for."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
+        raise InputError(f"n={n!r} is not a number of {things}; give a whole number of at least {least}.")
+    return int(n)
 
 
 def vocabulary_table(result: Result) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from html import escape
 from importlib import resources
 
@@ -22,6 +23,12 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def html_table(heads: Iterable[str], rows: str) -> str:
+    """A table with these heads above rows that are HTML already."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _static(name: str) -> str:

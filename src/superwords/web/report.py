@@ -15,7 +15,7 @@ from superwords.files import write_whole
 from superwords.fitting.estimator import ConceptModel
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.page import whole_page
+from superwords.web.page import html_table, whole_page
 from superwords.web.report_groups import chosen_columns, concept_groups, groups_part, share
 from superwords.web.report_reading import reading_part
 from superwords.web.report_relations import effects_part, themes_part, time_part
@@ -186,10 +186,7 @@ def _words(catalog: Catalog, concept: int) -> str:
         f'<td class="number">{share(row.share_used, row.used_low, row.used_high)}</td></tr>'
         for row in catalog.words_of(concept).head(WORDS).itertuples()
     )
-    return (
-        '<table><thead><tr><th scope="col">Word</th><th scope="col">Draws that use it</th>'
-        f'<th scope="col">{catalog.rows.capitalize()} that use it</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
+    return html_table(("Word", "Draws that use it", f"{catalog.rows.capitalize()} that use it"), rows)
 
 
 def _passages(catalog: Catalog, concept: int) -> str:

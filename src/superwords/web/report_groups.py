@@ -13,6 +13,7 @@ from superwords.errors import InputError
 from superwords.plots.model_plots import group_prevalence
 from superwords.tabular import points
 from superwords.web.catalog import Catalog
+from superwords.web.page import html_table
 from superwords.web.report_relations import concept_link, picture
 
 _DIFFERENCES = 20
@@ -69,12 +70,10 @@ def _differences(catalog: Catalog, column: str) -> str:
         f'<span class="interval">({points(one["low"])} to {points(one["high"])})</span></td></tr>'
         for one in table.to_dict("records")
     )
-    heads = ("Concept", first, second, "Difference")
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     return (
         f"<p>The largest differences: the share of each group's {catalog.rows} that hold a concept, and "
         f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + html_table(("Concept", first, second, "Difference"), rows)
     )
 
 
@@ -86,10 +85,7 @@ def concept_groups(catalog: Catalog, concept: int, column: str) -> str:
         f"<td>{escape(', '.join(row['top_words'] or []))}</td></tr>"
         for row in catalog.concept_groups(concept, column).rows.to_dict("records")
     )
-    return (
-        f'<table><thead><tr><th scope="col">{escape(column)}</th><th scope="col">Prevalence</th>'
-        f'<th scope="col">Words</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
+    return html_table((column, "Prevalence", "Words"), rows)
 
 
 def share(value: Any, low: Any = None, high: Any = None) -> str:

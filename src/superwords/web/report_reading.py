@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from superwords.corpus.corpus import n_sources
 from superwords.fitting.estimator import ConceptModel
+from superwords.web.page import html_table
 from superwords.web.report_relations import concept_link
 
 DOCUMENTS = 10
@@ -13,17 +15,14 @@ DOCUMENTS = 10
 
 def reading_part(model: ConceptModel) -> str:
     """Ten documents by `diverse`; nothing where there are no more than that, or no concepts."""
-    table = model.diverse(DOCUMENTS + 1) if model.result_.shown else None
-    if table is None or len(table) <= DOCUMENTS:
+    if not model.result_.shown or n_sources(model.corpus_) <= DOCUMENTS:
         return ""
-    table = table.head(DOCUMENTS)
-    rows = "".join(_row(one) for one in table.to_dict("records"))
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("Document", "Adds most of", "Covered so far"))
+    rows = "".join(_row(one) for one in model.diverse(DOCUMENTS).to_dict("records"))
     return (
         f'<h2 id="reading">What to read first</h2><p>{DOCUMENTS} documents that together speak of as much as '
         "possible: each is the one that adds most to those above it. Covered is the share of the collection’s concepts "
         "that a reader has met by then, each concept counting by its share of the text.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + html_table(("Document", "Adds most of", "Covered so far"), rows)
     )
 
 

@@ -16,6 +16,7 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.plots.figures import figure_bytes
 from superwords.plots.relation_plots import concept_tree, effect_intervals, small_multiples
 from superwords.tabular import points
+from superwords.web.page import html_table
 
 _RISING = 8
 _SURE = 0.9
@@ -73,8 +74,7 @@ def _changes(title: str, table: pd.DataFrame) -> str:
         f'<td class="number">{max(one["probability_rises"], 1 - one["probability_rises"]):.0%}</td></tr>'
         for one in table.to_dict("records")
     )
-    head = f'<th scope="col">{title}</th><th scope="col">Change</th><th scope="col">How sure</th>'
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return html_table((title, "Change", "How sure"), rows)
 
 
 def concept_link(one: dict[Any, Any]) -> str:
@@ -98,11 +98,10 @@ def themes_part(model: ConceptModel) -> str:
         f"<td>{_members(one)}</td></tr>"
         for one in table.to_dict("records")
     )
-    head = '<th scope="col">Theme</th><th scope="col">Held by</th><th scope="col">Concepts</th>'
     return (
         f'<h2 id="themes">Themes</h2><p>{told} Held by: the share of {row_name(model.corpus_)} that hold any '
         "concept of the theme, mean over the draws that find all of them, with a 95% interval.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + html_table(("Theme", "Held by", "Concepts"), rows)
         + picture(
             concept_tree(model),
             "Tree of the concepts by shared words and documents; the table has the themes",

@@ -11,6 +11,7 @@ from superwords.corpus.corpus import row_name
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots.model_plots import chain_traces
 from superwords.web.catalog import Catalog
+from superwords.web.page import html_table
 from superwords.web.report_relations import picture
 
 # In the words of `superwords fit --help`.
@@ -52,9 +53,7 @@ def _convergence(catalog: Catalog) -> str:
         "<p>Several chains were run from different starts. R-hat compares them: it is 1 if they agree. The effective "
         "sample size says how many independent draws they are worth, and the Monte-Carlo error how far the mean over "
         "the draws may be off.</p>"
-        '<table><thead><tr><th scope="col">Quantity</th><th scope="col">R-hat</th>'
-        '<th scope="col">Effective sample size</th><th scope="col">Monte-Carlo error</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
+        + html_table(("Quantity", "R-hat", "Effective sample size", "Monte-Carlo error"), rows)
         + picture(chain_traces(catalog.model), "Each traced quantity by draw, a line for each chain")
     )
 
@@ -67,11 +66,10 @@ def _others(model: ConceptModel) -> str:
         f'<td class="number">{one["found_by"]} of {len(one["stability_by_chain"])}</td></tr>'
         for one in table.to_dict("records")
     )
-    head = '<th scope="col">Words</th><th scope="col">Chains that find it</th>'
     told = "These are found by at least two chains and are not among the concepts above."
     return rows and (
         f'<h3 id="others">Concepts of other chains</h3><p>{told}</p>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + html_table(("Words", "Chains that find it"), rows)
     )
 
 
