@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test test-cluster test-statistics test-slow lint docs wheel bench clean
+.PHONY: demo test test-cluster test-statistics test-slow lint docs wheel bench bench-check coverage lock clean
 
 demo: $(VENV)/.installed
 	$(BIN)/superwords demo
@@ -12,8 +12,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics and not slow and not cluster"
 
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not statistics and not slow and not cluster" --cov --cov-report=term --cov-report=xml
+
 test-cluster: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m cluster
+	$(BIN)/python -m pytest -m "cluster and not slow"
 
 test-statistics: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
@@ -40,12 +43,23 @@ wheel:
 	rm -rf build .venv-wheel
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/superwords bench
+	$(BIN)/python -m experiments bench
+
+bench-check: $(VENV)/.installed-dev
+	$(BIN)/python -m experiments bench --quick --out build/bench
+	$(BIN)/python scripts/check_bench.py build/bench/bench.json
+
+# Hashes of the pinned files, without the address of any index.
+lock: $(VENV)/.installed-dev
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet pip-tools
+	.venv-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --output-file requirements.lock constraints.txt
+	rm -rf .venv-lock
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("superwords needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e . -c constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[effects]' -c constraints.txt  # all that the README's commands use
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -22,7 +22,7 @@ import pandas as pd
 from PIL import Image, ImageDraw, ImageFont
 
 from superwords.errors import InputError
-from superwords.features import WordFeatures, picture_components
+from superwords.features import WordFeatures, pictures
 
 DEMO = Path(__file__).parents[1] / "src" / "superwords" / "demo"
 NOTO_FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")
@@ -88,7 +88,7 @@ def demo_pictures(noto: Path, openmoji: Path) -> tuple[list[str], WordFeatures]:
                 print(f"{source}: there is no picture for {word} ({code_points}), left out", file=sys.stderr)
             else:
                 paths[word] = path
-        return list(paths), picture_components(paths, list(paths))
+        return list(paths), pictures(paths, list(paths))
 
 
 def main() -> int:

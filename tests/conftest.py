@@ -1,9 +1,14 @@
-"""Shared by all tests: linear algebra on one thread, as in a fit; kernels compiled before workers start."""
+"""Fixtures of all tests: one thread for linear algebra, kernels compiled before workers start, a browser."""
+
+import shutil
 
 import pytest
 from threadpoolctl import threadpool_limits
 
 from superwords.sampler.compiling import await_kernels, compile_ahead
+
+# Debian's Chromium, or the Chrome of a forge's machines.
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def pytest_configure(config):
@@ -13,7 +18,35 @@ def pytest_configure(config):
         await_kernels()
 
 
+def pytest_collection_modifyitems(items):
+    if CHROMIUM is None:
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason="needs Chromium"))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Keep summaries of the tests' models out of the user's cache folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    patch = pytest.MonkeyPatch()
+    patch.setattr("superwords.storage.cache.cache_folder", lambda: folder)
+    yield folder
+    patch.undo()
+
+
+@pytest.fixture(scope="module")  # not longer: Playwright's event loop would run during other modules' tests
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, headless=True, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()

@@ -7,14 +7,41 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import httpx
 import numpy as np
 from scipy import sparse
 
+from models_for_tests import ODD_WORDS
+from servers_for_tests import serving_app
 from superwords import ConceptModel, Corpus
-from superwords.draws import ChainDraws, Kept
+from superwords.posterior.draws import ChainDraws, Kept
 from superwords.sampler.state import State, Tokens
 from superwords.web.explorer import Explorer, create_app
-from test_study_tools import serving_app
+
+TABLES = {
+    "concepts": {},
+    "concept-words": {"concept": 1},
+    "concept-documents": {"concept": 1},
+    "concept-groups": {"concept": 1, "column": "party"},
+    "documents": {},
+    "rows": {},
+    "row-concepts": {"row": 1},
+    "said": {"query": "word7"},
+    "said-by": {"query": "speaker"},
+    "words": {},
+    "word-concepts": {"word": ODD_WORDS[0]},
+    "word-neighbours": {"word": ODD_WORDS[0]},
+    "group-differences": {"column": "party", "first": "A", "second": "B"},
+    "trends": {"column": "year"},
+    "word-changes": {"column": "year", "concept": 1},
+    "effects": {"formula": "party + year"},
+    "themes": {},
+    "convergence": {},
+    "agreement": {},
+    "moves": {},
+    "nearest": {},
+    "quality": {},
+}
 
 
 @contextlib.contextmanager
@@ -56,5 +83,16 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
         for sweep in (1, 2):
             chain.append(Kept(sweep, state, imputed, float(-sweep), log_joint=float(sweep)))
     model._forget()
-    model.result_.remember(chain_weights=np.full(len(model.kept_), 1 / len(model.kept_)))
     return model
+
+
+@contextlib.contextmanager
+def client_of(explorer: Explorer) -> Iterator[httpx.Client]:
+    with served(explorer) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
+def rows(client: httpx.Client, name: str, **given) -> list[dict]:
+    answer = client.get(f"/api/tables/{name}.json", params={**TABLES.get(name, {}), **given})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["rows"]

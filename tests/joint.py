@@ -89,12 +89,39 @@ def any_affinity(n_words: int) -> Affinity:
     return Affinity(near.astype(np.int32), rho, rho * 0.5)
 
 
+class Statistics(NamedTuple):
+    """Moments of the state and of the data, the mixed ones included."""
+
+    concepts: float
+    pairs: float
+    words_on: float
+    weights: float
+    squared_weights: float
+    log_weights: float
+    pairs_without_words: float
+    squared_holders: float
+    squared_word_counts: float
+    concepts_of_one_document: float
+    squared_pairs_per_document: float
+    words_times_weight: float
+    first_word_on: float
+    squared_words_on: float
+    null_tokens: float
+    squared_first_word_tokens: float
+    tokens_times_words_on: float
+    feature_of_words_on: float
+    product_of_features: float
+    first_theta_times_words_on: float
+
+
+NAMES = (*Statistics._fields, "log_alpha_omega", "log_b1", "log_b2")
+
+
 @kernel
 def statistics(state, null, counts, Y):
-    """Moments of the state and of the data, the mixed ones included."""
     n_pairs = len(state.concept)
-    n_rows = state.concept.max() + 1 if n_pairs else 0
-    m, holders = np.zeros((n_rows, len(state.theta))), np.zeros(n_rows)
+    n_concepts = state.concept.max() + 1 if n_pairs else 0
+    m, holders = np.zeros((n_concepts, len(state.theta))), np.zeros(n_concepts)
     empty, products = 0.0, 0.0
     for p in range(n_pairs):
         j = state.concept[p]
@@ -107,31 +134,39 @@ def statistics(state, null, counts, Y):
     per_doc = state.doc_ptr[1:] - state.doc_ptr[:-1]
     total = m.sum(axis=0)
     live = 0.0
-    for j in range(n_rows):
+    for j in range(n_concepts):
         live += holders[j] > 0
-    n_features = Y.shape[1]
-    out = np.zeros(20)
-    out[0] = live
-    out[1] = n_pairs
-    out[2] = len(state.word)
-    out[3] = state.weight.sum()
-    out[4] = (state.weight**2).sum()
-    out[5] = np.log(state.weight).sum()
-    out[6] = empty
-    out[7] = (holders**2).sum()
-    out[8] = (m**2).sum()
-    out[9] = (holders == 1).sum()
-    out[10] = (per_doc**2).sum()
-    out[11] = products
-    out[12] = total[0]
-    out[13] = (total**2).sum()
-    out[14] = null.sum()
-    out[15] = (counts[:, 0] ** 2).sum()
-    out[16] = (counts.sum(axis=0) * total).sum()
-    out[17] = (np.abs(Y[:, 0]) * (total > 0)).sum() if n_features else 0.0
-    out[18] = (Y[0, 0] * Y[1, 0]) / (1.0 + Y[0, 0] ** 2 + Y[1, 0] ** 2) if n_features else 0.0
-    out[19] = np.log(state.theta[0]) * total[0]
-    return out
+    on_features, product = 0.0, 0.0
+    if Y.shape[1]:
+        on_features = (np.abs(Y[:, 0]) * (total > 0)).sum()
+        product = (Y[0, 0] * Y[1, 0]) / (1.0 + Y[0, 0] ** 2 + Y[1, 0] ** 2)
+    return Statistics(
+        concepts=live,
+        pairs=float(n_pairs),
+        words_on=float(len(state.word)),
+        weights=state.weight.sum(),
+        squared_weights=(state.weight**2).sum(),
+        log_weights=np.log(state.weight).sum(),
+        pairs_without_words=empty,
+        squared_holders=(holders**2).sum(),
+        squared_word_counts=(m**2).sum(),
+        concepts_of_one_document=float((holders == 1).sum()),
+        squared_pairs_per_document=float((per_doc**2).sum()),
+        words_times_weight=products,
+        first_word_on=total[0],
+        squared_words_on=(total**2).sum(),
+        null_tokens=float(null.sum()),
+        squared_first_word_tokens=float((counts[:, 0] ** 2).sum()),
+        tokens_times_words_on=(counts.sum(axis=0) * total).sum(),
+        feature_of_words_on=on_features,
+        product_of_features=product,
+        first_theta_times_words_on=np.log(state.theta[0]) * total[0],
+    )
+
+
+def largest(z: np.ndarray) -> dict[str, float]:
+    """The three statistics that are furthest off, by name."""
+    return {NAMES[k]: round(float(z[k]), 1) for k in np.argsort(-np.abs(z))[:3]}
 
 
 def joint_z(
@@ -142,13 +177,13 @@ def joint_z(
     seed: int = 1,
     chain_class: type[Chain] = Chain,
 ) -> np.ndarray:
-    """z-scores of 23 statistics (0 where a statistic is constant)."""
+    """z-scores of the statistics in `NAMES` (0 where a statistic is constant)."""
     fixed, affinity = prior_of(setting), any_affinity(setting.n_words)
     lengths = np.full(setting.n_documents, setting.length)
     known = np.arange(setting.n_words) >= setting.n_unknown
     rng = np.random.default_rng(seed)
     stream = new_stream(seed, 999)
-    differences = np.zeros((n_replicates, 23))
+    differences = np.zeros((n_replicates, len(NAMES)))
     for r in range(n_replicates):
         theta = np.maximum(rng.gamma(setting.alpha_theta, size=setting.n_words), 1e-300)
         if not steps.sample_theta:
@@ -160,9 +195,8 @@ def joint_z(
             counts, null = draw_text(state, lengths, stream, r * (n_steps + 1) + step)
             Y = draw_features(state, prior, setting.n_features, rng)
             Y[~known] = 0.0
-            now = np.append(
-                statistics(state, null, counts, Y), np.log([prior.alpha_omega, prior.b1, prior.b2])
-            )
+            hyperparameters = np.log([prior.alpha_omega, prior.b1, prior.b2])
+            now = np.array([*statistics(state, null, counts, Y), *hyperparameters])
             differences[r] += now / n_steps if step else -now
             if step == n_steps:
                 break

@@ -9,10 +9,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from experiments.generators import plant_corpus
 from superwords import ConceptModel, Corpus
-from superwords.concepts.summary import summarize
-from superwords.draws import ChainDraws, Kept
-from superwords.lab.generators import plant_corpus
+from superwords.posterior.draws import ChainDraws, Kept
 from superwords.sampler.state import State, Tokens
 
 ODD_WORDS = ["<script>alert(1)</script>", "größe", "健康", 'a "quoted", word', "=1+1", "🙂"]
@@ -112,12 +111,3 @@ def with_parts(model, **parts):
     changed.result_.remember(**parts)
     changed.corpus_ = changed.result_.corpus
     return changed
-
-
-def summary_of(model):
-    """The summary of a model, made anew."""
-    result = model.result_
-    return summarize(
-        *(result.draws, result.best_draw, result.chain_weights),
-        *(result.concept_order, result.order, result.weights_of),
-    )

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from superwords.compare.baselines import Topics, hdp, lda
 from superwords.errors import InputError
-from superwords.lab.baselines import Topics, hdp, lda
 
 VOCABULARY = [f"word{i}" for i in range(20)]
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
+from experiments.calibration import calibration, experiment, found_again
+from experiments.harness import Lab
 from models_for_tests import planted_model
 from superwords.errors import InputError
-from superwords.lab.reproduce.calibration import calibration, found_again, reproduce
 
 
 def test_a_fit_finds_all_of_its_own_concepts_and_none_of_other_words():
@@ -36,4 +37,4 @@ def test_shares_are_counted_by_band_of_stability():
 
 def test_one_seed_is_refused(tmp_path):
     with pytest.raises(InputError, match="give at least 2"):
-        reproduce(tmp_path, tmp_path / "out", 1, 2, 10, 1, print)
+        experiment(Lab(tmp_path), seeds=1)

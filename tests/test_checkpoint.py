@@ -17,10 +17,11 @@ import pytest
 from cli_for_tests import assert_same_bits
 from models_for_tests import PLANTED, planted_corpus
 from superwords import ConceptModel, InputError, load
-from superwords.fitting import store
 from superwords.fitting.running import Swept
-from superwords.fitting.saving import parts_of
 from superwords.progress import Progress
+from superwords.storage import checkpoint as checkpoints
+from superwords.storage import model as storage
+from superwords.storage.checkpoint import Checkpoint
 
 KEY = {"--sweeps": 20, "--theta": None}
 SETTINGS = {"n_chains": 2, "n_sweeps": 20, "n_burn_in": 6, "thin": 2, "random_state": 11}
@@ -43,14 +44,14 @@ def no_complaint(text):
 
 
 def begun(model, path, every=0.0):
-    store.write(path, parts_of(model, findings=False), run=KEY)
-    return store.Checkpoint(path, every, no_complaint)
+    storage.write(path, model, model.kept_, run=KEY)
+    return Checkpoint(path, every, no_complaint)
 
 
 def interrupt(model, checkpoint, chain, sweep):
     """Run the model until a chain has made so many sweeps."""
 
-    class Interrupted(store.Checkpoint):
+    class Interrupted(Checkpoint):
         def __call__(self, progress):
             if progress.chain == chain and progress.sweep == sweep:
                 raise KeyboardInterrupt
@@ -58,7 +59,7 @@ def interrupt(model, checkpoint, chain, sweep):
     checkpoint.__class__ = Interrupted
     with pytest.raises(KeyboardInterrupt):
         watched(model, checkpoint)
-    checkpoint.__class__ = store.Checkpoint
+    checkpoint.__class__ = Checkpoint
 
 
 def watched(model, checkpoint):
@@ -68,7 +69,7 @@ def watched(model, checkpoint):
 
 def taken_up(path):
     """The run in a file, to its end."""
-    return watched(load(path), store.Checkpoint(path, 0.0, no_complaint))
+    return watched(load(path), Checkpoint(path, 0.0, no_complaint))
 
 
 @pytest.mark.parametrize(("n_jobs", "chain", "sweep"), [(2, 0, 1), (2, 1, 9), (1, 0, 13), (1, 1, 18)])
@@ -76,7 +77,7 @@ def test_the_same_bits_after_an_interruption(tmp_path, uninterrupted, n_jobs, ch
     path = tmp_path / "run.checkpoint"
     model = prepared(n_jobs)
     interrupt(model, begun(model, path), chain, sweep)
-    assert store.read(path).run == KEY
+    assert storage.read(path).run == KEY
     assert load(path).chains_[chain].sweep <= sweep + 1
     assert_same_bits(taken_up(path), uninterrupted)
     assert_same_bits(model.set_params(progress=None).resume(), uninterrupted)
@@ -110,8 +111,8 @@ def test_draws_of_sweeps_that_are_made_again_do_not_count(tmp_path, uninterrupte
     model = prepared()
     checkpoint = begun(model, path, every=3600.0)
     interrupt(model, checkpoint, 0, 12)
-    checkpoint.draws[0].container.draws()  # which writes those that wait
-    assert store.read(path).parts.chains[0].sweep == 0
+    checkpoint.draws[0].file.draws()  # which writes those that wait
+    assert storage.read(path).parts.chains[0].sweep == 0
     with closing(sqlite3.connect(path)) as database:
         assert len(database.execute("SELECT * FROM draw").fetchall()) > 0
     assert len(load(path).draws_) == 0
@@ -145,10 +146,10 @@ def test_what_cannot_be_written_does_not_stop_the_chains(tmp_path, uninterrupted
     path = tmp_path / "run.checkpoint"
     model = prepared()
     begun(model, path).close()
-    checkpoint = store.Checkpoint(path, 0.0, said.append)
-    checkpoint._container._database.execute("PRAGMA query_only = ON")
+    checkpoint = Checkpoint(path, 0.0, said.append)
+    checkpoint._file._database.execute("PRAGMA query_only = ON")
     watched(model, checkpoint)
-    checkpoint._container._database.execute("PRAGMA query_only = OFF")
+    checkpoint._file._database.execute("PRAGMA query_only = OFF")
     assert_same_bits(model, uninterrupted)
     assert said
     assert "cannot be written" in said[0]
@@ -159,7 +160,7 @@ def test_writing_takes_a_twentieth_of_the_time_at_most(tmp_path, monkeypatch):
     model = prepared()
     checkpoint = begun(model, path)
     clock = [1000.0]
-    monkeypatch.setattr(store, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoints, "monotonic", lambda: clock[0])
     monkeypatch.setattr(checkpoint, "_next", 0.0)
     written = []
 
@@ -178,17 +179,17 @@ def test_writing_takes_a_twentieth_of_the_time_at_most(tmp_path, monkeypatch):
 
 def test_a_finished_model_is_no_checkpoint(tmp_path, uninterrupted):
     path = uninterrupted.save(tmp_path / "model.sw")
-    assert store.read(path).run is None
+    assert storage.read(path).run is None
 
 
 def test_a_missing_or_damaged_checkpoint(tmp_path):
     path = tmp_path / "run.checkpoint"
     with pytest.raises(InputError, match="There is no file"):
-        store.Checkpoint(path, 0.0, no_complaint)
+        Checkpoint(path, 0.0, no_complaint)
     begun(prepared(), path).close()
     path.write_bytes(path.read_bytes()[:-5000])
     with pytest.raises(InputError, match="is not a superwords model, or it is damaged"):
-        store.Checkpoint(path, 0.0, no_complaint)
+        Checkpoint(path, 0.0, no_complaint)
 
 
 def test_texts_and_metadata_come_back(tmp_path):
@@ -206,11 +207,11 @@ RUN = """
 import sys
 from pathlib import Path
 from superwords import load
-from superwords.fitting import store
+from superwords.storage.checkpoint import Checkpoint
 path = Path(sys.argv[1])
 model = load(path)
 print("ready", flush=True)
-model.set_params(progress=store.Checkpoint(path, 0.0, print)).resume()
+model.set_params(progress=Checkpoint(path, 0.0, print)).resume()
 print("done", flush=True)
 """
 

@@ -7,10 +7,10 @@ import pytest
 
 from models_for_tests import planted_model
 from superwords import load
-from superwords.concepts.choices import add_choices, read_choices, undo_choices
-from superwords.concepts.naming import checked_name
-from superwords.container import Choice, Container
+from superwords.analysis.decisions import add_choices, read_choices, undo_choices
+from superwords.analysis.naming import checked_name
 from superwords.errors import InputError
+from superwords.storage.model_file import Choice, ModelFile
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def path(tmp_path):
 
 
 def packed(path):
-    container = Container.open(path)
+    container = ModelFile.open(path)
     return {name: container.get_packed(name) for name in container.parts()}
 
 
@@ -86,10 +86,43 @@ def test_choices_go_with_the_model_into_another_file(path, tmp_path) -> None:
     assert np.array_equal(again.concept_word_, planted_model().concept_word_)
 
 
-@pytest.mark.parametrize("name", ["x" * 101, "a\x00b", "\ud800", "a\u202eb"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "x" * 101,
+            "a\x00b",
+            "\ud800",
+            "a\u202eb",
+            "a\u2067b",
+            "a\u200fb",
+            "a\u200bb",
+            "a\u2060b",
+            "a\ufeffb",
+        ),
+        *(
+            "a\u00adb",
+            "a\U000e0041b",
+            "a\U000e0100b",
+            "a\u3164b",
+            "a\u034fb",
+            "\u200da",
+            "a\u200c",
+            "a\u200d\u200db",
+        ),
+        *("a\ue000b", "\u0301"),
+    ],
+)
 def test_names_that_cannot_be_shown_are_refused(name) -> None:
     with pytest.raises(InputError):
         checked_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["café", "می\u200cخواهم", "👩\u200d🌾 farms", "健康", "naïve – «x»", "❤\ufe0f"]
+)
+def test_names_in_any_script_are_taken(name) -> None:
+    assert checked_name(name) == name
 
 
 def test_a_name_is_trimmed() -> None:

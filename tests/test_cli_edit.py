@@ -80,7 +80,7 @@ def test_names_may_have_a_tab_and_options_an_equals_sign(capsys, saved, argument
         (["--hide", "99"], 1, "There is no concept 99"),
         (["--restore", "1"], 1, "neither hidden nor merged"),
         (["--name", "1"], 2, "--name needs a concept and a name"),
-        (["--name", "1", "\u200b"], 1, "no character that can be seen"),
+        (["--name", "1", "\u200b"], 1, "a character that cannot be shown (U+200B)"),
         (["--name=1"], 2, "--name needs a concept and a name"),
         (["--undo", "--hide", "1"], 2, "--undo cannot be used together"),
     ],
@@ -92,3 +92,15 @@ def test_wrong_edits_change_nothing_and_are_one_sentence(capsys, saved, argument
     assert said in told.err
     assert told.err.count("\n") == 1
     assert saved.read_bytes() == before
+
+
+def test_split_and_pinned_words_sample_on_and_replace_the_file(capsys, saved):
+    word = load(saved).top_words(1)[0]
+    told = run(capsys, "edit", saved, "--split", "1", "--sweeps", "4", "--json")
+    assert [one["chain"] for one in told.json] == list(range(len(load(saved).chains_)))
+    told = run(capsys, "edit", saved, "--pin", "1", word, "--sweeps", "4", "--json")
+    assert told.json[0]["pinned"] == [word]
+    assert load(saved).chains_[0].model.fixed.sum() == 1
+    assert "cannot be used together" in run(capsys, "edit", saved, "--pin", "1", word, "--hide", "2").err
+    assert "names no word" in run(capsys, "edit", saved, "--ban", "1", " , ").err
+    assert "--sweeps" in run(capsys, "edit", saved, "--sweeps", "4").err

@@ -164,7 +164,7 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
     [
         (["--text", "speeches"], "no text column 'speeches'"),
         (["--groups", "faction"], "There is no column 'faction' to group by"),
-        (["--min-df", "400"], "min_df=400"),
+        (["--min-df", "400"], "--min-df 400"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),
         (
@@ -212,7 +212,7 @@ def test_a_model_is_replaced_with_a_word_and_few_documents_are_called_few(capsys
     source, output = write_documents(tmp_path, 12), tmp_path / "model.sw"
     first = run(capsys, *fit_arguments(source, output))
     assert "Replaces" not in first.err
-    assert "So few documents tell little" in first.err
+    assert "too few documents for reliable concepts" in first.err
     assert f"Replaces the model in {output}." in run(capsys, *fit_arguments(source, output)).err
     many = run(capsys, *fit_arguments(write_documents(tmp_path, 24), output))
     assert "So few documents" not in many.err
@@ -228,7 +228,10 @@ def test_how_to_sample_longer_is_said(capsys, source, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"text\nThank you.\nThank you so much.\n", "There is no noun or name in the 2 documents"),
+        (
+            b"text\nThank you.\nThank you so much.\n",
+            "There is no noun, name, verb or adjective in the 2 documents",
+        ),
         (b"text\nK\xf6ln\n", "not valid utf-8: byte 0xf6 at column 2; save it as UTF-8"),
     ],
 )

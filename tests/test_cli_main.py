@@ -1,5 +1,6 @@
 """The command line as a whole: help, versions, exit codes, and errors in one sentence."""
 
+import ast
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 
 from cli_for_tests import model_file, run, start
 from superwords import __version__
-from superwords.cli import demo_command as demo
+from superwords.cli import demo
 from superwords.cli import main as entry
 from superwords.cli.main import COMMANDS
 from superwords.progress import STARTING
@@ -27,6 +28,28 @@ def test_help_loads_no_command():
     code += "; print([name for name in sys.modules if name.startswith('superwords.cli.')])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.splitlines()[-1] == "['superwords.cli.main']"
+
+
+HEAVY = {
+    "numpy",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "numba",
+    "arviz_stats",
+    "xarray",
+    "matplotlib",
+    "starlette",
+    "pydantic",
+}
+
+
+def test_help_of_a_command_imports_no_heavy_library():
+    """In one process: nothing that any command's help needs may import them."""
+    code = "import sys; from superwords.cli.main import COMMANDS, main\nfor name in COMMANDS: main([name, '--help'])"
+    code += "\nprint(sorted({name.partition('.')[0] for name in sys.modules}))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(ast.literal_eval(shown.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("name", MINE)
@@ -63,8 +86,6 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["transform", "m.sw", "x.csv", "--jobs", "0"], "--jobs"),
         (["compare", "x.csv", "-o", "x", "--jobs", "0"], "--jobs"),
         (["demo", "--jobs", "0"], "--jobs"),
-        (["reproduce", "recipes", "--jobs", "0"], "--jobs"),
-        (["reproduce", "lee"], "--data"),
         (["fit", "x.csv", "--min-df", "few"], "few"),
         (["fit", "x.csv", "--features", "smell"], "smell"),
         (["fit", "x.csv", "--features", "pictures"], "pictures:PATH"),
@@ -78,7 +99,7 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--k", "nan"], "--k nan is not a positive number"),
         (["fit", "x.csv", "--unit", "pages:2"], "--unit 'pages:2' is not known"),
         (["fit", "x.csv", "--words", "letters"], "--words 'letters' is not known"),
-        (["fit", "x.csv", "--language", "xx"], "xx"),
+        (["fit", "x.csv", "--language", "english"], "english"),
         (["fit", "x.csv", "--max-df", "-3"], "--max-df -3 is not possible"),
         (["fit", "x.csv", "--drop", "nowhere.txt"], "nowhere.txt"),
         (["fit", "x.csv", "--features", "table:nowhere.csv"], "nowhere.csv"),
@@ -114,7 +135,7 @@ def broken(monkeypatch):
     def load(path):
         raise KeyError("the\nunthinkable")
 
-    monkeypatch.setattr("superwords.fitting.estimator.load", load)
+    monkeypatch.setattr("superwords.storage.model.read_result", load)
 
 
 def test_an_unexpected_error_is_one_sentence(capsys, broken):
@@ -150,7 +171,7 @@ def test_errors_of_the_machine(capsys, monkeypatch, error, said):
     def load(path):
         raise error
 
-    monkeypatch.setattr("superwords.fitting.estimator.load", load)
+    monkeypatch.setattr("superwords.storage.model.read_result", load)
     found = run(capsys, "show", "x.sw")
     assert found.code == 1
     assert said in found.err
@@ -161,7 +182,7 @@ def test_ctrl_c_elsewhere_than_in_a_fit(capsys, monkeypatch):
     def load(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.fitting.estimator.load", load)
+    monkeypatch.setattr("superwords.storage.model.read_result", load)
     found = run(capsys, "show", "x.sw")
     assert (found.code, found.err) == (1, "superwords: stopped.\n")
 
@@ -170,7 +191,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
     def make_lineup(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.lab.compare.lineup.make_lineup", make_lineup)
+    monkeypatch.setattr("superwords.compare.lineup.make_lineup", make_lineup)
     found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
     assert found.code == 1
     assert found.err == (
@@ -180,7 +201,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
 
 def test_the_demo_takes_as_long_everywhere(capsys):
     assert "About half a minute." in COMMANDS["demo"]
-    assert "(about half a minute" in demo._WAITING
+    assert "(about half a minute" in demo._TIME
 
 
 def test_what_alpha_omega_is(capsys):

@@ -30,7 +30,8 @@ def test_effects_print_points(saved, capsys, tmp_path):
     told = run(capsys, "effects", saved, "party + year", "--picture", tmp_path / "effects.svg")
     assert told.code == 0, told.err
     assert "Effect of party B compared with A:" in told.out
-    assert "have a value in every column" not in told.out
+    assert "Based on" not in told.out
+    assert "year counts in years from 2001." in told.out
     assert (tmp_path / "effects.svg").exists()
     page = run(capsys, "effects", saved, "party + year", "--concept", "1", "--json").json
     assert {one["term"] for one in page["effects"]} == {"party[T.B]", "year"}
@@ -39,12 +40,24 @@ def test_effects_print_points(saved, capsys, tmp_path):
     )
 
 
+def test_effects_take_groups_clusters_and_predictions(saved, capsys):
+    told = run(capsys, "effects", saved, "party", "--reference", "party=B", "--only", "party=A,B")
+    assert "Effect of party A compared with B:" in told.out, told.err
+    page = run(capsys, "effects", saved, "party + year", "--predict", "year,party", "--json").json
+    assert {(one["year"], one["party"]) for one in page["predicted"]} == {
+        (year, party) for year in (2000, 2001, 2002) for party in "AB"
+    }
+    assert "Predicted: the prevalence" in run(capsys, "effects", saved, "party", "--predict", "party").out
+    assert "party=" in run(capsys, "effects", saved, "party", "--reference", "party=").err
+    assert "There is no column 'who'" in run(capsys, "effects", saved, "party", "--cluster-by", "who").err
+
+
 def test_effects_say_how_many_documents_are_left_out(capsys, tmp_path):
     model = planted_model()
     metadata = model.corpus_.metadata.assign(party=[None] * 5 + ["A", "B"] * 17 + ["A"])
     changed = with_parts(model, corpus=replace(model.corpus_, metadata=metadata))
     told = run(capsys, "effects", changed.save(tmp_path / "some.sw"), "party")
-    assert "35 of 40 documents have a value in every column; the others are left out." in told.out
+    assert "Based on 35 of 40 documents; the others lack a value or were excluded." in told.out
 
 
 def test_themes_are_proposed(saved, capsys, tmp_path):
@@ -67,7 +80,7 @@ def test_themes_are_proposed(saved, capsys, tmp_path):
         (["effects", "seniority"], "There is no column 'seniority'"),
         (["effects", "party", "--concept", "99"], "There is no concept 99"),
         (["effects", "party", "--of", "size"], "of='size' is not known"),
-        (["themes", "--picture", "tree.pdf"], "must end in .png or .svg"),
+        (["themes", "--picture", "tree.jpg"], "must end in .png, .svg or .pdf"),
     ],
 )
 def test_wrong_use_is_one_sentence(saved, capsys, arguments, said):

@@ -7,10 +7,13 @@ import time
 import pytest
 
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
+from superwords import load
+from superwords.analysis.decisions import add_choices, read_choices
 from superwords.cli.fit_run import CheckpointedRun
-from superwords.concepts.choices import add_choices
-from superwords.container import Choice
+from superwords.errors import StorageError
+from superwords.files import exclusive
 from superwords.progress import Progress
+from superwords.storage.model_file import Choice
 
 
 @pytest.fixture
@@ -124,7 +127,7 @@ def test_a_changed_file_is_not_gone_on_with(capsys, source, interrupted):
 
 
 def test_another_version_is_not_gone_on_with(capsys, source, interrupted, monkeypatch):
-    monkeypatch.setattr("superwords.__version__", "99.0")
+    monkeypatch.setattr("superwords.cli.fit_run.__version__", "99.0")
     found = run(capsys, *fit_arguments(source, interrupted, "--resume"))
     assert found.code == 1
     assert "and this is 99.0" in found.err
@@ -170,16 +173,89 @@ def test_more_sweeps_are_as_if_asked_for_at_once(capsys, source, tmp_path, more)
     assert not parted.with_name("parted.sw.checkpoint").exists()
 
 
-def test_more_of_a_model_without_draws(capsys, source, tmp_path):
+def test_more_of_a_model_saved_without_all_draws(capsys, source, tmp_path):
     whole, parted = tmp_path / "whole.sw", tmp_path / "parted.sw"
-    assert run(capsys, *fit_arguments(source, whole, "--sweeps", 24, "--burn-in", 16, "--quiet")).code == 0
+    assert run(capsys, *fit_arguments(source, whole, "--sweeps", 24, "--quiet")).code == 0
     assert run(capsys, *fit_arguments(source, parted, "--quiet")).code == 0
     before = parted.read_bytes()
     found = run(capsys, "fit", "--more", 8, parted, "-o", tmp_path / "longer.sw")
-    assert found.code == 0
-    assert "holds no draws" in found.err
+    assert found.code == 0, found.err
     assert_same_bits(loaded(tmp_path / "longer.sw"), loaded(whole))
     assert parted.read_bytes() == before
+
+
+def test_a_name_given_while_more_is_sampled_is_kept(capsys, source, tmp_path, monkeypatch):
+    """By a command that runs at the same time: both answer "ok", and both hold."""
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--quiet")).code == 0
+    add_choices(output, [Choice("name", 1, "before")])
+    said = []
+
+    def name_meanwhile(self, progress):
+        if progress.sweep == 18 and not said:
+            said.append(start("edit", output, "--name", 2, "meanwhile", "--quiet").communicate())
+
+    monkeypatch.setattr(CheckpointedRun, "__call__", name_meanwhile)
+    found = run(capsys, "fit", "--more", 6, output, "--jobs", 1)
+    assert found.code == 0, found.err
+    assert said == [("", "")]
+    names = set(loaded(output).names_.values())
+    for name in ("before", "meanwhile"):
+        assert name in names or f"{name!r} of concept" in found.err
+
+
+def test_a_decision_about_a_model_that_was_replaced_is_refused(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--quiet")).code == 0
+    model = load(output)
+    assert run(capsys, "fit", "--more", 4, output, "--quiet").code == 0
+    with pytest.raises(StorageError, match="has been sampled further"):
+        add_choices(output, [Choice("name", 1, "late")], model.identity_)
+    assert read_choices(output) == []
+
+
+def test_one_run_at_a_time_writes_a_file(capsys, source, tmp_path):
+    output = tmp_path / "model.sw"
+    with exclusive(output):
+        for command in (fit_arguments(source, output), ["fit", "--more", 4, output]):
+            output.write_bytes(b"")
+            found = run(capsys, *command)
+            assert found.code == 1
+            assert "Another process is writing" in found.err
+    assert [one.name for one in tmp_path.iterdir() if "lock" in one.name] == []
+
+
+def test_a_run_whose_last_sweep_is_in_its_checkpoint_is_finished(capsys, source, tmp_path, monkeypatch):
+    """As when it is killed while the draws are summed up."""
+    whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--quiet")).code == 0
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("superwords.fitting.estimator.ConceptModel.save", killed)
+        run(capsys, *fit_arguments(source, output, "--quiet"))
+    checkpoint = output.with_name("model.sw.checkpoint")
+    assert [chain.sweep for chain in load(checkpoint).chains_] == [16, 16]
+    found = run(capsys, *fit_arguments(source, output, "--quiet", "--resume"))
+    assert found.code == 0, found.err
+    assert_same_bits(loaded(output), loaded(whole))
+    assert not checkpoint.exists()
+
+
+def test_more_that_was_saved_but_kept_its_checkpoint_is_finished(capsys, source, tmp_path, monkeypatch):
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--quiet")).code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointedRun, "end", lambda self: None)
+        assert run(capsys, "fit", "--more", 4, output, "--quiet").code == 0
+    assert output.with_name("model.sw.checkpoint").exists()
+    found = run(capsys, "fit", "--more", 4, output, "--resume")
+    assert found.code == 0, found.err
+    assert "nothing is left to do" in found.err
+    assert {chain.sweep for chain in loaded(output).chains_} == {20}
+    assert not output.with_name("model.sw.checkpoint").exists()
 
 
 def test_more_groups_as_the_fit_did_and_knows_its_columns_beforehand(capsys, source, tmp_path):

@@ -1,9 +1,12 @@
 """`superwords show`, `export` and `transform`: a saved model for people and for scripts."""
 
-import copy
+import ast
 import csv
 import io
 import json
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run, write_documents
 from models_for_tests import EDGES, edge_model, passage_model, planted_model
 from superwords import ConceptModel
+from superwords.analysis import tables
 
 needs_transform = pytest.mark.skipif(
     not hasattr(ConceptModel, "transform"), reason="ConceptModel.transform is not there yet"
@@ -43,6 +47,7 @@ def test_all_concepts(capsys, model):
     assert shown.err == ""
     fitted = loaded(model)
     assert f"{fitted.n_concepts_} concepts in 24 documents, 12 different words." in shown.out
+    assert re.search(r"The listed concepts use \d+% of the counted words[;.]", " ".join(shown.out.split()))
     assert run(capsys, "show", model, "--json").json["n_concepts"] == fitted.n_concepts_
     assert len(rows_of(run(capsys, "show", model, "--csv").out)) == fitted.n_concepts_
 
@@ -168,29 +173,33 @@ def test_models_at_the_borders(capsys, tmp_path, name):
 @pytest.mark.parametrize("is_leftover", [True, False])
 def test_every_concept_with_its_mark_and_the_chains_that_find_it(capsys, monkeypatch, view, is_leftover):
     """The planted model, as if its second concept were found by 7 of 9 chains, and were a leftover or not."""
-    fitted = copy.copy(planted_model())
+    fitted, concept_table = planted_model(), tables.concept_table
 
-    def concepts(n_words=10):
-        table = planted_model().concepts(n_words)
+    def as_if(result, n_words=10):
+        table = concept_table(result, n_words)
         second = table["concept"] == 2
         by_chain = pd.Series([[1.0] * 9] * len(table), dtype=object)
         found_by = table["found_by"].mask(second, 7)
-        return table.assign(leftover=second & is_leftover, found_by=found_by, stability_by_chain=by_chain)
+        rows = table["rows"].mask(second & is_leftover, 3)
+        return table.assign(
+            leftover=second & is_leftover, found_by=found_by, stability_by_chain=by_chain, rows=rows
+        )
 
-    fitted.concepts = concepts
-    monkeypatch.setattr("superwords.fitting.estimator.load", lambda path: fitted)
+    monkeypatch.setattr(tables, "concept_table", as_if)
+    monkeypatch.setattr("superwords.storage.model.read_result", lambda path: fitted.result_)
     holder = f"doc {np.flatnonzero(fitted.doc_concept_[:, 1])[0]}"
     more = {"--document": [holder], "--word": planted_model().top_words(2, 1)}.get(view, [])
     shown = run(capsys, "show", "planted.sw", *view.split(), *more).out
     if view == "--concept 2":
         assert "found by 7 of 9 chains" in said_in(shown)
-        assert ("Held by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
+        assert ("Used by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
         return
     rows = [words for line in shown.splitlines() if (words := line.split())]
     second = next(words for words in rows if words[0] in ("2", "*2"))
     assert second[0] == ("*2" if is_leftover else "2")
     assert "7 of 9" in " ".join(second)
-    assert ("* held by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
+    legend = "* Leftovers: concepts of a handful of documents or of a single word."
+    assert (legend in said_in(shown)) == is_leftover
     assert "*1" not in shown
 
 
@@ -206,10 +215,10 @@ def test_passages_are_called_so_and_their_documents_counted(capsys, tmp_path):
     means = [table[name][0] for name in ("rows", "documents")]
     assert numbers[:2] == [f"{mean:.0f}" for mean in means]
     one = run(capsys, "show", path, "--concept", 1).out
-    assert f"Held by {numbers[0]} passages" in one
+    assert f"Used by {numbers[0]} passages" in one
     assert f", in {numbers[1]} of the documents;" in one
     assert "Passages that show what it is:" in one
-    assert "share of the passages holding the concept that use the word" in said_in(one)
+    assert "share of the passages using the concept that use the word" in said_in(one)
     assert " passages." in run(capsys, "show", path, "--word", "word20").out
     told = run(capsys, "show", path, "--json").json
     assert (told["rows"], told["documents"]) == (40, 10)
@@ -239,8 +248,7 @@ def test_a_concept_counts_and_lists_the_words_that_are_used(capsys, planted):
     assert len(words) < 40
     shown = said(run(capsys, "show", planted, "--concept", 1))
     assert f"On average a draw uses {known['n_words']:.0f} words for it." in shown
-    assert f"found by {known['found_by']} of 2 chains (stability {known['stability']:.0%})" in shown
-    assert f"coherence {known['coherence']:.2f}." in shown
+    assert f"found by {known['found_by']} of 2 chains; coherence {known['coherence']:.2f}." in shown
     assert ("more words." in shown) == (len(words) > 25)
 
 
@@ -249,9 +257,9 @@ def test_a_document_is_told_by_how_sure_its_concepts_are(capsys, planted):
     held = [one["probability"] for one in told]
     shown = run(capsys, "show", planted, "--document", "doc 3")
     n_sure = sum(h >= 0.5 for h in held)
-    assert f"doc 3 holds {n_sure} concept" in shown.out
+    assert f"doc 3 uses {n_sure} concept" in shown.out
     assert "in at least half of the draws that find each." in said(shown)
-    assert "Held in: of the draws that find the concept, the share in which it holds it" in said(shown)
+    assert "Probability that the document uses the concept; found by: how many chains" in said(shown)
     weights = [one["weight"] for one in told[:n_sure]]
     assert weights == sorted(weights, reverse=True)
     assert held[n_sure:] == sorted(held[n_sure:], reverse=True)
@@ -278,12 +286,14 @@ def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
 def test_groups_say_what_their_shares_are_of_and_whether_chains_agree(capsys, tmp_path):
     path = passage_model().save(tmp_path / "passages.sw")
     shown = said(run(capsys, "show", path, "--groups", "party"))
-    assert "Held by: share of the group's passages that hold the concept" in shown
+    assert "Used by: share of the group's passages that use the concept" in shown
     assert "Difference: A − B in percentage points, with a 95% interval." in shown
-    assert shown.endswith(passage_model().verdict())
+    assert shown.endswith(str(passage_model().verdict()))
 
 
-@pytest.mark.parametrize(("name", "why"), [("one draw", "too few draws"), ("one chain", "one chain")])
+@pytest.mark.parametrize(
+    ("name", "why"), [("one draw", "1 draw per chain cannot be judged"), ("one chain", "one chain")]
+)
 def test_what_convergence_cannot_tell_is_said(capsys, tmp_path, name, why):
     path = edge_model(name).save(tmp_path / "edge.sw")
     shown = run(capsys, "show", path, "--convergence").out
@@ -310,15 +320,17 @@ def test_passages_and_their_sources(capsys, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "json", "netcdf", "pyldavis"])
 def test_export(capsys, model, tmp_path, kind):
     told = run(capsys, "export", model, "--format", kind, "-o", tmp_path / "out", "--json").json
-    assert len(told["files"]) == (3 if kind == "csv" else 1)
-    assert all((tmp_path / "out").exists() for _ in told["files"])
+    tables = ["concepts", "words", "documents", "documents_wide", "vocabulary", "trends", "periods", "quotes"]
+    names = [f"out/{table}.csv" for table in tables] if kind == "csv" else ["out"]
+    assert told["files"] == [str(tmp_path / name) for name in names]
+    assert all((tmp_path / name).is_file() for name in names)
     assert "Wrote" in run(capsys, "export", model, "-f", kind, "-o", tmp_path / "again").out
     assert run(capsys, "export", model, "-f", kind, "-o", tmp_path / "quiet", "-q").out == ""
 
 
 def test_export_formats_are_those_of_the_package():
-    from superwords.cli.export_command import FORMATS
-    from superwords.concepts.exporting import FORMATS as PACKAGE_FORMATS
+    from superwords.analysis.export import FORMATS as PACKAGE_FORMATS
+    from superwords.cli.paper import FORMATS
 
     assert FORMATS == PACKAGE_FORMATS
 
@@ -330,7 +342,7 @@ def test_transform_finds_words_as_the_model_did_and_says_which_are_unknown(capsy
     source.write_text(f'text\n"The {first} met the zeppelin."\nNothing at all.\n')
     shown = run(capsys, "transform", model, source)
     assert shown.code == 0, shown.err
-    assert "Words unknown to the model, not counted: 1 (zeppelin, …)." in shown.err
+    assert "Words unknown to the model, not counted: 2 (met, zeppelin, …)." in shown.err
     assert "Documents without any word that the model knows (all weights 0): 1." in shown.err
     rows = rows_of(shown.out)
     assert [row["document"] for row in rows] == ["0", "1"]
@@ -424,3 +436,14 @@ def test_nothing_in_a_table_is_cut_off_at_any_width(capsys, monkeypatch, width):
     assert len([c for c in letters if c == "D"]) == 1
     if width >= 140:
         assert words in shown
+
+
+def test_show_of_a_known_model_imports_no_sampler(model, monkeypatch, tmp_path):
+    """The summary and the figures of convergence are cached; what samples or judges is not imported again."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = f"import sys; from superwords.cli.main import main; main(['show', {str(model)!r}])\n"
+    code += "print(sorted({name.partition('.')[0] for name in sys.modules}))"
+    for _ in range(2):
+        shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(ast.literal_eval(shown.stdout.splitlines()[-1]))
+    assert not {"numba", "sklearn", "arviz_stats", "xarray", "matplotlib"} & imported

@@ -105,6 +105,17 @@ def test_text_without_any_word_has_no_weights(capsys, model, tmp_path):
     assert not weights_in(found.out)[1].any()
 
 
+def test_what_is_wrong_with_new_documents_is_printed(capsys, model, tmp_path):
+    source = tmp_path / "again.csv"
+    german = "Der Hund und die Katze sind nicht in dem Haus, das wir von der Straße aus sehen."
+    source.write_text("text\n" + f'"{german}"\n' * 20, encoding="utf-8")
+    found = run(capsys, "transform", model, source)
+    assert found.code == 0
+    assert "Warning: 19 of 20 texts repeat another one word for word" in found.err
+    assert "Warning: The texts look like German (de), not English (en)" in found.err
+    assert "Warning" not in run(capsys, "transform", model, source, "--quiet").err
+
+
 def test_documents_that_are_whole_are_read_whole(capsys, tmp_path):
     corpus = Corpus.from_texts([long_text(theme) for theme in THEMES] * 3, min_df=2)
     path = fit(corpus, n_chains=1, n_sweeps=6, n_burn_in=1).save(tmp_path / "whole.sw")

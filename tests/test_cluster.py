@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,10 @@ import superwords
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, model_file, run, start, write_documents
 from superwords import ConceptModel, cluster
 from superwords.cluster import current, joined, spread
-from superwords.corpus.reading import read_documents
-from superwords.corpus.recipe import passage_length
-from superwords.corpus.sources import open_documents
 from superwords.errors import InputError
+from superwords.text.read import read_documents
+from superwords.text.recipe import passage_length
+from superwords.text.sources import open_documents
 
 needs_ray = [
     pytest.mark.cluster,
@@ -106,6 +106,21 @@ def test_a_wrong_address_is_one_sentence_in_good_time(monkeypatch, first_words, 
     assert time.monotonic() - begin < 30
 
 
+def test_a_head_that_accepts_and_says_nothing_is_lost(monkeypatch):
+    """A frozen machine or a cut network: connections open, and nobody speaks."""
+    monkeypatch.setattr(cluster, "_LOOK_EVERY", 0.05)
+    with answering(b"") as address:
+        silent = cluster.Cluster("The cluster of this test", address)
+        with pytest.raises(cluster.ClusterLostError, match="has gone away"):
+            look_often(silent)
+
+
+def look_often(machines, times=100):
+    for _ in range(times):
+        machines.check()
+        time.sleep(0.06)
+
+
 @pytest.fixture(scope="module")
 def two_workers():
     """A cluster of two worker processes on this machine."""
@@ -149,6 +164,13 @@ class TestTwoWorkers:
         with pytest.raises(InputError, match=r"^unit='pages:2' "):
             list(spread(passage_length, ["passages:2", "pages:2"]))
 
+    def test_a_worker_with_other_code_is_one_sentence(self, monkeypatch):
+        from superwords.fitting import on_cluster
+
+        monkeypatch.setattr(on_cluster, "code_version", lambda: "another")
+        with pytest.raises(InputError, match="has another version of superwords"):
+            ConceptModel(n_sweeps=60, progress=False, **SETTINGS).fit(some_counts())
+
     def test_work_is_spread_over_both_and_comes_back_in_order(self, two_workers):
         assert list(spread(operator.neg, range(50))) == [-n for n in range(50)]
         assert os.getpid() not in set(spread(eval, ["__import__('os').getpid()"] * 20))
@@ -165,9 +187,9 @@ class TestTwoWorkers:
             (tmp_path / "folder" / f"d{n:03}.txt").write_text(text * 120)
         for source in (tmp_path / "texts.parquet", tmp_path / "folder"):
             assert len(open_documents(source).texts.pieces) >= 4
-            there = read_documents(source, min_df=2, unit="document", cache=False)
+            there = read_documents(source, min_df=2, unit="document")
             with not_in_a_cluster():
-                here = read_documents(source, min_df=2, unit="document", cache=False, n_jobs=1)
+                here = read_documents(source, min_df=2, unit="document", n_jobs=1)
             assert there.vocabulary == here.vocabulary
             assert (there.counts != here.counts).nnz == 0
             assert (there.sentences != here.sentences).nnz == 0
@@ -193,6 +215,47 @@ class TestTwoWorkers:
         for name in parts:
             there, here = (pd.read_parquet(tmp_path / folder / name) for folder in ("there", "here"))
             pd.testing.assert_frame_equal(there, here, check_exact=True)
+
+    def test_workers_killed_while_parts_are_written_change_no_bit(self, tmp_path, capsys):
+        source = write_documents(tmp_path, 80)
+        pd.read_csv(source).to_parquet(tmp_path / "new.parquet", row_group_size=10)
+        columns = ["--text", "speech", "--id", "name", "--quiet"]
+        command = ["transform", model_file(tmp_path), tmp_path / "new.parquet", *columns]
+        killed = []
+        ended = threading.Event()
+        killer = threading.Thread(target=kill_now_and_then, args=(killed, ended, 2), daemon=True)
+        killer.start()
+        try:
+            assert run(capsys, *command, "--parts", tmp_path / "there").code == 0
+        finally:
+            ended.set()
+            killer.join()
+        assert killed
+        with not_in_a_cluster():
+            assert run(capsys, *command, "--jobs", "1", "--parts", tmp_path / "here").code == 0
+        assert {one.name for one in (tmp_path / "there").iterdir()} == {
+            one.name for one in (tmp_path / "here").iterdir()
+        }
+        for one in (tmp_path / "here").glob("*.parquet"):
+            there = pd.read_parquet(tmp_path / "there" / one.name)
+            pd.testing.assert_frame_equal(there, pd.read_parquet(one), check_exact=True)
+
+    def test_workers_killed_at_random_moments_of_a_fit_change_no_bit(self, monkeypatch):
+        from superwords.fitting import on_cluster
+
+        monkeypatch.setattr(on_cluster, "_POSITION_EVERY", 0.05)
+        killed, ended = [], threading.Event()
+        killer = threading.Thread(
+            target=kill_now_and_then, args=(killed, ended, 3, "_ChainWorker"), daemon=True
+        )
+        killer.start()
+        try:
+            model = ConceptModel(n_sweeps=600, progress=False, **SETTINGS).fit(some_counts())
+        finally:
+            ended.set()
+            killer.join()
+        assert killed
+        assert_same_bits(model, alone(600))
 
     def test_new_documents_are_folded_in_with_the_same_bits(self):
         model, many = alone(60), some_counts(2500)
@@ -225,8 +288,21 @@ def cluster_watcher(report, said):
 
 def processes(mark=None):
     """Processes of clusters that were started here, or of one of them."""
-    marks = {pid: cluster._mark_of(pid) for pid in cluster._process_ids()}
-    return {pid for pid, of in marks.items() if of and mark in (None, of)}
+    return {one.pid for one in cluster.processes_of(mark)}
+
+
+def kill_now_and_then(killed, ended, times, name="ray::_call"):
+    """Kill a worker of this process's cluster at random moments."""
+    rng = np.random.default_rng(7)
+    folder = current().folder.name
+    while len(killed) < times and not ended.wait(float(rng.uniform(0.3, 1.5))):
+        for one in cluster.processes_of(folder):
+            with suppress(Exception):
+                told = " ".join(one.cmdline())
+                if name in told and "IDLE" not in told:
+                    one.kill()
+                    killed.append(told)
+                    break
 
 
 def chain_worker():
@@ -273,6 +349,23 @@ class TestCommands:
         assert {path.name for path in tmp_path.iterdir()} - {"model.sw"} == kept - {"model.sw"}
         assert loaded(tmp_path / "model.sw.checkpoint").chains_[0].sweep > 0
 
+    @pytest.mark.parametrize("parts", ["gcs_server", ""], ids=["head process", "whole machine"])
+    def test_a_silent_head_is_one_sentence_though_its_port_still_opens(self, tmp_path, parts):
+        """A suspended process stands for a cut network: connections open, and nobody speaks."""
+        source, output = write_documents(tmp_path, 200), tmp_path / "model.sw"
+        ways_in = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        with a_head(ways_in) as (_, address):
+            command = fit_arguments(source, output, *LONG)
+            with start(*command, "--cluster", address, env=ways_in) as process:
+                wait_for("chain ", process)
+                frozen = suspend(f"head-{address.rpartition(':')[2]}", parts)
+                assert frozen
+                _, told = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert told.splitlines()[-1].startswith(f"superwords: The cluster at {address} has gone away")
+        assert "Traceback" not in told
+        assert loaded(tmp_path / "model.sw.checkpoint").chains_[0].sweep > 0
+
     def test_a_head_that_goes_away_is_one_sentence_and_a_store_that_resumes(self, tmp_path, capsys):
         source, output = write_documents(tmp_path, 200), tmp_path / "model.sw"
         # A token of its own, as Ray wants one of whoever joins.
@@ -292,6 +385,56 @@ class TestCommands:
         whole = tmp_path / "whole.sw"
         assert run(capsys, *fit_arguments(source, whole, *LONG, "--quiet")).code == 0
         assert_same_bits(loaded(output), loaded(whole))
+
+    @pytest.mark.slow  # a quick machine may finish the transform before its head is killed
+    def test_heads_killed_at_random_moments_cost_no_bit_and_leave_nothing(self, tmp_path, capsys):
+        """Of a fit, continued with --resume, and of transform --parts, run again."""
+        source, output = write_documents(tmp_path, 200), tmp_path / "model.sw"
+        folders, rng = set(Path("/tmp").glob("superwords-*")), np.random.default_rng(11)
+        fit = fit_arguments(source, output, *LONG)
+        for _ in range(2):
+            again = ["--resume"] if (tmp_path / "model.sw.checkpoint").exists() else []
+            killed_head_says([*fit, *again], "chain ", float(rng.uniform(0, 4)))
+        assert run(capsys, *fit, "--resume", "--quiet").code == 0
+        assert run(capsys, *fit_arguments(source, tmp_path / "whole.sw", *LONG, "--quiet")).code == 0
+        assert_same_bits(loaded(output), loaded(tmp_path / "whole.sw"))
+        pd.read_csv(source).to_parquet(tmp_path / "new.parquet", row_group_size=25)
+        columns = ["--text", "speech", "--id", "name"]
+        transform = ["transform", output, tmp_path / "new.parquet", *columns, "--parts"]
+        killed_head_says([*transform, tmp_path / "there"], "The cluster at ", float(rng.uniform(0, 2)))
+        for folder in ("there", "here"):
+            assert run(capsys, *transform, tmp_path / folder, "--quiet").code == 0
+        there, here = (
+            {one.name: one.read_bytes() for one in (tmp_path / folder).iterdir()}
+            for folder in ("there", "here")
+        )
+        assert there == here
+        assert set(Path("/tmp").glob("superwords-*")) == folders
+        kept = {"speeches.csv", "model.sw", "whole.sw", "new.parquet", "there", "here"}
+        assert {one.name for one in tmp_path.iterdir()} == kept
+
+
+def killed_head_says(command, said, seconds):
+    """Kill the head some seconds after a command on its cluster has said something; one sentence is the answer."""
+    ways_in = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with a_head(ways_in) as (head, address):
+        with start(*command, "--cluster", address, env=ways_in) as process:
+            wait_for(said, process)
+            time.sleep(seconds)
+            os.killpg(head.pid, signal.SIGKILL)
+            _, told = process.communicate(timeout=200)
+        assert process.returncode == 1, told
+        assert told.splitlines()[-1].startswith(f"superwords: The cluster at {address} has gone away")
+        assert "Traceback" not in told
+
+
+def suspend(mark, name):
+    """Suspend the processes of a head that have this in their name; return them."""
+    found = [one for one in cluster.processes_of(mark) if name in one.name()]
+    for one in found:
+        with suppress(Exception):
+            one.suspend()
+    return found
 
 
 @contextmanager

@@ -13,17 +13,16 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
-from superwords.concepts import coherence as coherences
-from superwords.corpus.sentences import sentence_spans
+from superwords.analysis import coherence as coherences
+from superwords.compare import baselines, contenders, judging, measures
+from superwords.compare.contenders import Found
+from superwords.compare.contest import Runner, caution
+from superwords.compare.finished_runs import Keeper
+from superwords.compare.lineup import make_lineup
+from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
-from superwords.lab.compare import contenders, judging, measures
-from superwords.lab.compare.contenders import Found
-from superwords.lab.compare.contest import Runner, caution
-from superwords.lab.compare.finished_runs import Keeper
-from superwords.lab.compare.lineup import make_lineup
-from superwords.lab.compare.peers import tomotopy_models
-from superwords.lab.compare.splitting import Windows, make_split, split_windows
 from superwords.sampler.prediction import make_halves
+from superwords.text.sentences import sentence_spans
 
 WORDS_ONLY = {"words": "plain", "min_df": 1}
 
@@ -165,11 +164,11 @@ def test_matched_sets_lack_the_word_and_are_equally_many() -> None:
     ours = np.array([[0.9, 0.5, 0.4, 0.0, 0.0], [0.2, 0.0, 0.0, 0.9, 0.8]])
     held = np.array([[2.0, 5, 5, 0, 0], [3.0, 0, 0, 3, 3]])
     theirs = np.array([[0.4, 0.3, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.3, 0.4]])
-    first, second = Found(ours, held, 0, 0), Found(theirs, theirs, 0, 0)
+    first, second = Found(ours, held, 0), Found(theirs, theirs, 0)
     mine, other = judging.matched(first, second, 0)
     assert mine.tolist() == [3, 4]
     assert other.tolist() == [1, 2]
-    nobody = Found(ours, np.zeros_like(held), 0, 0)
+    nobody = Found(ours, np.zeros_like(held), 0)
     assert [len(words) for words in judging.matched(nobody, second, 0)] == [0, 0]
 
 
@@ -177,12 +176,12 @@ def test_a_topic_s_words_are_those_with_a_token() -> None:
     counts, eta = np.array([[5.0, 1.0, 0.0, 0.0], [0.0, 0.0, 7.0, 2.0]]), 0.1
     tokens = counts.sum(axis=1)
     smoothed = (counts + eta) / (tokens + 4 * eta)[:, None]
-    found = tomotopy_models.assigned(smoothed, tokens, eta, 4)
+    found = baselines.assigned(smoothed, tokens, eta, 4)
     assert (found > 0).tolist() == (counts > 0).tolist()
 
 
 def test_contests_put_each_word_and_seed_in_once() -> None:
-    contests = make_lineup(["without", "start"]).contests
+    contests = make_lineup(["without", "shuffled"]).contests
     rows = [
         {"first": first, "second": second, "seed": seed, "word": word, "size": 0 if word == "c" else 2}
         | {"first, windows": 0.2 if word == "a" else 0.1, "second, windows": 0.15}
@@ -190,7 +189,7 @@ def test_contests_put_each_word_and_seed_in_once() -> None:
         for seed in (1, 2)
         for word in "abc"
     ]
-    judge = judging.Judge("windows", sparse.csc_array((1, 1)), 0.0)
+    judge = judging.Judge("windows", sparse.csc_array((1, 1)))
     table = judging.contest_table(pd.DataFrame(rows), contests, [judge])
     assert len(table) == len(contests)
     row = table.iloc[0]
@@ -232,7 +231,7 @@ def test_the_whole_comparison_writes_its_tables_and_page(tmp_path, capsys) -> No
     assert sum(row["chosen"] for row in found.json["grid"]) == len(lineup.peers)
     contests = pd.read_csv(out / "contests.csv")
     words = pd.read_csv(out / "words.csv")
-    assert len(contests) == 4 * len(lineup.contests)
+    assert len(contests) == 2 * len(lineup.contests)
     assert len(words) == 2 * 6 * len(lineup.contests)
     sizes = words["first_words"].fillna("").map(lambda text: len(text.split(" | ")) if text else 0)
     assert (sizes == words["size"]).all()
@@ -326,7 +325,9 @@ def test_with_nothing_to_predict_the_peers_still_compare() -> None:
     split = make_split(texts, ["a", "b", "c"], "en", WORDS_ONLY)
     nothing = make_halves(sparse.csr_array((2, split.windows.n_words), dtype=np.int32))
     lineup, effort = make_lineup(["lda"]), contenders.Effort(1, 4, 4)
-    runner = Runner(split, split.windows, lineup, effort, nothing, Keeper(None, split), lambda line: None)
+    runner = Runner(
+        split, split.windows, lineup, effort, nothing, Keeper(None, [split.windows]), lambda line: None
+    )
     found = runner.fit_peer("LDA on windows", {"k": 2}, 1, nothing)
     assert found.weights.any()
     assert found.predicted is None

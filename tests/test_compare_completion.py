@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from experiments.generators import plant_corpus
 from superwords import ConceptModel
-from superwords.lab.compare import unseen_words
-from superwords.lab.compare.completion import (
+from superwords.compare.completion import (
     by_mixture,
+    from_draws,
     log_likelihood,
     mean_and_error,
     word_frequencies,
 )
-from superwords.lab.generators import plant_corpus
+from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts
 from superwords.sampler.model import Prior
 from superwords.sampler.prediction import Halves, make_halves, predict
 from superwords.sampler.state import Sizes
-from superwords.sampler.workspace import Concepts, make_concepts
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7
 M = np.array([[3, 2, 1, 0], [0, 1, 2, 2]])
@@ -31,10 +31,10 @@ LAM = np.array([0.2, 0.5, 0.3, 0.1])
 SHOWN = [0, 0, 1]  # words of the first half; word 0 is asked about again, 2 and 3 are new
 
 
-def tiny_concepts() -> Concepts:
+def tiny_concepts() -> LeaveOneOutCounts:
     prior = Prior(1.0, B1, B2, LAM, ALPHA_PI, 0.5, 2.0, 1.0, 1.0)
     sizes = Sizes(M.astype(np.int32), HOLDERS.astype(np.int64), M.sum(axis=0))
-    return make_concepts(sizes, N_DOCUMENTS, THETA, prior)
+    return leave_one_out_counts(sizes, N_DOCUMENTS, THETA, prior)
 
 
 def enumerated(shown: list[int]) -> np.ndarray:
@@ -139,16 +139,16 @@ def test_probabilities_over_all_words_sum_to_one() -> None:
     model = ConceptModel(n_chains=2, n_sweeps=30, random_state=1, n_jobs=1).fit(planted.counts[:100])
     first = sparse.csr_array(planted.counts[100:])
     rows, words = np.divmod(np.arange(20 * 30), 30)
-    predicted = unseen_words.from_draws(model, Halves(first, rows, words)).reshape(20, 30)
+    predicted = from_draws(model, Halves(first, rows, words)).reshape(20, 30)
     assert predicted.sum(axis=1) == pytest.approx(np.ones(20), abs=0.1)
     assert predicted.sum(axis=1).mean() == pytest.approx(1, abs=0.02)
     assert (predicted > 0).all()
-    again = unseen_words.from_draws(model, Halves(first, rows, words)).reshape(20, 30)
+    again = from_draws(model, Halves(first, rows, words)).reshape(20, 30)
     assert (again == predicted).all()
 
 
 def test_without_concepts_nothing_is_predicted() -> None:
     none = Sizes(np.zeros((0, 4), np.int32), np.zeros(0, np.int64), np.zeros(4, np.int64))
     prior = Prior(1.0, B1, B2, LAM, ALPHA_PI, 0.5, 2.0, 1.0, 1.0)
-    concepts = make_concepts(none, 3, THETA, prior)
+    concepts = leave_one_out_counts(none, 3, THETA, prior)
     assert predict(concepts, asked_about_all(SHOWN, [1, 2]), 1).tolist() == [0, 0]

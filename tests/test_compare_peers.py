@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.corpus.corpus import Corpus
+from superwords.compare import lineup
+from superwords.compare.baselines import mean_of
+from superwords.compare.completion import log_likelihood, word_frequencies
+from superwords.compare.peers import PEERS, peer_of
+from superwords.compare.peers.bertopic_model import GRID, document_vectors
 from superwords.errors import InputError
-from superwords.lab.compare import lineup
-from superwords.lab.compare.completion import log_likelihood, word_frequencies
-from superwords.lab.compare.peers import PEERS, left_out, peer_of
-from superwords.lab.compare.peers.bertopic_model import GRID, document_vectors
-from superwords.lab.compare.peers.tomotopy_models import mean_of
 from superwords.sampler.prediction import make_halves
+from superwords.text.corpus import Corpus
 
 SETTINGS = {
     "hdp": {"alpha": 0.1, "eta": 0.1, "gamma": 0.1},
@@ -101,14 +101,14 @@ def test_a_peer_that_is_not_installed_is_left_out_and_said(monkeypatch) -> None:
     assert "HDP on documents" in found.peers
     said = "Left out, as topica is not installed: topica's HDP, STM, CorEx (pip install 'superwords[peers]')."
     assert said in found.left_out
-    assert left_out(["stm"]) == [said.replace("topica's HDP, STM, CorEx", "STM")]
+    assert lineup.left_out(["stm"]) == [said.replace("topica's HDP, STM, CorEx", "STM")]
     with pytest.raises(InputError, match=r"STM needs topica, which is not installed; run: pip install"):
         lineup.make_lineup(["stm"])
 
 
 def test_who_is_asked_for_takes_part_in_the_order_of_the_tables() -> None:
-    found = lineup.make_lineup(["start", "without"])
-    assert found.models[:3] == ("superwords", "without features", "our start")
+    found = lineup.make_lineup(["shuffled", "without"])
+    assert found.models[:3] == ("superwords", "without features", "shuffled features")
     assert found.peers == ()
-    assert ("superwords", "our start") in found.contests
+    assert ("superwords", "shuffled features") in found.contests
     assert peer_of("topica's HDP on windows") is PEERS["topica-hdp"]

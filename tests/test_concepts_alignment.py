@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from models_for_tests import kept, planted_model, summary_of, with_parts
-from superwords.concepts import sets, summary
-from superwords.concepts.alignment import described, overlaps, usage_of
-from superwords.concepts.alignment import find_partners as partners_of
-from superwords.concepts.intervals import TAILS, sparse_quantile
-from superwords.concepts.sets import co_membership, on_in_concepts, sets_by_draw
-from superwords.concepts.summary import USED_BY, shared_weights
+from models_for_tests import chain_of, kept, planted_model
+from superwords.posterior import draws
+from superwords.posterior import word_sets as sets
+from superwords.posterior.alignment import described, overlaps, usage_of
+from superwords.posterior.alignment import find_partners as partners_of
+from superwords.posterior.consensus import chain_shares, find_consensus
+from superwords.posterior.draws import Draws
+from superwords.posterior.intervals import TAILS, sparse_quantile
+from superwords.posterior.result import Result
+from superwords.posterior.summary import USED_BY
+from superwords.posterior.word_sets import co_membership, on_in_concepts
 from superwords.sampler.state import State, sizes_of
 
 FRUIT, TOOLS, CARS = {0: 2, 1: 1, 2: 1}, {3: 1, 4: 2}, {5: 1, 6: 1, 7: 1}
@@ -88,13 +92,12 @@ def test_sparse_quantiles_are_numpys():
 
 def test_the_summary_is_what_a_slow_loop_gives():
     model = planted_model()
-    gathered, order = model.result_.summary, model.result_.concept_order
-    reference = usage_of(model.best_draw_)
+    gathered, found = model.result_.summary, model.result_.consensus
     j = 1
     on, used, holders, weights = [], [], [], []
     for s, draw in enumerate(model.draws_):
         usage = usage_of(draw)
-        partner = find_partners(reference, usage).of[order[j]]
+        partner = partners_of(found.description, described(usage.used, usage.holders)).of[j]
         assert (partner >= 0) == gathered.alignment.matched[s, j]
         if partner >= 0:
             weights.append(gathered.alignment.weight[s])
@@ -107,7 +110,7 @@ def test_the_summary_is_what_a_slow_loop_gives():
     assert set(np.flatnonzero(on[weights > 0].any(axis=0))) == set(word)
 
     def bound(values, q):
-        return np.quantile(values, q, axis=0, weights=weights, method="inverted_cdf")
+        return np.quantile(values, q - 1e-9, axis=0, weights=weights, method="inverted_cdf")
 
     for found, wanted in (
         (gathered.words.probability, weights @ (used >= USED_BY)),
@@ -120,11 +123,59 @@ def test_the_summary_is_what_a_slow_loop_gives():
         np.testing.assert_allclose(found[rows], wanted[word], rtol=1e-5, atol=1e-7)
 
 
-def test_the_most_probable_draw_is_its_own_partner():
+def test_the_consensus_draw_is_the_one_most_like_the_list():
     model = planted_model()
-    best = model.best_draw_
-    place = next(s for s, draw in enumerate(model.draws_) if draw.score == best.score)
-    np.testing.assert_allclose(model.result_.summary.alignment.overlap[place], 1, rtol=1e-6)
+    aligned = model.result_.summary.alignment
+    rows = np.array([aligned.rows[:, j].mean() for j in range(model.n_concepts_)])
+    like = [float(aligned.overlap[t] @ rows) for t in range(len(aligned.chain))]
+    draw = list(model.result_.spaced)[int(np.argmax(like))]
+    assert model.consensus_draw_.score == draw.score
+    column = model.result_.consensus_column
+    assert sorted(column[column >= 0].tolist()) == list(range(model.n_concepts_))
+
+
+TEA, WAR = dict.fromkeys(range(5), 2), dict.fromkeys(range(5, 10), 2)
+SEA = dict.fromkeys(range(10, 15), 2)
+
+
+def list_of(*chains):
+    """The consensus of chains that keep one draw each again and again."""
+    return find_consensus(Draws([chain_of(one, 4) for one in chains]))
+
+
+def words_of(found):
+    rows = sparse.csr_array(found.description)
+    return [set(rows.indices[a:b].tolist()) for a, b in zip(rows.indptr, rows.indptr[1:])]
+
+
+def test_the_list_is_what_most_chains_find_whichever_is_most_probable():
+    both = kept([{0: TEA, 1: WAR}] * 12 + [{0: TEA}] * 8, 15)
+    alone = kept([{0: SEA, 1: TEA}] * 12 + [{1: TEA}] * 8, 15)._replace(score=99.0)
+    found = list_of(alone, both, both, both)
+    assert words_of(found) == [set(TEA), set(WAR)]
+    assert found.partner.reshape(4, 4, 2)[:, 0].tolist() == [[1, -1], [0, 1], [0, 1], [0, 1]]
+    # What one chain alone finds is not listed, but is not lost.
+    assert found.others.found.tolist() == [[True, False, False, False]]
+    assert set(found.others.word.tolist()) == set(SEA)
+
+
+def test_what_half_of_the_chains_find_is_listed_beside_what_the_others_find():
+    tea, war = kept([{0: TEA, 1: SEA}] * 12, 15), kept([{0: TEA, 1: WAR}] * 12, 15)
+    assert {frozenset(one) for one in words_of(list_of(tea, tea, war, war))} == {
+        frozenset(TEA),
+        frozenset(SEA),
+        frozenset(WAR),
+    }
+
+
+def test_of_two_chains_one_is_listed_and_of_chains_that_share_nothing_too():
+    tea, war, sea = (kept([{0: one}] * 12, 15) for one in (TEA, WAR, SEA))
+    assert words_of(list_of(tea, war)) == [set(TEA)]
+    assert words_of(list_of(tea, war, sea)) == [set(TEA)]
+
+
+def test_every_chain_counts_the_same_whatever_its_length():
+    np.testing.assert_allclose(chain_shares(np.array([0, 0, 0, 2])), [1 / 6, 1 / 6, 1 / 6, 1 / 2])
 
 
 def test_permuted_labels_do_not_change_the_usage():
@@ -139,9 +190,10 @@ def test_word_sets_give_the_co_membership_of_the_draws():
     model = planted_model()
     draws = model.draws_
     together = np.zeros((model.corpus_.n_words,) * 2)
-    for draw, on in zip(draws, sets_by_draw(model.result_.word_sets), strict=True):
+    for draw, used in zip(draws, model.result_.word_sets.used, strict=True):
         m = sizes_of(draw.state).m
-        assert ((m > 0) == (on.toarray() > 0)).all()
+        assert used.nnz == (m > 0).sum()  # a 0 is kept where a word is on and not used
+        assert (used.toarray() <= m).all()
         assert (on_in_concepts(draw.state).toarray() == m).all()
         together += ((m > 0).T.astype(int) @ (m > 0).astype(int)) > 0
     equal = np.full(len(draws), 1 / len(draws))
@@ -150,7 +202,7 @@ def test_word_sets_give_the_co_membership_of_the_draws():
 
 def test_a_large_vocabulary_gives_a_sparse_co_membership(monkeypatch):
     model = planted_model()
-    weight = shared_weights(model.result_.chain_weights, model.result_.word_sets.chain)
+    weight = chain_shares(model.result_.word_sets.chain)
     dense = co_membership(model.result_.word_sets, weight)
     monkeypatch.setattr(sets, "DENSE_WORDS", 10)
     found = co_membership(model.result_.word_sets, weight)
@@ -158,15 +210,15 @@ def test_a_large_vocabulary_gives_a_sparse_co_membership(monkeypatch):
     np.testing.assert_allclose(found.toarray(), dense)
 
 
-def test_of_too_many_memberships_evenly_spaced_draws_are_kept(monkeypatch):
+def test_of_too_many_memberships_evenly_spaced_draws_are_summarised(monkeypatch):
     whole = planted_model()
-    monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
-    monkeypatch.setattr(summary, "_FEWEST_DRAWS", 5)
-    model = with_parts(whole, summary=summary_of(whole))
-    best = next(s for s, draw in enumerate(model.draws_) if draw.score == model.best_draw_.score)
-    assert set(model.result_.summary.memberships.draw.tolist()) == {0, 10, 20, 29, 39, best}
-    np.testing.assert_array_equal(
-        model.result_.summary.alignment.overlap, whole.result_.summary.alignment.overlap
-    )
-    np.testing.assert_array_equal(model.result_.summary.words.used, whole.result_.summary.words.used)
-    assert len(model.by_group("party")) == len(whole.by_group("party"))
+    monkeypatch.setattr(draws, "_MOST_MEMBERSHIPS", 1)
+    monkeypatch.setattr(draws, "FEWEST_SPACED", 5)
+    spaced = whole.draws_.spaced()
+    n = len(whole.draws_.chains[0])
+    each = -(-5 // len(whole.draws_.chains))
+    for few, chain in zip(spaced.chains, whole.draws_.chains):
+        assert few.sweeps == [chain.sweeps[round(k)] for k in np.linspace(0, n - 1, each)]
+    found = Result(whole.corpus_, whole.order_, whole.result_.prior, whole.draws_)
+    assert found.summary.alignment.chain.tolist() == spaced.chain.tolist()
+    assert found.best_draw.sweep in {sweep for chain in spaced.chains for sweep in chain.sweeps}

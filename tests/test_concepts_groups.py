@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
-from superwords.concepts.groups import make_groups
-from superwords.concepts.tables import draw_weights, drawn_weights, kept_share
+from superwords.analysis.groups import make_groups
+from superwords.analysis.prevalence import draw_weights, drawn_weights, found_share
 from superwords.errors import InputError
 
 
@@ -104,7 +104,7 @@ def test_words_of_a_group():
     word = model.corpus_.vocabulary.index(ours["word"].iloc[0])
     inside = np.repeat(PLANTED.holds[:, 0], np.diff(uses.ptr))
     rows = inside & (uses.concept == concept - 1) & (uses.word == word)
-    wanted = uses.share[rows].sum() / kept_share(model.result_)[concept - 1] / first["rows"]
+    wanted = uses.share[rows].sum() / found_share(model.result_)[concept - 1] / first["rows"]
     assert ours["share"].iloc[0] == pytest.approx(wanted)
 
 

@@ -3,45 +3,37 @@
 import copy
 import math
 
-import arviz_base
 import numpy as np
 import pandas as pd
 import pytest
+from arviz_stats.base import array_stats
 
 from models_for_tests import (
     EDGES,
     ODD_WORDS,
     PLANTED,
-    chain_of,
     edge_model,
     kept,
     passage_model,
     planted_model,
-    summary_of,
     with_parts,
 )
 from superwords import Corpus, load
-from superwords.concepts import examples, sets, summary
-from superwords.concepts.agreement import convergence_table, verdict
-from superwords.concepts.alignment import usage_of
-from superwords.concepts.examples import concepts_of_word, telling_passage
-from superwords.concepts.intervals import TAILS
-from superwords.concepts.ranking import names, ranked_words
-from superwords.concepts.result import Result
-from superwords.concepts.sets import on_in_concepts, together
-from superwords.concepts.summary import USED_BY, WordUse
-from superwords.concepts.tables import (
-    concept_table,
-    document_table,
-    draw_weights,
-    drawn_weights,
-    of_shown,
-    one_document,
-    source_shares,
-    used_words,
-)
-from superwords.draws import ChainDraws, Draws
+from superwords.analysis import representatives as examples
+from superwords.analysis.prevalence import draw_weights, drawn_weights
+from superwords.analysis.ranking import names, ranked_words
+from superwords.analysis.representatives import concepts_of_word, telling_passage
+from superwords.analysis.tables import concept_table, document_table, one_document, source_shares, used_words
 from superwords.errors import InputError
+from superwords.posterior import draws as posterior_draws
+from superwords.posterior import word_sets as sets
+from superwords.posterior.alignment import usage_of
+from superwords.posterior.draws import ChainDraws, Draws
+from superwords.posterior.intervals import TAILS
+from superwords.posterior.result import Result
+from superwords.posterior.summary import USED_BY, WordUse
+from superwords.posterior.traces import CONCEPT_TRACED
+from superwords.posterior.word_sets import on_in_concepts, together
 from superwords.sampler.model import Prior
 
 
@@ -76,23 +68,21 @@ def test_names_are_short_unique_and_do_not_repeat_themselves():
 def test_concepts_are_those_of_the_fitted_attributes():
     model = planted_model()
     table = model.concepts()
-    held = (model.doc_concept_ > 0).sum(axis=0)
     assert table["concept"].tolist() == list(range(1, model.n_concepts_ + 1))
-    assert held.tolist() == sorted(held, reverse=True)
+    assert table["rows"].tolist() == sorted(table["rows"], reverse=True)
     assert table["name"].is_unique
     assert (table["leftover"] == ~(table["rows"] > 4)).all()
     assert table["documents"].tolist() == pytest.approx(table["rows"].tolist(), nan_ok=True)
 
 
-def test_stability_is_over_the_chains_that_the_reference_is_not_of():
+def test_stability_is_the_mean_over_chains():
     model = planted_model()
     table, aligned = model.concepts(), model.result_.summary.alignment
-    own = next(c for c, chain in enumerate(model.kept_) if model.best_draw_.score in chain.scores)
     for j in range(model.n_concepts_):
         there = aligned.overlap[:, j] > 0
         halves = [there[:20].mean(), there[20:].mean()]
         assert table["stability_by_chain"][j] == pytest.approx(halves)
-        assert table["stability"][j] == pytest.approx(halves[1 - own])
+        assert table["stability"][j] == pytest.approx(np.mean(halves))
         assert table["found_by"][j] == sum(half >= 0.5 for half in halves)
 
 
@@ -103,31 +93,41 @@ def test_of_one_chain_stability_is_over_its_own_draws():
 
 
 def with_few_draws(model, monkeypatch):
-    """The same model, with memberships kept of every tenth draw."""
-    monkeypatch.setattr(summary, "_MOST_PAIRS", 1)
-    monkeypatch.setattr(summary, "_FEWEST_DRAWS", 4)
-    return with_parts(model, summary=summary_of(model))
+    """The same model, summarised from four spaced draws."""
+    monkeypatch.setattr(posterior_draws, "_MOST_MEMBERSHIPS", 1)
+    monkeypatch.setattr(posterior_draws, "FEWEST_SPACED", 4)
+    few = copy.copy(model)
+    few.__dict__["result_"] = Result(model.corpus_, model.order_, model.result_.prior, model.draws_)
+    return few
 
 
 @pytest.mark.parametrize("spaced", [False, True])
 @pytest.mark.parametrize("made", [planted_model, passage_model])
 def test_means_are_over_the_draws_of_intervals_and_groups(monkeypatch, made, spaced):
     model = with_few_draws(made(), monkeypatch) if spaced else made()
-    table, draws = model.concepts(), model.result_.summary.memberships.draw
+    table = model.concepts()
     weights = draw_weights(model.result_)
     drawn = np.array([w.toarray() for w in drawn_weights(model.result_)])
-    aligned = model.result_.summary.alignment
+    aligned, rng = model.result_.summary.alignment, np.random.default_rng(0)
     for j in range(model.n_concepts_):
         counts = weights[:, j] > 0
         own, weight = drawn[counts, :, j], weights[counts, j]
         assert weight.sum() == pytest.approx(1)
-        assert (counts <= aligned.matched[draws, j]).all()
+        assert (counts <= aligned.matched[:, j]).all()
         held = (own > 0).sum(axis=1)
         assert table["rows"][j] == pytest.approx(weight @ held)
         assert table["prevalence"][j] == pytest.approx(weight @ held / 40)
         assert table["strength"][j] == pytest.approx(weight @ [one[one > 0].mean() for one in own])
-        bounds = np.quantile(held / 40, TAILS, weights=weight, method="inverted_cdf")
-        assert (table["prevalence_low"][j], table["prevalence_high"][j]) == pytest.approx(tuple(bounds))
+        bounds = np.quantile(held, np.array(TAILS) - 1e-9, weights=weight, method="inverted_cdf")
+        in_all = table["found_by"][j] == 2  # a chain without the concept says that it is 0
+        least = bounds[0] if in_all else 0.0
+        assert (table["rows_low"][j], table["rows_high"][j]) == pytest.approx((least, bounds[1]))
+        if model.corpus_.parent is None:
+            drawn_shares = rng.beta(np.repeat(held, 4000) + 0.5, 40 - np.repeat(held, 4000) + 0.5)
+            bounds = np.quantile(drawn_shares, TAILS, weights=np.repeat(weight, 4000), method="inverted_cdf")
+            low = bounds[0] if in_all else 0.0
+            found = table["prevalence_low"][j], table["prevalence_high"][j]
+            assert found == pytest.approx((low, bounds[1]), abs=0.01)
         if model.corpus_.parent is not None:
             in_sources = (own.reshape(len(own), 10, 4) > 0).any(axis=2).sum(axis=1)
             assert table["documents"][j] == pytest.approx(weight @ in_sources)
@@ -141,9 +141,9 @@ def test_the_number_of_words_is_the_mean_over_the_draws():
     j, weights = 0, draw_weights(model.result_)
     aligned, draws = model.result_.summary.alignment, list(model.draws_)
     counted = []
-    for s in model.result_.summary.memberships.draw:
+    for s in range(len(draws)):
         usage = usage_of(draws[s])
-        share = usage.used.toarray() / usage.holders[:, None]
+        share = usage.used.toarray() / np.maximum(usage.holders, 1)[:, None]
         n_used = (share >= USED_BY).sum(axis=1)
         counted.append(aligned.n_words[s, j])
         assert counted[-1] in {0, *n_used}
@@ -169,10 +169,10 @@ def test_near_duplicates_are_pointed_out():
     words = model.result_.summary.words
     one = words.concept == 0
     others = words.concept != 1
-    twice = [np.concatenate([column[one], column[one], column[others & ~one]]) for column in words]
+    twice = [np.concatenate([column[one], column[one], column[others & ~one]]) for column in words[:10]]
     twice[0] = np.concatenate([words.concept[one], words.concept[one] + 1, words.concept[others & ~one]])
     summary_of_twice = model.result_.summary._replace(words=WordUse(*twice))
-    table = with_parts(model, summary=summary_of_twice).concepts()
+    table = concept_table(with_parts(model, summary=summary_of_twice).result_)
     assert table["much_like"].tolist()[:2] == [2, 1]
 
 
@@ -238,12 +238,14 @@ def test_documents_with_intervals():
     for row in table.sample(30, random_state=0).itertuples():
         d, j = int(row.document.split()[1]), row.concept - 1
         values, weight = drawn[:, d, j], weights[:, j]
-        wanted = np.quantile(values, TAILS, weights=weight, method="inverted_cdf")
-        assert (row.low, row.high) == pytest.approx(tuple(wanted))
+        assert row.low <= row.weight <= row.high
         assert row.weight == pytest.approx(weight @ values)
         assert row.probability == pytest.approx(weight @ (values > 0))
     held = np.einsum("tj,tdj->dj", weights, drawn > 0)
-    assert len(table) == (held >= 0.5).sum()
+    for j in range(model.n_concepts_):
+        listed = table[table["concept"] == j + 1]["probability"]
+        assert len(listed) == max((held[:, j] >= 0.5).sum(), round(held[:, j].sum()))
+        assert sorted(listed, reverse=True) == pytest.approx(sorted(held[:, j], reverse=True)[: len(listed)])
 
 
 @pytest.mark.parametrize("passages", [True, False])
@@ -253,9 +255,9 @@ def test_one_document_with_the_concepts_of_every_draw(passages):
     name = "source 1#3" if passages else "source 1"
     table = one_document(model.result_, 6 if passages else 1, passages).set_index("concept")
     assert set(table["document"]) == {name}
-    ours = known[known["document"] == name].set_index("concept")
+    ours = known[known["document"] == name].set_index("concept").drop(columns="leftover")
     pd.testing.assert_frame_equal(table.loc[ours.index], ours)
-    assert table.drop(ours.index)["probability"].between(0, 0.5, inclusive="neither").all()
+    assert (table.drop(ours.index)["probability"] < 0.5).all()
     rows = [6] if passages else range(4, 8)
     weights = draw_weights(model.result_)
     held = [
@@ -305,7 +307,7 @@ def test_the_passage_is_the_telling_stretch():
 def test_of_many_draws_some_are_kept_for_words_that_share_a_concept(monkeypatch):
     draws = planted_model().draws_
     whole = sets.word_sets(draws)
-    monkeypatch.setattr(sets, "_MOST_ENTRIES", len(whole.word) // 3)
+    monkeypatch.setattr(sets, "_MOST_ENTRIES", sum(one.nnz for one in whole.used) // 3)
     few = sets.word_sets(draws)
     per_chain = np.bincount(few.chain)
     assert len(whole.chain) == len(draws)
@@ -314,8 +316,8 @@ def test_of_many_draws_some_are_kept_for_words_that_share_a_concept(monkeypatch)
     mean = [together(one, 3).mean(axis=0) for one in (whole, few)]
     assert np.abs(mean[1] - mean[0]).max() < 0.2
     every = len(draws) // len(few.chain)
-    first = slice(0, few.ptr[few.n_concepts[0]])
-    assert few.word[first].tolist() == on_in_concepts(draws.chains[0][every - 1].state).indices.tolist()
+    first = on_in_concepts(draws.chains[0][every - 1].state)
+    assert few.used[0].indices.tolist() == first.indices.tolist()
 
 
 def test_similar_words_with_their_error():
@@ -427,42 +429,77 @@ def test_an_unknown_word_names_words_spelled_like_it():
         planted_model().similar_words("zzzzzzzz")
 
 
-def with_trace(**values):
-    steady = np.full(next(iter(values.values())).shape, 5.0)
-    names = ("log_joint", "n_concepts", "n_memberships", "n_words_on")
-    trace = {name: values.get(name, steady) for name in names}
-    return with_parts(planted_model(), trace=arviz_base.from_dict({"posterior": trace}))
+def judged(log_joint, prevalence=None, n_concepts=5):
+    """The verdict of the planted model, had its chains been traced so."""
+    model = planted_model()
+    steady = np.full(log_joint.shape, n_concepts)
+    trace = {name: steady for name in ("n_concepts", "n_memberships", "n_words_on")}
+    shape = (*log_joint.shape, model.n_concepts_)
+    rng = np.random.default_rng(1)
+    traced = 0.5 + 0.01 * (rng.normal(size=shape) if prevalence is None else prevalence)
+    parts = {"trace_values": {"log_joint": log_joint, **trace}}
+    concepts = {"prevalence": traced, "strength": 0.5 + 0.01 * rng.normal(size=shape)}
+    return with_parts(model, **parts, concept_trace=concepts).verdict()
 
 
-def test_the_verdict_has_two_parts():
-    rng = np.random.default_rng(0)
-    good = rng.normal(size=(2, 400))
-    told = with_trace(log_joint=good).verdict()
-    assert told.startswith("The chains agree as a whole (R-hat at most 1.0")
-    n_found = int((planted_model().concepts()["found_by"] == 2).sum())
-    n_concepts = planted_model().n_concepts_
-    sure = f"{n_found} of {n_concepts} concepts are found by both chains and can be relied on."
-    assert told.endswith(sure)
-    slow_rows = copy.copy(with_trace(n_memberships=good + np.array([[0.0], [9.0]])))
-    assert "most of all in how many concepts documents hold" in slow_rows.verdict()
-    by_passages = with_parts(slow_rows, corpus=passage_model().corpus_)
-    assert "most of all in how many concepts passages hold" in by_passages.verdict()
-    apart = with_trace(n_concepts=good + np.array([[0.0], [0.3]])).verdict()
-    assert apart.startswith("The chains differ, most of all in the number of concepts (R-hat 1.0")
-    assert apart.endswith(sure)
-    slow = np.tile(np.repeat(rng.normal(size=4), 25), (2, 2))
-    assert "200 are wanted" in with_trace(log_joint=slow).verdict()
-    alone = with_trace(log_joint=good[:1]).verdict()
-    assert alone.startswith("Within the chain, the draws are worth")
-    assert alone.endswith("cannot be judged from one chain; fit with n_chains=2 or more.")
-    assert "cannot be judged" in with_trace(log_joint=good[:1, :10]).verdict()
-    assert with_trace(log_joint=good[:1, :1]).verdict().startswith("Sample longer, because 1 draw per chain")
+def test_the_verdict_leads_with_what_can_be_used():
+    good = np.random.default_rng(0).normal(size=(2, 400))
+    found = judged(good)
+    assert found.converged
+    assert found.reason == ""
+    n = int((planted_model().concepts()["found_by"] == 2).sum())
+    assert (found.n_listed, found.n_found_again, found.n_reliable) == (planted_model().n_concepts_, n, n)
+    length = PLANTED.counts.sum(axis=1)
+    assert found.covered == pytest.approx(length @ planted_model().doc_concept_.sum(axis=1) / length.sum())
+    said = str(found)
+    assert said.startswith(
+        f"{n} of {n} concepts were found by both chains; they cover {found.covered:.0%} of the text."
+    )
+    assert "The chains agree on their figures: R-hat at most 1.0" in said
+    assert said.endswith("The chains kept their number of concepts: it comes from the start.")
 
 
-def test_convergence_as_a_table():
-    table = planted_model().convergence()
-    assert table["quantity"].tolist()[0] == "log_joint"
-    assert set(table.columns) == {"quantity", "rhat", "ess", "mcse"}
+def test_the_verdict_names_the_worst_quantity_that_is_reported_and_no_constant():
+    good = np.random.default_rng(0).normal(size=(2, 400))
+    apart = np.random.default_rng(2).normal(size=(2, 400, planted_model().n_concepts_))
+    apart[1, :, 2] += 40
+    found = judged(good, prevalence=apart)
+    assert found.worst == f"the prevalence of “{planted_model().concepts()['name'][2]}”"
+    # One concept of several is not settled: it is not counted among the reliable ones, whose figures hold.
+    assert found.converged
+    assert found.n_reliable == found.n_found_again - 1
+    assert found.rhat < 1.1
+    assert f"The chains agree on the figures of {found.n_reliable} of these: R-hat at most 1.0" in str(found)
+    apart[1] += 40
+    found = judged(good, prevalence=apart)
+    assert not found.converged
+    assert found.n_reliable == 0
+    assert f"R-hat is {found.rhat:.2f} for {found.worst} (at most 1.1 is recommended)" in str(found)
+    # Chains that hold different numbers of concepts and never change them have no R-hat.
+    assert judged(good, n_concepts=np.array([[4], [6]])).converged
+    # Chains that differ by a row or two of the forty differ by less than another sample of documents would.
+    near = np.random.default_rng(2).normal(size=apart.shape)
+    near[1, :, 2] += 2
+    assert judged(good, prevalence=near).n_reliable == found.n_found_again
+    assert "one chain cannot be compared" in judged(good[:1]).reason
+    assert judged(good[:, :1]).reason == "1 draw per chain cannot be judged (at least 4 are needed)"
+
+
+def test_convergence_is_of_what_is_reported():
+    model = planted_model()
+    table = model.convergence()
+    assert table["quantity"].tolist()[:2] == ["log_joint", "prevalence[1]"]
+    assert len(table) == 1 + 2 * model.n_concepts_
+    assert list(table.columns) == ["quantity", "concept", "label", "rhat", "ess", "ess_tail", "mcse"]
+    values = model.trace_["posterior"]["log_joint"].values
+    wanted = array_stats.rhat(values, chain_axis=0, draw_axis=1)
+    assert table.set_index("quantity").loc["log_joint", "rhat"] == pytest.approx(wanted, rel=1e-4)
+
+
+def test_a_hidden_concept_has_no_mixing():
+    model = planted_model()
+    hidden = with_parts(model, concept_trace={name: np.full((2, 20, 4), np.nan) for name in CONCEPT_TRACED})
+    assert not hidden.concepts()["settled"].any()
 
 
 @pytest.mark.parametrize("name", EDGES)
@@ -472,7 +509,7 @@ def test_every_table_works_at_the_borders(name):
     assert (n_concepts == 0) == (name == "no concept")
     assert len(model.concepts()) == n_concepts
     assert len(model.words()) == model.corpus_.n_words
-    assert (model.documents()["probability"] >= 0.5).all()
+    assert (model.documents()["probability"] > 0).all()
     assert len(model.by_group("party")) == n_concepts * model.corpus_.metadata["party"].nunique()
     if model.corpus_.metadata["party"].nunique() == 2:
         assert len(model.compare_groups("party")) == n_concepts
@@ -481,8 +518,8 @@ def test_every_table_works_at_the_borders(name):
         assert isinstance(model.group_words("party", concept), pd.DataFrame)
         assert len(model.representative_documents(concept)) >= 1
     assert len(model.similar_words(model.corpus_.vocabulary[0])) < model.corpus_.n_words
-    assert model.verdict().endswith(".")
-    assert len(model.convergence()) == 4
+    assert str(model.verdict()).endswith(".")
+    assert len(model.convergence()) == 1 + 2 * n_concepts
 
 
 def drawn(*draws, counts):
@@ -498,17 +535,23 @@ def result_of(counts, chains):
     return Result(Corpus.from_counts(counts), np.arange(len(counts)), prior, Draws(chains))
 
 
-def test_a_concept_that_uses_no_word_is_in_the_table_and_in_no_list():
-    """It is a concept of the most probable draw, so columns count it, but there is nothing to say about it."""
+def test_a_concept_that_no_document_uses_is_not_listed():
     counts = np.array([[4, 2, 0, 0], [3, 3, 0, 0], [0, 0, 4, 1]])
     draw = kept([{0: {0: 4, 1: 2}}, {0: {0: 3, 1: 3}, 2: {3: 0}}, {1: {2: 4, 3: 1}}], 4)
     result = drawn(*[draw] * 5, counts=counts)
-    table = concept_table(result)
-    assert table["name"].tolist().index("(no words)") == 2
-    assert result.n_concepts == len(table) == 3
+    assert concept_table(result)["rows"].tolist() == [2, 1]
+    assert result.n_concepts == 2
     assert result.shown == [1, 2]
-    assert of_shown(result, table)["concept"].tolist() == [1, 2]
-    assert verdict(result).endswith("fit with n_chains=2 or more.")
+
+
+def test_what_the_prior_holds_without_use_is_counted_apart():
+    """Three documents hold the concept, two of them use it; one token of another's does not make it used."""
+    counts = np.array([[4, 2, 0], [3, 3, 0], [0, 0, 1]])
+    draw = kept([{0: {0: 4, 1: 2}}, {0: {0: 3, 1: 3}}, {0: {0: 0, 1: 0}, 1: {2: 1}}], 3)
+    table = concept_table(drawn(*[draw] * 5, counts=counts))
+    assert table["rows"].tolist() == [2, 1]
+    assert table["held"].tolist() == pytest.approx([1, 1 / 3])
+    assert document_table(drawn(*[draw] * 5, counts=counts))["concept"].tolist() == [1, 1, 2]
 
 
 def test_a_row_without_words_holds_nothing_that_is_known():
@@ -516,10 +559,3 @@ def test_a_row_without_words_holds_nothing_that_is_known():
     result = drawn(*[kept([{0: {0: 4, 1: 2}}, {0: {0: 0, 1: 0}}, {0: {0: 3, 1: 3}}], 2)] * 5, counts=counts)
     assert document_table(result)["document"].tolist() == [result.corpus.ids[0], result.corpus.ids[2]]
     assert one_document(result, 1).empty
-
-
-def test_chains_that_never_move_are_told_without_a_bare_infinity():
-    one, other = (kept([{j: {0: 4, 1: 2} for j in range(n)}] * 3, 2) for n in (1, 2))
-    result = result_of(np.full((3, 2), 4), [chain_of(draw, 5) for draw in (one, other)])
-    assert np.isinf(convergence_table(result)["rhat"].max())
-    assert "each chain keeps its own, so R-hat is infinite; at most 1.01 is wanted" in verdict(result)

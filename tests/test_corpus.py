@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from superwords.corpus import stream
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.sources import open_documents
 from superwords.errors import InputError
+from superwords.text import stream
+from superwords.text.corpus import Corpus
+from superwords.text.sources import open_documents
 
 DATA = Path(__file__).parents[2] / "shared/data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason=f"the shared corpora are not at {DATA}")
@@ -69,12 +69,12 @@ def test_passages_are_rows_with_a_parent():
 
 def test_min_df_counts_source_documents_not_passages():
     texts = ["A dog ran. A dog sat. A dog ate.", "The cat ran. The cat sat.", "The cat slept."]
-    assert Corpus.from_texts(texts, min_df=2, unit="passages:1").vocabulary == ["cat"]
+    assert Corpus.from_texts(texts, min_df=2, unit="passages:1").vocabulary == ["cat", "sat"]
 
 
 def test_one_document_in_passages():
     corpus = Corpus.from_texts(["A dog ran. A cat sat. A dog ate."], min_df=1, unit="passages:1")
-    assert corpus.vocabulary == ["cat", "dog"]
+    assert corpus.vocabulary == ["ate", "cat", "dog", "sat"]
     assert corpus.n_documents == 3
 
 
@@ -201,7 +201,7 @@ def test_counts_are_checked():
 @pytest.fixture(scope="module")
 def congress():
     documents = open_documents(DATA / "congress_health_2017.jsonl.gz")
-    return Corpus.from_documents(documents, min_df=10, drop_procedural=True, n_jobs=1)
+    return Corpus.from_documents(documents, min_df=10, words="phrases", drop_procedural=True, n_jobs=1)
 
 
 @needs_data

@@ -15,7 +15,7 @@ import pytest
 
 from superwords.demo import load_demo, picture_similarity, rank_accuracy
 from superwords.errors import InputError
-from superwords.features import cooccurrence_components
+from superwords.features import cooccurrence
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 SCRIPT = Path(__file__).parents[1] / "scripts" / "picture_features.py"
@@ -64,7 +64,7 @@ def test_sentences_belong_to_their_recipes(demo):
     together = np.zeros((corpus.n_documents, corpus.n_words))
     np.add.at(together, corpus.sentence_row, corpus.sentences.toarray())
     assert np.array_equal(together > 0, corpus.counts.toarray() > 0)
-    assert cooccurrence_components(corpus).values.shape == (125, 50)
+    assert cooccurrence(corpus).values.shape == (125, 50)
 
 
 def test_pictures_are_known_for_the_words_that_have_one(demo):

@@ -11,7 +11,7 @@ import naive
 from joint import any_affinity
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.moves.tokens import impute_tokens
+from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.random import new_stream
 from superwords.sampler.simulate import simulate
 

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from cli_for_tests import model_file, run
 from models_for_tests import passage_model, planted_model
-from superwords.concepts import discovery
-from superwords.concepts.means import mean_weights
+from superwords.analysis.document_means import mean_weights
 from superwords.errors import InputError
+from superwords.search import discovery
 
 
 def test_examples_in_docstrings_run():
@@ -136,7 +136,7 @@ def test_recommendations_leave_out_what_was_judged_and_say_how_sure_they_are():
         (lambda model: model.diverse(2, among="doc 1"), "give their ids in a list"),
         (lambda model: model.diverse(2, among=[]), "names no document"),
         (lambda model: model.diverse(2, among=model.words()), "no column 'document'"),
-        (lambda model: model.recommend(), "Nothing was judged"),
+        (lambda model: model.recommend(), "No judgement is given"),
         (lambda model: model.recommend(["doc 1"], ["doc 1"]), "both liked and disliked"),
         (lambda model: model.recommend(["doc 1"], n=-1), "not a number of documents"),
     ],

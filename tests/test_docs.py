@@ -75,6 +75,16 @@ def parse(words):
     command.make_context(command.name, words)
 
 
+def test_what_the_guides_import_is_public():
+    """Names from modules other than the three of the API are listed there one by one."""
+    listed = set(re.findall(r"^.. auto\w+:: (\S+)", (ROOT / "docs" / "api.md").read_text(), re.M))
+    taught = re.compile(r"^(?:>>> )?from (superwords\.[\w.]+) import ([\w, ]+)$", re.M)
+    for page in PAGES:
+        for module, names in taught.findall("\n".join(blocks(page, "python", ""))):
+            assert {f"{module}.{one.strip()}" for one in names.split(",")} <= listed | {module}, page
+            assert not any(part.startswith("_") for part in module.split("."))
+
+
 COMMAND_LINES = [(name(page), line) for page in PAGES for line in commands(page)]
 
 

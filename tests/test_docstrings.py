@@ -9,8 +9,8 @@ import pytest
 
 import superwords
 from superwords import ConceptModel
-from superwords.corpus.reading import read_documents
 from superwords.features.specs import make_features
+from superwords.text.read import read_documents
 
 # Between the estimator and those that run it, not for users.
 NEED_NO_EXAMPLE = {"start"}

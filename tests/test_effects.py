@@ -9,9 +9,10 @@ import statsmodels.api as sm
 from scipy import sparse
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
-from superwords.concepts.design import make_design
-from superwords.concepts.effects import RobustFit, _fit_prevalence
-from superwords.concepts.outcomes import Outcomes
+from superwords.analysis.design import make_design
+from superwords.analysis.prevalence import drawn_weights
+from superwords.analysis.regression import Cases, RobustFit, fit_prevalence
+from superwords.analysis.regression_data import Outcomes
 from superwords.errors import InputError
 
 
@@ -29,6 +30,39 @@ def test_the_regression_is_that_of_statsmodels():
         expected = sm.OLS(Y[:, j].astype(float), X).fit(cov_type="HC3")
         np.testing.assert_allclose(coefficients[j], expected.params)
         np.testing.assert_allclose(covariance[j], expected.cov_params())
+
+
+def test_clusters_are_jackknifed_whole():
+    """CR3 is the jackknife over whole clusters around the estimate; with a case each it is HC3."""
+    rng = np.random.default_rng(4)
+    X = np.column_stack([np.ones(60), rng.normal(size=(60, 2))])
+    Y, cluster = rng.random((60, 2)), rng.integers(0, 9, 60)
+    coefficients, covariance = RobustFit(X, cluster).together(Y)
+    for j in range(2):
+        left_out = np.array([sm.OLS(Y[cluster != g, j], X[cluster != g]).fit().params for g in range(9)])
+        moved = left_out - coefficients[j]
+        np.testing.assert_allclose(covariance[j], moved.T @ moved)
+    single = RobustFit(X, np.arange(60)).together(Y)[1]
+    np.testing.assert_allclose(single, RobustFit(X).together(Y)[1])
+
+
+def test_clusters_widen_the_intervals_of_what_varies_between_them():
+    """20 authors of 20 texts each: between authors shares differ, and the party is the author's."""
+    rng = np.random.default_rng(6)
+    author = np.repeat(np.arange(20), 20)
+    chance = np.clip(0.4 + rng.normal(0, 0.2, 20), 0.05, 0.95)
+    held = sparse.csr_array((rng.random(400) < chance[author])[:, None].astype(float))
+    outcomes = Outcomes(
+        pd.DataFrame({"party": author % 2}), np.arange(400), [held], np.ones((1, 1)), np.zeros(1, int)
+    )
+    X = np.column_stack([np.ones(400), author % 2])
+    asked = np.array([[0.0, 1.0]])
+    plain, nested = (
+        fit_prevalence(outcomes, Cases(np.arange(400), X, asked, cluster)).summary(0, 0)
+        for cluster in (None, author)
+    )
+    assert plain[0] == pytest.approx(nested[0])
+    assert nested[2] - nested[1] > 1.5 * (plain[2] - plain[1])
 
 
 def test_what_all_hold_is_not_certain_of_the_next():
@@ -51,7 +85,9 @@ def test_designs_of_names_numbers_and_dates():
     design = make_design(table, "party + date + `the house` + age")
     assert design.columns == ["party[T.R]", "date", "the house[T.upper]", "age"]
     assert len(design.rows) == 15
-    assert np.ptp(design.matrix[:, 2]) < 1  # half a year
+    assert design.labels[:2] == ["party R compared with D", "date (per month)"]
+    assert np.ptp(design.matrix[:, 2]) == pytest.approx(5, abs=0.1)
+    assert design.matrix[:, 2].mean() == pytest.approx(0, abs=1e-4)
     assert make_design(table, "code + age").columns == ["code", "age"]
     assert make_design(table, "flag").matrix[:2].tolist() == [[1, 1], [1, 0]]
     both = make_design(table, "party * age")
@@ -65,7 +101,7 @@ def test_designs_of_names_numbers_and_dates():
         ("party + seniority", "There is no column 'seniority'; the columns are 'party'"),
         ("", "The formula is empty"),
         ("name", "has 40 different values among 40 documents"),
-        ("party + C(party)", "cannot be told apart"),
+        ("party + C(party)", "are collinear"),
         ("__import__('os').system('ls')", "There is no column '__import__'"),
         ("party.str.len()", "in it; give columns joined by"),
         ("y ~ party", "There is no column 'y'"),
@@ -75,6 +111,14 @@ def test_designs_of_names_numbers_and_dates():
         ("log(party)", "'party' is a column of groups, and log, poly and the like need numbers"),
         ("poly(party, 2)", "'party' is a column of groups, and log, poly and the like need numbers"),
         (["party"], "formula=['party'] is not text"),
+        ("year**99999999", "has a power that is not a whole number from 1 to 5"),
+        ("((year**4)**4)", "has a power that is not a whole number from 1 to 5"),
+        ("log(9**9**9**9 + year)", "has a power that is not a whole number from 1 to 5"),
+        ("bs(year, df=3000)", "has a degree or df that is not a whole number from 1 to 12"),
+        ("poly(year, 3000)", "has a degree or df that is not a whole number from 1 to 12"),
+        ("(party + year + weight)**5", "has up to 3,124 coefficients; give one with at most 60"),
+        ("party" + "*year*weight" * 4, "coefficients; give one with at most 60"),
+        ("year + " * 100 + "year", "The formula has 704 characters; give at most 500"),
     ],
 )
 def test_formulas_that_cannot_be_used_are_said_in_one_sentence(formula, said):
@@ -125,7 +169,9 @@ def test_chains_that_differ_are_not_taken_for_texts_that_leave_it_open():
     outcomes = Outcomes(
         pd.DataFrame({"party": party}), np.arange(400), weights, np.ones((20, 1)), np.arange(20) // 10
     )
-    effect, low, high, _ = _fit_prevalence(outcomes, make_design(outcomes.metadata, "party")).told(0, 0)
+    effect, low, high, _ = fit_prevalence(
+        outcomes, Cases(np.arange(400), np.column_stack([np.ones(400), party]), np.array([[0.0, 1.0]]))
+    ).summary(0, 0)
     plain = np.mean([np.ptp([one.toarray()[party == k].mean() for k in (0, 1)]) for one in chains])
     assert effect == pytest.approx(plain)
     assert 0.1 < high - low < 0.35
@@ -149,20 +195,119 @@ def test_strength_is_of_those_that_hold_the_concept():
     X = np.column_stack([np.ones(40), model.corpus_.metadata["weight"]])
     slopes = []
     for draw in model.draws_:
-        weights = model.result_.weights_of(draw).toarray()
-        aligned = model.sampled_.concept_order[0]
-        if draw.score == model.best_draw_.score:
-            own = weights[:, aligned]
+        if draw.score == model.consensus_draw_.score:
+            own = drawn_weights(model.result_)[model.result_.summary.alignment.closest].toarray()[:, 0]
             slopes.append(np.linalg.lstsq(X[own > 0], own[own > 0], rcond=None)[0][1])
     assert table.loc[1, "low"] <= slopes[0] <= table.loc[1, "high"]
+
+
+def test_small_groups_are_pooled_or_left_out_and_stated():
+    party = ["D"] * 12 + ["R"] * 12 + ["L"] * 3 + ["G"] * 3 + ["S"]
+    table = pd.DataFrame({"party": party, "x": np.arange(31.0)})
+    design = make_design(table, "party + x", reference={"party": "R"})
+    assert design.columns == ["party[T.D]", "party[T.other]", "x"]
+    assert design.labels[0] == "party D compared with R"
+    assert design.notes == ["party: G (3), L (3), S (1) pooled as 'other', each fewer than 5 documents."]
+    few = make_design(table, "party + x", min_group=8)
+    assert few.columns == ["party[T.R]", "x"]
+    assert len(few.rows) == 24
+    assert "left out, fewer than 8 documents" in few.notes[0]
+    two = make_design(table, "party + x", groups={"party": ["D", "L"]}, min_group=1)
+    assert two.columns == ["party[T.L]", "x"]
+    assert len(two.rows) == 15
+    with pytest.raises(InputError, match="There is no group 'Z' in the column 'party'"):
+        make_design(table, "party", groups={"party": "Z"})
+    with pytest.raises(InputError, match="There is no group 'Z' in the column 'party'; it has 'D', 'R'"):
+        make_design(table, "party", reference={"party": "Z"})
+    with pytest.raises(InputError, match="'x' is not a column of groups"):
+        make_design(table, "party + x", reference={"x": 1})
+    with pytest.raises(InputError, match="min_group=0"):
+        make_design(table, "party", min_group=0)
+
+
+def test_the_unit_of_dates_follows_their_span_and_an_interaction_keeps_its_size():
+    days = pd.Series(pd.date_range("2017-01-01", periods=40))
+    units = {1: "day", 10: "month", 60: "year", 400: "decade"}
+    for step, unit in units.items():
+        table = pd.DataFrame(
+            {"date": days[0] + pd.to_timedelta(np.arange(40) * step, "D"), "p": list("ab") * 20}
+        )
+        design = make_design(table, "p*date")
+        assert design.labels == [
+            "p b compared with a",
+            f"date (per {unit})",
+            f"p b compared with a × date (per {unit})",
+        ]
+        assert np.linalg.cond(design.matrix) < 100
+    years = make_design(pd.DataFrame({"year": np.arange(1990, 2030)}), "year")
+    assert years.labels == ["year (per decade)"]
+    assert np.ptp(years.matrix[:, 1]) == pytest.approx(3.9)
+
+
+def test_predictions_by_group_are_the_groups_means_and_differ_by_the_effect():
+    model = planted_model()
+    table = model.predicted("party", by="party")
+    effect = model.effects("party")["effect"]
+    wide = table.pivot(index="concept", columns="party", values="predicted")
+    np.testing.assert_allclose(wide["B"] - wide["A"], effect, atol=1e-9)
+    assert (table["low"] <= table["predicted"]).all()
+    assert (table["predicted"] <= table["high"]).all()
+    assert table[["low", "high"]].to_numpy().min() >= 0
+    assert table[["low", "high"]].to_numpy().max() <= 1
+
+
+def test_predictions_over_time_by_group_follow_the_formula():
+    model = with_columns(planted_model(), date=[f"201{k % 7}-0{k % 9 + 1}-10" for k in range(40)])
+    table = model.predicted("party*date + bs(weight, df=4)", by=["date", "party"])
+    assert table.columns[2:4].tolist() == ["date", "party"]
+    assert table["date"].iloc[0] == "2010-01-10"
+    own = table[(table["concept"] == 1) & (table["party"] == "A")]
+    assert len(own) == 25
+    inner = own[(own["predicted"] > 0) & (own["predicted"] < 1)]["predicted"].diff().dropna()
+    assert inner.std() < 1e-9  # a straight line
+    curve = model.predicted("party + bs(weight, df=4)", by="weight")
+    assert curve[curve["concept"] == 1]["predicted"].diff().dropna().std() > 1e-4
+    with pytest.raises(InputError, match="by='year' is not a column of the formula; give one of 'party'"):
+        model.predicted("party", by="year")
+
+
+def test_clusters_that_cannot_be_used_are_refused():
+    model = with_columns(planted_model(), author=[f"author {d // 4}" for d in range(40)])
+    table = model.effects("weight", cluster="author")
+    assert table.attrs["notes"] == ["Intervals allow for the 10 clusters of author."]
+    with pytest.raises(InputError, match="There is no column 'who'"):
+        model.effects("weight", cluster="who")
+    with pytest.raises(InputError, match="has 3 values among 40 documents"):
+        model.effects("weight", cluster="year")
+    alone = with_columns(model, side=["left"] * 36 + ["right"] * 4)
+    with pytest.raises(InputError, match="one value of 'author', 'author 9', alone"):
+        alone.effects("side", cluster="author", min_group=4)
+
+
+def test_effects_of_documents_folded_in_agree_with_those_of_the_fit():
+    """The same documents as new ones: the same effects, as far as the folding finds the same memberships."""
+    model = planted_model()
+    fitted = model.effects("party")
+    folded = model.effects("party", X=model.corpus_)
+    sure = fitted[fitted["effect"].abs() > 0.3]
+    assert len(sure)
+    np.testing.assert_allclose(folded.loc[sure.index, "effect"], sure["effect"], atol=0.15)
+    table = model.corpus_.metadata.iloc[:30]
+    assert (model.effects("party", X=model.corpus_.counts[:30], metadata=table)["documents"] == 30).all()
+    assert model.predicted("party", by="party", X=model.corpus_, of="strength")["documents"].eq(40).all()
+    with pytest.raises(InputError, match="30 rows for 40 documents"):
+        model.effects("party", X=model.corpus_, metadata=table)
+    with pytest.raises(InputError, match="New documents need their columns"):
+        model.effects("party", X=model.corpus_.counts)
 
 
 @pytest.mark.slow
 def test_intervals_of_known_effects_cover(tmp_path):
     """400 effects of each length, 250 of them null: two standard errors are 2.2 and 2.8 points."""
-    from superwords.lab.reproduce.effects_study import reproduce
+    from experiments.effects import experiment
+    from experiments.harness import Lab
 
-    table = reproduce(tmp_path, 50, (12, 40), 200, lambda text: None)
+    table = experiment(Lab(tmp_path))
     prevalence = table[table["of"] == "prevalence"].set_index("method")
     ours, plain = (prevalence.loc[method] for method in ("given the columns", "plain composition"))
     assert (ours["cases"] >= 390).all()
@@ -172,17 +317,18 @@ def test_intervals_of_known_effects_cover(tmp_path):
 
 
 def test_a_study_that_was_broken_off_goes_on(tmp_path):
-    from superwords.lab.reproduce import effects_study
+    from experiments import effects as effects_study
+    from experiments.harness import Lab
 
-    said = []
-    first = effects_study.reproduce(tmp_path, 1, (12,), 20, said.append, documents=40)
+    small = {"corpora": 1, "tokens": (12,), "documents": 40}
+    first = effects_study.experiment(Lab(tmp_path), sweeps=20, **small)
     before = (tmp_path / "cases.csv").read_text(encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             effects_study, "one_corpus", lambda *given: pytest.fail("a finished corpus is fitted again")
         )
-        again = effects_study.reproduce(tmp_path, 1, (12,), 20, said.append, documents=40)
+        again = effects_study.experiment(Lab(tmp_path), sweeps=20, **small)
         with pytest.raises(InputError, match="is of a run with another sweeps"):
-            effects_study.reproduce(tmp_path, 1, (12,), 40, said.append, documents=40)
+            effects_study.experiment(Lab(tmp_path), sweeps=40, **small)
     pd.testing.assert_frame_equal(first, again)
     assert (tmp_path / "cases.csv").read_text(encoding="utf-8") == before

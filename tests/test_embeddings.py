@@ -1,5 +1,7 @@
 """Embeddings by model2vec: a small model made here, on disk as any other."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def test_a_word_has_the_models_vector_and_a_phrase_that_of_all_its_words(folder)
 
 def test_components_keep_who_is_near_whom_and_unknown_words_are_missing(folder):
     words = ["apple", "pear", "wheel", "brake", "ice cream", "xylophone"]
-    block = features.embedding_components(folder, words)
+    block = features.embeddings(folder, words)
     assert np.isnan(block.values[5]).all()
     known = block.values[:5]
     assert not np.isnan(known).any()
@@ -78,6 +80,48 @@ def test_the_command_takes_a_folder(capsys, tmp_path, folder):
     assert done.code == 0, done.err
     assert model.exists()
     assert f"Word features from the embeddings {folder}" in done.out + done.err
+
+
+needs_wordllama = pytest.mark.skipif(
+    find_spec("wordllama") is None, reason="wordllama is not installed (extra embeddings)"
+)
+
+
+@needs_wordllama
+def test_wordllama_needs_no_folder_and_knows_phrases():
+    words = ["tea", "coffee", "iced tea", "parliament", "senate"]
+    found = encode_with("wordllama", words)
+    cosine = found @ found.T
+    np.testing.assert_allclose(np.diag(cosine), 1, atol=1e-3)
+    assert cosine[0, 2] > 0.5 > cosine[0, 3]
+    assert cosine[3, 4] > max(cosine[3, :3])
+    block = features.embeddings("wordllama", words)
+    assert block.values.shape[0] == 5
+    assert not np.isnan(block.values).any()
+
+
+@needs_wordllama
+def test_whole_texts_have_vectors_and_empty_ones_none():
+    texts = ["The bill cuts taxes.", "A tax cut was passed.", "Whisk the eggs with sugar.", ""]
+    found = features.text_vectors(texts)
+    assert found.shape == (4, 256)
+    assert np.isnan(found[3]).all()
+    cosine = found[:3] @ found[:3].T
+    assert cosine[0, 1] > max(cosine[0, 2], cosine[1, 2]) + 0.2
+    np.testing.assert_array_equal(features.text_vectors(texts[1:2])[0], found[1])
+    with pytest.raises(InputError, match="give 'wordllama'"):
+        features.text_vectors(texts, "potion")
+
+
+@needs_wordllama
+def test_the_command_takes_wordllama(capsys, tmp_path):
+    source, model = write_documents(tmp_path), tmp_path / "model.sw"
+    done = run(
+        capsys, "fit", source, "--text", "speech", "--features", "embeddings:wordllama", "--words", "plain",
+        "--min-df", 2, "--chains", 1, "--sweeps", 10, "--jobs", 1, "--seed", 1, "-o", model,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "Word features from the embeddings wordllama" in done.out + done.err
 
 
 def test_a_folder_that_holds_no_model_is_said_in_one_sentence(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -15,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from explorer_for_tests import large_model, served
+from explorer_for_tests import TABLES, client_of, large_model, rows
 from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.concepts.tables import one_document
+from superwords.analysis.tables import one_document
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import MOST_WORDS, cloud_words
@@ -29,29 +28,6 @@ from superwords.web.landscape import Landscape, positions, similarity
 from superwords.web.places import spelled_places, text_parts
 from superwords.web.word_pages import WordPages
 
-TABLES = {
-    "concepts": {},
-    "concept-words": {"concept": 1},
-    "concept-documents": {"concept": 1},
-    "concept-groups": {"concept": 1, "column": "party"},
-    "documents": {},
-    "rows": {},
-    "row-concepts": {"row": 1},
-    "said": {"query": "word7"},
-    "said-by": {"query": "speaker"},
-    "words": {},
-    "word-concepts": {"word": ODD_WORDS[0]},
-    "word-neighbours": {"word": ODD_WORDS[0]},
-    "group-differences": {"column": "party", "first": "A", "second": "B"},
-    "trends": {"column": "year"},
-    "word-changes": {"column": "year", "concept": 1},
-    "effects": {"formula": "party + year"},
-    "themes": {},
-    "convergence": {},
-    "agreement": {},
-    "moves": {},
-    "nearest": {},
-}
 PARTS = {
     "model": {},
     "concept": {"concept": 1},
@@ -66,22 +42,10 @@ PARTS = {
 }
 
 
-@contextlib.contextmanager
-def client_of(explorer: Explorer) -> Iterator[httpx.Client]:
-    with served(explorer) as address, httpx.Client(base_url=address, timeout=60) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
     with client_of(Explorer(planted_model())) as client:
         yield client
-
-
-def rows(client: httpx.Client, name: str, **given) -> list[dict]:
-    answer = client.get(f"/api/tables/{name}.json", params={**TABLES.get(name, {}), **given})
-    assert answer.status_code == 200, answer.text
-    return answer.json()["rows"]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -194,9 +158,9 @@ def test_words_are_found_in_a_text_as_the_corpus_was_cut() -> None:
     corpus = Corpus.from_texts(texts, min_df=2)
     model = fit(corpus, n_chains=1, n_sweeps=6, n_burn_in=1)
     pages = DocumentPages(Catalog(model))
-    for row, text in enumerate(texts):
+    for row in range(len(texts)):
         stretches = pages.text(row, 1)["stretches"]
-        assert "".join(one["text"] for one in stretches) == text
+        assert "".join(one["text"] for one in stretches) == corpus.texts[row]
         found = [one["word"] for one in stretches if "word" in one]
         counts = corpus.counts[[row]].toarray().ravel()
         assert {word: found.count(word) for word in found} == {

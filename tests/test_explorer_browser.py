@@ -13,15 +13,11 @@ import pytest
 from explorer_for_tests import served
 from models_for_tests import ODD_WORDS, passage_model, planted_model
 from superwords import load
-from superwords.concepts.choices import add_choices
-from superwords.container import Choice
+from superwords.analysis.decisions import add_choices
+from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
-from test_study_browser import CHROMIUM, browser  # noqa: F401
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}"),
-]
+pytestmark = pytest.mark.browser
 VIEWS = {
     "Concepts": "Concepts",
     "Themes": "Themes",
@@ -46,7 +42,7 @@ def path(tmp_path) -> Path:
 
 
 @pytest.fixture
-def open_page(browser, path) -> Iterator:  # noqa: F811
+def open_page(browser, path) -> Iterator:
     """Opens the explorer; fails when the page met an error, ran markup, or left this machine."""
     with served(Explorer(load(path), path)) as address:
         troubles: list[str] = []
@@ -135,8 +131,8 @@ def test_every_view_is_reached_by_keyboard_alone(open_page) -> None:
     before = page.evaluate("document.activeElement.getAttribute('aria-label')")
     for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):
         page.keyboard.press(key)
-    assert "held by" in page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert "held by" in before
+    assert "used by" in page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert "used by" in before
     chosen = page.evaluate("document.activeElement.getAttribute('href')").rsplit("/", 1)[1]
     page.keyboard.press("Enter")
     heading(page, f"{chosen}.")
@@ -409,7 +405,7 @@ def test_effects_follow_the_typed_formula(open_page) -> None:
     page = open_page("#/effects")
     page.get_by_label("Formula").fill("party + year")
     press(page, "Show the effects")
-    page.get_by_role("heading", level=2, name="party B, against A").wait_for()
+    page.get_by_role("heading", level=2, name="party B compared with A").wait_for()
     assert page.locator(".effects").count() == 2
     picture(page, "effects")
     page.get_by_label("Formula").fill("party + nosuch")
@@ -419,12 +415,12 @@ def test_effects_follow_the_typed_formula(open_page) -> None:
 
 def test_every_dot_of_the_map_tells_its_whole_name(open_page) -> None:
     page = open_page("#/map")
-    for link in page.locator(".map a").all():
+    for link in page.locator(".map[role=group] a").all():
         link.locator("circle").last.hover(force=True)
-        told = page.locator(".map .pointed text").first
+        told = page.locator(".map[role=group] .pointed text").first
         assert told.text_content() in link.get_attribute("aria-label")
         assert told.is_visible()
-    boxes = [one.bounding_box() for one in page.locator(".map > text").all()]
+    boxes = [one.bounding_box() for one in page.locator(".map[role=group] > text").all()]
     for at, one in enumerate(boxes):
         for other in boxes[at + 1 :]:
             apart = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
@@ -435,7 +431,7 @@ def test_every_dot_of_the_map_tells_its_whole_name(open_page) -> None:
             )
 
 
-def test_passages_lead_to_their_neighbours_and_their_document(browser, tmp_path) -> None:  # noqa: F811
+def test_passages_lead_to_their_neighbours_and_their_document(browser, tmp_path) -> None:
     path = passage_model().save(tmp_path / "model.sw")
     with served(Explorer(load(path), path)) as address:
         page = browser.new_page()
@@ -451,3 +447,20 @@ def test_passages_lead_to_their_neighbours_and_their_document(browser, tmp_path)
         page.get_by_role("link", name="Next document").click()
         heading(page, "speaker 12")
         page.close()
+
+
+def test_names_are_pasted_and_accepted(open_page, path) -> None:
+    page = open_page("#/concepts")
+    with page.expect_response("**/api/names.json*"):
+        page.get_by_text("Names by a language model").click()
+    prompt = page.get_by_label("Copy this prompt")
+    page.wait_for_timeout(200)
+    assert "\n1: " in prompt.input_value()
+    page.get_by_label("Paste the reply here").fill("1: Fruit <b> | What grows.")
+    page.get_by_role("button", name="Propose these names").click()
+    page.get_by_role("button", name="Accept 1 proposed name").wait_for()
+    assert load(path).concepts()["name"][0] == "Fruit <b> (proposed)"
+    picture(page, "names")
+    page.get_by_role("button", name="Accept 1 proposed name").click()
+    page.get_by_role("button", name="Accept 1 proposed name").wait_for(state="detached")
+    assert load(path).names_[1] == "Fruit <b>"

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from explorer_for_tests import client_of, rows
 from models_for_tests import passage_model, planted_model
 from superwords import load
-from superwords.concepts.choices import add_choices
-from superwords.concepts.curating import history
-from superwords.container import Choice
+from superwords.analysis.curation import history
+from superwords.analysis.decisions import add_choices
+from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
-from test_explorer import client_of, rows
 
 
 @pytest.fixture
@@ -229,3 +229,19 @@ def test_passages_of_whole_documents_follow_the_choices(tmp_path) -> None:
             held = rows(client, "document-concepts", document=document)
             assert 1 not in {one["concept"] for one in held}
         assert all(row["strongest"] != 1 for row in rows(client, "documents"))
+
+
+def test_pasted_names_are_proposed_and_accepted(client, path) -> None:
+    assert "1: " in client.get("/api/names.json").json()["prompt"]
+    facts = decide(client, do="propose", text="1: Fruit | What grows.\n2: Fruit | Again.")
+    assert shown(client)[1]["name"] == "Fruit (proposed)"
+    assert shown(client)[2]["name"].startswith("Fruit (")
+    assert facts["decided"]["proposed"] == 2
+    assert "proposed" in facts["decided"]["history"][0]["said"]
+    decide(client, do="accept", concepts=[1])
+    assert shown(client)[1]["name"] == "Fruit"
+    decide(client, do="accept")
+    assert load(path).descriptions_ == {1: "What grows.", 2: "Again."}
+    assert "(proposed)" not in load(path).names_[2]
+    assert client.post("/api/choices", json={"do": "propose", "text": "nothing"}).status_code == 400
+    assert client.post("/api/choices", json={"do": "propose", "text": 3}).status_code == 400

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from explorer_for_tests import client_of, rows
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import Corpus, load
-from superwords.concepts.labels import document_labels, label_columns, row_labels
-from superwords.concepts.tables import one_document
+from superwords.analysis.labels import document_labels, label_columns, row_labels
+from superwords.analysis.tables import one_document
 from superwords.web.catalog import Catalog
 from superwords.web.explorer import Explorer
 from superwords.web.explorer_texts import TextIndex, match_words
 from superwords.web.json_tables import Query
-from test_explorer import client_of, rows
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +110,8 @@ def test_labels_come_from_speaker_and_title_or_from_what_looks_like_one() -> Non
 
 def test_the_list_of_concepts_says_what_it_is_sorted_by(client) -> None:
     table = client.get("/api/tables/concepts.json").json()
-    assert (table["sort"], table["descending"]) == ("prevalence", True)
-    shares = [row["prevalence"] for row in table["rows"]]
-    assert shares == sorted(shares, reverse=True)
+    order = [(row["leftover"], -row["prevalence"]) for row in table["rows"]]
+    assert order == sorted(order)  # what can be relied on first
     for name in ("coherence", "stability", "found_by"):
         by = [row[name] for row in rows(client, "concepts", sort=name)]
         assert by == sorted(by, reverse=True)
@@ -198,7 +197,7 @@ def test_what_cannot_be_answered_is_one_sentence(client, name, given, said) -> N
 
 def test_effects_are_the_models_own_with_readable_terms(client) -> None:
     told = part(client, "effects", formula="party + year")
-    assert [one["label"] for one in told["terms"]] == ["party B, against A", "year"]
+    assert [one["label"] for one in told["terms"]] == ["party B compared with A", "year (per year)"]
     assert told["documents"] == 40
     table = planted_model().effects("party + year").set_index(["concept", "term"])
     for row in rows(client, "effects", formula="party + year", term="party[T.B]"):
@@ -274,3 +273,19 @@ def test_moves_are_counted_and_timed_also_in_the_file(tmp_path) -> None:
     assert int(moves["tried"].sel(chain=0, proposal="join")) == model.chains_[0].tried["join"]
     assert float(moves["seconds"].sel(chain=1, move="words")) == model.chains_[1].seconds["words"]
     assert set(again.trace_["posterior"].data_vars) == set(model.trace_["posterior"].data_vars)
+
+
+def test_groups_time_and_effects_open_with_concepts_that_can_be_relied_on(client) -> None:
+    facts = client.get("/api/model.json").json()
+    known = {row["concept"]: row["leftover"] for row in rows(client, "concepts")}
+    column = facts["groups"][0]
+    first, second = column["labels"][:2]
+    asked = [("group-differences", {"column": column["column"], "first": first, "second": second})]
+    asked += [("trends", {"column": name}) for name in facts["times"][:1]]
+    asked += [("effects", {"formula": column["column"]})]
+    for name, given in asked:
+        marks = [row["leftover"] for row in rows(client, name, **given)]
+        assert marks == sorted(marks)
+        table = client.get(f"/api/tables/{name}.json", params=given).json()
+        assert table["columns"][0]["mark"] == "leftover"
+        assert all(known[row["concept"]] == row["leftover"] for row in table["rows"])

@@ -4,53 +4,18 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from time import sleep
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
+from servers_for_tests import connect, port_of, serving_app, small_app
 from superwords.errors import InputError
-from superwords.web import guard, serving
-from superwords.web.serving import LOOPBACK, access, listen
-from test_study_tools import serving_app
+from superwords.web import serving
+from superwords.web.serving import access, listen
 
 TOKEN = "a-token-of-this-test"
-
-
-def small_app(hosts=LOOPBACK, gate=None) -> Starlette:
-    async def take(request: Request) -> PlainTextResponse:
-        return PlainTextResponse(str(len(await guard.bounded_body(request, 10_000))))
-
-    def large(request: Request) -> PlainTextResponse:
-        return PlainTextResponse("x" * 20_000_000)
-
-    return Starlette(
-        routes=[
-            Route("/", lambda request: PlainTextResponse("hello")),
-            Route("/large", large),
-            Route("/take", take, methods=["POST"]),
-        ],
-        middleware=guard.protections(hosts, gate),
-        exception_handlers={guard.HTTPException: guard.plain_http_error, Exception: guard.plain_failure},
-    )
-
-
-@contextmanager
-def port_of(app: Starlette) -> Iterator[int]:
-    with serving_app(app) as address:
-        yield int(address.rpartition(":")[2])
-
-
-def connect(port: int, sent: bytes = b"") -> socket.socket:
-    one = socket.create_connection(("127.0.0.1", port), timeout=30)
-    one.sendall(sent)
-    return one
 
 
 def is_closed(one: socket.socket) -> bool:

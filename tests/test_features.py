@@ -15,10 +15,10 @@ import pytest
 from scipy import sparse
 
 from superwords import features
-from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
 from superwords.features import block as blocks
 from superwords.features import cooccur
+from superwords.text.corpus import Corpus
 
 
 def random_corpus(n_sentences: int, n_words: int, seed: int = 0) -> Corpus:
@@ -56,7 +56,7 @@ def test_cooccurrence_is_the_pca_of_the_naive_weights(weighting):
     corpus = random_corpus(40, 12)
     weights = naive_weights(corpus.counts.toarray() > 0, weighting)
     assert np.allclose(cooccur.weigh(cooccur.presence_matrix(corpus), weighting).toarray(), weights)
-    result = features.cooccurrence_components(corpus, 4, weighting)
+    result = features.cooccurrence(corpus, 4, weighting)
     scores, explained = naive_scores(weights, 4)
     assert np.allclose(np.abs(result.values), np.abs(scores))
     assert np.allclose(result.explained, explained)
@@ -67,12 +67,12 @@ def test_cooccurrence_is_the_pca_of_the_naive_weights(weighting):
 
 def test_sparse_components_equal_the_dense_ones(monkeypatch):
     corpus = random_corpus(200, 60, seed=3)
-    dense = features.cooccurrence_components(corpus, 6)
+    dense = features.cooccurrence(corpus, 6)
     monkeypatch.setattr(blocks, "_DENSE_ROWS", 0)
-    thin = features.cooccurrence_components(corpus, 6)
+    thin = features.cooccurrence(corpus, 6)
     assert np.allclose(thin.values, dense.values, atol=1e-8)
     assert np.allclose(thin.explained, dense.explained)
-    assert np.array_equal(thin.values, features.cooccurrence_components(corpus, 6).values)
+    assert np.array_equal(thin.values, features.cooccurrence(corpus, 6).values)
 
 
 def test_large_vocabulary_stays_sparse(monkeypatch):
@@ -291,7 +291,7 @@ def test_combine_gives_each_block_the_same_variance():
 
 def test_combine_takes_named_features_and_a_constant_block():
     corpus = random_corpus(30, 8)
-    block = features.cooccurrence_components(corpus, 3)
+    block = features.cooccurrence(corpus, 3)
     values = features.combine(block, np.full((8, 1), 0.1))
     assert np.allclose(values[:, :3] / block.values, values[0, 0] / block.values[0, 0])
     assert (values[:, 3] == 0).all()
@@ -304,7 +304,7 @@ def test_combine_takes_named_features_and_a_constant_block():
         ((np.ones((3, 1)), np.ones((4, 1))), "Block 2 has 4 rows"),
         ((np.ones(3),), "shape"),
         ((np.full((3, 1), np.inf),), "infinite in row 0"),
-        ((np.full((3, 1), np.nan),), "knows no word"),
+        ((np.full((3, 1), np.nan),), "None of the 3 words"),
         (([["a"]],), "numbers"),
     ],
 )

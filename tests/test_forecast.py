@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from chains_for_tests import blocks
 from superwords import ConceptModel
-from superwords.draws import plain_kept
 from superwords.errors import InputError
 from superwords.fitting import forecast
 from superwords.fitting.forecast import (
@@ -20,9 +20,8 @@ from superwords.fitting.forecast import (
     words_on,
 )
 from superwords.machine import available_memory, free_disk, peak_memory, temporary_folder
-from superwords.packing import QUICK_LEVEL, pack
 from superwords.progress import Progress, Watcher
-from test_starts import blocks
+from superwords.storage.draws import pack_draw
 
 
 class Saying(Watcher):
@@ -59,7 +58,7 @@ def test_a_draw_takes_about_as_much_disk_as_foreseen():
     model = fitted(n_sweeps=20)
     chain = model.chains_[0]
     kept = model.kept_[0][-1]
-    real = len(pack(plain_kept(kept), QUICK_LEVEL).data)
+    real = len(pack_draw(kept).data)
     assert disk_of_draw([chain]) == pytest.approx(real, rel=0.35)
 
 
@@ -99,7 +98,7 @@ def test_the_time_told_is_that_of_the_later_sweeps(monkeypatch):
         schedule_ = fitted().schedule_._replace(n_sweeps=1006)
 
     seen = Saying()
-    watched = Forecast(seen, 2)
+    watched = Forecast(seen.say, 2, 0.0)
     with watched.watching(Model):
         for sweep, seconds in ((7, 100.0), (8, 103.0), (9, 106.0), (10, 109.0)):
             for chain in range(2):
@@ -113,11 +112,11 @@ def test_too_little_memory_is_refused_with_what_would_fit(monkeypatch):
     monkeypatch.setattr(forecast, "_PER_SUMMED", 0)
     each = max(memory_of_chain(one) for one in model.chains_)
     monkeypatch.setattr(forecast, "available_memory", lambda: 1.5 * each)
-    with pytest.raises(InputError, match=r"2 chains at a time would need .*n_jobs=1, --jobs 1"):
+    with pytest.raises(InputError, match=r"2 chains at a time would need .*n_jobs=1"):
         fitted()
     fitted(n_jobs=1)
     monkeypatch.setattr(forecast, "available_memory", lambda: 0.5 * each)
-    with pytest.raises(InputError, match="--min-df"):
+    with pytest.raises(InputError, match="min_df"):
         fitted(n_jobs=1)
     monkeypatch.setattr(forecast, "available_memory", lambda: None)
     fitted()
@@ -129,14 +128,14 @@ def test_draws_that_could_not_be_summed_up_are_refused(monkeypatch):
     need = memory_of_summary(model.chains_, model.schedule_)
     assert need == 12 * max(len(one.state.word) for one in model.chains_) * 10_000
     monkeypatch.setattr(forecast, "available_memory", lambda: need / 2)
-    with pytest.raises(InputError, match=r"Summing up the draws would need .*--min-df"):
+    with pytest.raises(InputError, match=r"Summing up the draws would need .*min_df"):
         fitted()
 
 
 def test_too_little_disk_is_refused_with_what_would_fit(monkeypatch):
     each = disk_of_draw(fitted().chains_)
-    monkeypatch.setattr(forecast, "free_disk", lambda folder: 12 * each)
-    with pytest.raises(InputError, match=r"draws to be kept would need .*thin=3, --thin 3"):
+    monkeypatch.setattr(forecast, "free_disk", lambda folder: 9 * each)
+    with pytest.raises(InputError, match=r"draws to be kept would need .*thin=3"):
         fitted(n_sweeps=16)
     fitted(n_sweeps=16, thin=4)
     monkeypatch.setattr(forecast, "free_disk", lambda folder: 0.1 * each)

@@ -7,7 +7,7 @@ The seeds are fixed.
 
 import pytest
 
-from joint import Setting, joint_z
+from joint import Setting, joint_z, largest
 from superwords.sampler.model import PRIOR_PROPOSALS, Steps
 from superwords.sampler.moves.split_merge import attempt
 
@@ -30,17 +30,8 @@ WHOLE_SWEEP = {
         Setting(length=4, n_features=1),
         SWEEP._replace(sample_alpha_omega=True, sample_b1=True, sample_b2=True),
     ),
-    "half of the documents apart": (
-        Setting(n_documents=6, n_features=2, n_unknown=1, length=5, b1=3.0, b2=2.0),
-        SWEEP._replace(turns=2, births=1.0),
-    ),
-    "long documents apart": (
-        Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0, alpha_pi=0.7),
-        SWEEP._replace(turns=2, births=1.0),
-    ),
     "prior proposals": (Setting(n_features=2), PRIOR_PROPOSALS),
 }
-APART = Setting(n_features=2, n_unknown=1, length=5)
 ONE_MOVE = {
     "join and leave": (Setting(n_features=2, length=5), ALONE._replace(flips=True)),
     "join and leave, long": (Setting(n_documents=3, length=70), ALONE._replace(flips=True)),
@@ -65,15 +56,6 @@ ONE_MOVE = {
     "half of the words": (Setting(n_features=2, length=5), ALONE._replace(words=0.5)),
     "word move": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(word_moves=1.0)),
     "half of the word moves": (Setting(n_features=2, length=8, lam=0.4), ALONE._replace(word_moves=0.5)),
-    "join and leave, apart": (APART, ALONE._replace(turns=0, flips=True)),
-    "swap, apart": (APART, ALONE._replace(turns=0, swaps=3)),
-    "divide and unite, apart": (APART, ALONE._replace(turns=0, divisions=4)),
-    "birth and death, apart": (APART, ALONE._replace(turns=0, births=1.0)),
-    "all of a document, apart": (
-        APART._replace(n_documents=6),
-        ALONE._replace(turns=0, flips=True, swaps=2, divisions=2, births=1.0),
-    ),
-    "word move, apart": (APART._replace(length=8, lam=0.4), ALONE._replace(turns=0, word_moves=1.0)),
     "split and merge": (Setting(length=5), ALONE._replace(split_merges=2)),
     "split and merge, features": (
         Setting(n_words=5, length=4, n_features=2, n_unknown=1, b1=2.0, b2=3.0, alpha_pi=0.7),
@@ -93,7 +75,7 @@ SIZES = [
 def test_whole_sweep(name, size):
     setting, steps = WHOLE_SWEEP[name]
     z = joint_z(setting, steps, *size, seed=11)
-    assert abs(z).max() < LIMIT, z.round(1)
+    assert abs(z).max() < LIMIT, largest(z)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -104,5 +86,5 @@ def test_one_move_alone(name, size, monkeypatch):
         attempt, "_HOPEFUL", (0.0, 0.0)
     )  # the first look at everything: ratios are small here
     z = joint_z(setting, steps, *size, seed=12)
-    assert abs(z).max() < LIMIT, z.round(1)
+    assert abs(z).max() < LIMIT, largest(z)
     assert (z != 0).sum() >= 3, "the move changes nothing: the test could not fail"

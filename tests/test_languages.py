@@ -9,23 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from superwords.corpus.languages import doubtful_language
-from superwords.corpus.reading import read_documents
+from superwords.errors import ReadingWarning
+from superwords.text.languages import doubtful_language
+from superwords.text.read import read_documents
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 GERMAN = ["Der Hund und die Katze sind nicht in dem Haus, das wir hinter dem Garten sehen."] * 20
 ENGLISH = ["The dog and the cat are not in the house that we see behind the garden."] * 20
 
 
-def test_german_read_as_english_is_said_at_once_with_the_option_that_is_right():
-    said: list[str] = []
-    read_documents(GERMAN, n_jobs=1, say=said.append)
-    assert said[0] == (
-        "Warning: The texts look like German (de), not English (en): give the language de (--language de)."
+def test_german_read_as_english_is_warned_of_with_the_option_that_is_right():
+    message = (
+        r"The texts look like German \(de\), not English \(en\): give the language de \(--language de\)\."
     )
-    said.clear()
-    read_documents(GERMAN, language="de", n_jobs=1, say=said.append)
-    assert not any("texts look like" in line for line in said)
+    with pytest.warns(ReadingWarning, match=message):
+        read_documents(GERMAN, n_jobs=1)
+    with pytest.warns(ReadingWarning) as caught:
+        read_documents(GERMAN, language="de", n_jobs=1)
+    assert not any("texts look like" in str(one.message) for one in caught)
 
 
 def test_each_document_is_judged_by_its_own_language():

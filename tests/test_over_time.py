@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from models_for_tests import PLANTED, fit, planted_corpus, planted_model, with_parts
-from superwords.concepts.dates import make_periods
-from superwords.concepts.over_time import time_page
+from superwords.analysis.dates import make_periods
+from superwords.analysis.over_time import time_page
 from superwords.errors import InputError
 
 

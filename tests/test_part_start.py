@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chains_for_tests import N_BLOCKS, N_WORDS, Saying, blocks, prior_of, same, tiny_state
 from superwords import ConceptModel
 from superwords.errors import InputError
 from superwords.fitting import settings, starting
-from superwords.progress import Watcher
-from superwords.sampler import part_start, threads
+from superwords.sampler import threads
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
-from superwords.sampler.initial import counts_of, initial_state
+from superwords.sampler.init import subsample as part_start
+from superwords.sampler.init.starts import counts_of, initial_state
+from superwords.sampler.init.subsample import join_rows, pick_rows
 from superwords.sampler.model import Affinity, Model, Steps, make_data
-from superwords.sampler.part_start import join_rows, pick_rows
 from superwords.sampler.random import new_stream
-from superwords.sampler.state import State, check_state, sizes_of
-from test_room import tiny_state
-from test_starts import N_BLOCKS, N_WORDS, blocks, prior_of
+from superwords.sampler.state import check_state, sizes_of
 
 
 def part_chain(counts):
@@ -29,10 +28,6 @@ def part_chain(counts):
     chain = Chain(model, initial_state("topics:4", data, prior_of(), np.ones(N_WORDS), 1, 0), 1, 0)
     chain.step()
     return chain
-
-
-def same(one: State, other: State) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other))
 
 
 def test_rows_that_join_hold_the_concepts_of_their_words():
@@ -99,11 +94,6 @@ def test_every_chain_and_seed_picks_its_own_rows():
     assert picked[0] == tuple(pick_rows(100, 20, 1, 0))
     assert len(set(picked[0])) == 20
     assert list(picked[0]) == sorted(picked[0])
-
-
-class Saying(Watcher):
-    def __init__(self, lines):
-        self.say = lines.append
 
 
 def fitted(counts, said, **options):

@@ -13,7 +13,7 @@ from scipy import fft
 
 from superwords.errors import InputError
 from superwords.features import gist as module
-from superwords.features import picture_components, pictures
+from superwords.features import pictures
 from superwords.features.gist import GRID, N_FEATURES, ORIENTATIONS, SIZE, gist, oriented_filters, read_grey
 
 
@@ -132,7 +132,7 @@ def test_a_table_is_read_by_word(folder):
 
 def test_components_are_those_of_the_averaged_descriptors(folder):
     words = ["apple", "pear", "fig", "Käse"]
-    result = picture_components(folder, words, n_components=2)
+    result = pictures(folder, words, n_components=2)
     rows = [
         gist(read_grey(folder / "apple.png")),
         (gist(read_grey(folder / "pear_1.png")) + gist(read_grey(folder / "pear_2.jpg"))) / 2,

@@ -107,7 +107,7 @@ def test_titles_must_match() -> None:
         plots.cloud_grid([WEIGHTS], ["a", "b"])
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_picture_file_is_whole_and_the_same_each_time(tmp_path, suffix: str) -> None:
     paths = [plots.save_figure(plots.cloud(WEIGHTS), tmp_path / f"{i}.{suffix}") for i in range(2)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
@@ -119,7 +119,7 @@ def test_a_picture_file_is_whole_and_the_same_each_time(tmp_path, suffix: str) -
 
 def test_a_picture_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     figure = plots.histogram([1, 2], "n")
-    with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg or \.pdf"):
         plots.save_figure(figure, tmp_path / "x.jpg")
     with pytest.raises(InputError, match="could not be written"):
         plots.save_figure(figure, tmp_path / "nowhere" / "x.png")
@@ -175,6 +175,9 @@ def test_prevalence_draws_each_interval_at_its_concept() -> None:
         pytest.approx([0.1, 0.4]),
         pytest.approx([0.2, 0.35]),
     ]
+    many = pd.concat([table.assign(group=f"group {k}") for k in range(9)])
+    with pytest.raises(InputError, match="at most 8 groups"):
+        plots.prevalence_by_group(many)
     with pytest.raises(InputError, match="'high'"):
         plots.prevalence_by_group(table.drop(columns="high"))
 
@@ -190,11 +193,11 @@ def test_traces_draw_each_chain_and_name_rhat() -> None:
 
 
 def test_panels_show_one_as_white_and_zero_as_black() -> None:
-    figure = plots.concept_panels([[[1.0, 0.0]], [[0.5, 0.5]]], ["truth", "found"])
+    from experiments.synthetic import concept_panels
+
+    figure = concept_panels([[[1.0, 0.0]], [[0.5, 0.5]]], ["truth", "found"])
     image = figure.axes[0].images[0]
     white, black = image.cmap(image.norm(np.array([1.0, 0.0])))
     assert white.tolist() == [1, 1, 1, 1]
     assert black.tolist() == [0, 0, 0, 1]
     assert [axes.get_title() for axes in figure.axes] == ["truth", "found"]
-    with pytest.raises(InputError, match="Matrix 0"):
-        plots.concept_panels([[1.0, 0.0]])

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
 
 from cli_for_tests import run
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
@@ -13,7 +14,8 @@ from superwords.errors import InputError
 from superwords.fitting.settings import make_theta
 from superwords.plots import figure_bytes
 from superwords.plots import model_plots as draw
-from superwords.sampler.initial import initial_state
+from superwords.plots.relation_plots import group_prevalence
+from superwords.sampler.init.starts import initial_state
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
 
@@ -108,16 +110,24 @@ def test_histograms_count_concepts_and_words() -> None:
 
 
 def test_prevalence_lies_inside_its_interval_and_traces_name_r_hat() -> None:
-    figure = draw.group_prevalence(planted_model(), "party")
+    figure = group_prevalence(planted_model(), "party")
     assert len(figure.axes[0].get_yticklabels()) == planted_model().n_concepts_
-    assert "the group's documents" in figure.axes[0].get_xlabel()
-    assert "the group's passages" in draw.group_prevalence(passage_model(), "party").axes[0].get_xlabel()
+    assert "the group's documents" in figure.get_supxlabel()
+    assert "the group's passages" in group_prevalence(passage_model(), "party").get_supxlabel()
     titles = [axes.get_title(loc="left") for axes in draw.chain_traces(planted_model()).axes]
     assert len(titles) == 4
     # A number that stands still in each chain, but not at the same place, has none.
-    has_one = np.isfinite(planted_model().convergence()["rhat"]).tolist()
+    rhats = [
+        float(array_stats.rhat(values.astype(float), chain_axis=0, draw_axis=1))
+        for values in planted_model().result_.trace_values.values()
+    ]
+    has_one = np.isfinite(rhats).tolist()
     assert sum(has_one) >= 3
     assert ["R-hat" in title for title in titles] == has_one
+    assert all(f"(R-hat {rhat:.3f})" in title for rhat, title in zip(rhats, titles) if np.isfinite(rhat))
+    assert rhats[0] == pytest.approx(
+        planted_model().convergence().set_index("quantity").loc["log_joint", "rhat"]
+    )
 
 
 @pytest.mark.parametrize("name", EDGES)
@@ -133,10 +143,14 @@ def test_models_at_the_borders_can_be_drawn(name) -> None:
 def test_clouds_from_the_command_line(capsys, tmp_path) -> None:
     path = planted_model().save(tmp_path / "model.sw")
     folder = tmp_path / "new" / "folder"
-    done = run(capsys, "clouds", path, "-o", folder, "--concept", 1, "--groups", "party", "--format", "svg")
+    done = run(
+        capsys, "clouds", path, "-o", folder, "--concept", 1, "--groups", "party", "--format", "svg,pdf"
+    )
     assert done.code == 0, done.err
     names = sorted(file.name for file in folder.iterdir())
-    assert names == ["concept-001.svg", "groups-party-001.svg", "start-001.svg"]
+    drawn = ("concept-001", "groups-party-001", "start-001")
+    assert names == [f"{name}.{suffix}" for name in drawn for suffix in ("pdf", "svg")]
+    assert (folder / "concept-001.pdf").read_bytes().startswith(b"%PDF")
     wrong = run(capsys, "clouds", path, "-o", tmp_path / "x", "--concept", 99)
     assert wrong.code == 1
     assert "There is no concept 99" in wrong.err
@@ -144,12 +158,12 @@ def test_clouds_from_the_command_line(capsys, tmp_path) -> None:
 
 
 def test_all_pictures_have_a_name_of_their_own() -> None:
-    from superwords.cli.clouds_command import file_part, pictures
+    from superwords.cli.pages import file_part, pictures
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         names = [name for name, _ in pictures(planted_model(), None, ["party"])]
-    assert len(names) == len(set(names)) == 4 + 3 * planted_model().n_concepts_
+    assert len(names) == len(set(names)) == 6 + 3 * planted_model().n_concepts_
     assert file_part("../a b/ç") == "a-b-ç"
     assert file_part("///") == "column"
 

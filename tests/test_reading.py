@@ -13,11 +13,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from superwords.corpus import formats
-from superwords.corpus.formats import parquet_rows
-from superwords.corpus.sources import open_documents
-from superwords.corpus.text_stream import TextStream
 from superwords.errors import InputError
+from superwords.text import formats
+from superwords.text.formats import TextStream, parquet_rows
+from superwords.text.sources import open_documents
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
 PARTIES = ["R", "D", "D"]
@@ -98,7 +97,7 @@ def test_folder_gives_file_and_subfolder(tmp_path):
     (tmp_path / "left").mkdir()
     (tmp_path / "left" / "one.txt").write_text("Erste.", encoding="utf-8")
     (tmp_path / "two.txt").write_text("Zweite.\nZeile.", encoding="utf-8")
-    (tmp_path / "ignored.md").write_text("nothing", encoding="utf-8")
+    (tmp_path / "ignored.log").write_text("nothing", encoding="utf-8")
     documents = open_documents(tmp_path)
     assert list(documents.texts) == ["Erste.", "Zweite.\nZeile."]
     assert documents.ids == ["left/one", "two"]
@@ -180,7 +179,7 @@ BAD_FILES = [
     ("d.npz", b"PK\x05\x06" + bytes(18), r"not a matrix saved by scipy"),
     ("d.jsonl", b'{"text": "a"}\n' + b"[" * 200_000, r"line 2, is JSON nested too deeply"),
     ("d.jsonl", b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", r"line 1, holds a number of more digits"),
-    ("d.docx", b"", r"of an unknown kind; give \.csv"),
+    ("d.xyz", b"", r"of an unknown kind; give \.csv"),
 ]
 
 
@@ -209,7 +208,7 @@ def test_missing_columns_name_those_there_are(tmp_path):
 def test_other_wrong_sources(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         open_documents(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match=r"no \.txt file"):
+    with pytest.raises(InputError, match=r"no file of the kinds .txt"):
         open_documents(tmp_path)
     with pytest.raises(InputError, match="empty"):
         open_documents([])
@@ -297,7 +296,7 @@ def test_what_is_left_out_is_said(tmp_path):
     assert open_documents(tmp_path / "d.txt").notes == ("2 empty lines were skipped.",)
     (tmp_path / "d.jsonl").write_text('{"text": "a"}\n\n', encoding="utf-8")
     assert open_documents(tmp_path / "d.jsonl").notes == ("1 empty line was skipped.",)
-    assert open_documents(tmp_path).notes == ("1 file not .txt was left out.",)
+    assert open_documents(tmp_path).notes == ("1 file of other kinds was left out.",)
     assert open_documents(["one", ""]).notes == ()
 
 

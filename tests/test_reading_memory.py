@@ -8,15 +8,15 @@ import sys
 
 import numpy as np
 
-from superwords.corpus import stream
-from superwords.corpus.stream import Method, stream_texts
+from superwords.text import stream
+from superwords.text.stream import Method, stream_texts
 
 READ = """
 import json, resource, sys
-from superwords.corpus.reading import read_documents
-read_documents(sys.argv[1], words="plain", unit="document", n_jobs=1, keep_texts=False, cache=False)
+from superwords.text.read import read_documents
+read_documents(sys.argv[1], words="plain", unit="document", n_jobs=1, keep_texts=False)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-corpus = read_documents(sys.argv[2], words="plain", unit="document", n_jobs=1, keep_texts=False, cache=False)
+corpus = read_documents(sys.argv[2], words="plain", unit="document", n_jobs=1, keep_texts=False)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([corpus.n_tokens, (after - before) / 1024]))
 """

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from models_for_tests import edge_model, passage_model, planted_model, with_parts
-from superwords.concepts.elsewhere import OtherConcepts
 from superwords.errors import InputError
+from superwords.posterior.consensus import OtherConcepts
 from superwords.web.catalog import Catalog
 from superwords.web.explorer_chains import ChainPages
 from superwords.web.json_tables import Query
 from superwords.web.report import report_page
-from superwords.web.report_reading import reading_part
+from superwords.web.report_relations import reading_part
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
 
@@ -54,9 +54,12 @@ def test_what_to_read_first_is_what_diverse_chooses():
 
 def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
     model = planted_model()
-    assert 'id="others"' not in report_page(model)
-    found = OtherConcepts(np.array([9]), np.array([[0.0, 1.0, 0.8]]), np.array([0, 2]), np.array([5, 6]))
-    told = with_parts(model, summary=model.result_.summary._replace(others=found))
+    assert ('id="others"' in report_page(model)) == (len(model.other_concepts()) > 0)
+    found = OtherConcepts(np.array([9]), np.array([[False, True, True]]), np.array([0, 2]), np.array([5, 6]))
+    told = with_parts(
+        model,
+        summary=model.result_.summary._replace(consensus=model.result_.consensus._replace(others=found)),
+    )
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
     assert f'<th scope="row">{words}</th><td class="number">2 of 3</td>' in report_page(told)
     page = ChainPages(Catalog(told)).others().page(Query())

@@ -1,19 +1,18 @@
 """The paper's synthetic experiment, in small; and what every experiment does about its folder."""
 
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from superwords.cli.reproduce_command import app
-from superwords.corpus.corpus import Corpus
+from experiments import lee, mixing, recipes, settings, synthetic
+from experiments.__main__ import EXPERIMENTS, main
+from experiments.harness import Lab, make_folder
 from superwords.errors import InputError
-from superwords.lab.reproduce import congress, lee, mixing, recipes, synthetic
-from superwords.lab.reproduce import settings_study as settings
-from superwords.lab.reproduce.folder import make_folder
 from superwords.progress import Progress
+from superwords.text.corpus import Corpus
 
 
 def test_the_truth_is_five_concepts_of_five_words_one_bound_to_another():
@@ -34,22 +33,42 @@ def test_with_features_all_five_concepts_are_found():
     assert outcome.shown.shape[1] == 25
 
 
-def test_the_command_writes_its_table_and_figure(tmp_path):
-    result = CliRunner().invoke(app, ["synthetic", "-o", str(tmp_path), "--seeds", "1", "--sweeps", "20"])
-    assert result.exit_code == 0, result.output
-    assert result.output.count("mean Jaccard") == 8
+def test_without_a_name_the_experiments_are_listed(capsys):
+    main([])
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in EXPERIMENTS)
+    for name in EXPERIMENTS:
+        assert callable(import_module(f"experiments.{name}").experiment)
+
+
+def test_an_unknown_experiment_is_refused():
+    with pytest.raises(InputError, match="There is no experiment 'lea'; choose one of evidence"):
+        main(["lea"])
+
+
+def test_quick_sets_what_the_options_do_not(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        synthetic, "experiment", lambda lab, seeds=10, sweeps=1000: given.append((seeds, sweeps))
+    )
+    main(["synthetic", "-o", str(tmp_path), "--quick", "--sweeps", "30"])
+    main(["synthetic", "-o", str(tmp_path)])
+    assert given == [(1, 30), (10, 1000)]
+
+
+def test_the_command_writes_its_table_and_figure(tmp_path, capsys):
+    main(["synthetic", "-o", str(tmp_path), "--quick"])
+    assert capsys.readouterr().out.count("mean Jaccard") == 8
     table = pd.read_csv(tmp_path / "synthetic.csv")
     assert len(table) == 8
     assert ((table.recovered >= 0) & (table.recovered <= 5)).all()
     assert (tmp_path / "synthetic.png").stat().st_size > 5000
 
 
-def test_the_published_steps_can_be_run(tmp_path):
-    result = CliRunner().invoke(
-        app, ["synthetic", "-o", str(tmp_path), "--seeds", "1", "--sweeps", "20", "--published"]
-    )
-    assert result.exit_code == 0, result.output
-    assert "published steps" in result.output
+@pytest.mark.statistics  # compiles kernels anew
+def test_the_published_steps_can_be_run(tmp_path, capsys):
+    main(["synthetic", "-o", str(tmp_path), "--seeds", "1", "--sweeps", "20", "--published"])
+    assert "published steps" in capsys.readouterr().out
 
 
 def interrupted(*_):
@@ -65,21 +84,15 @@ def then_interrupted(*results):
 @pytest.mark.parametrize(
     "command", ["synthetic", "recipes", "lee", "lee --halves", "congress", "settings", "mixing"]
 )
-def test_a_file_in_the_folders_place_is_said_before_the_work(tmp_path, monkeypatch, command):
+def test_a_file_in_the_folders_place_is_refused_before_the_work(tmp_path, command):
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
-    for name in (congress.MEMBERS, *(file for _, file, _ in settings.CORPORA)):
+    for name in (*settings.NEEDS, recipes.FOODS):
         (tmp_path / name).touch()
-    # Where the data are read first, they are stood in for: all that is done with them would fail.
-    monkeypatch.setattr(recipes, "load_recipes", lambda data: None)
-    monkeypatch.setattr(lee, "load_items", lambda data: (None, None, None))
-    monkeypatch.setattr(lee, "load_halves", lambda data: (None, None))
-    monkeypatch.setattr(synthetic, "run", interrupted)
     out = tmp_path / "out"
     out.write_text("a note")
     data = [] if command == "synthetic" else ["--data", str(tmp_path)]
-    result = CliRunner().invoke(app, [*command.split(), *data, "-o", str(out)])
-    assert isinstance(result.exception, InputError)
-    assert "is a file; give the name of a folder" in str(result.exception)
+    with pytest.raises(InputError, match="is a file; give the name of a folder"):
+        main([*command.split(), *data, "-o", str(out)])
     assert out.read_text() == "a note"
 
 
@@ -97,7 +110,7 @@ def test_finished_fits_of_the_synthetic_experiment_are_kept(tmp_path, monkeypatc
     )
     monkeypatch.setattr(synthetic, "run", then_interrupted(outcome, outcome))
     with pytest.raises(KeyboardInterrupt):
-        synthetic.reproduce(tmp_path, n_seeds=3)
+        synthetic.experiment(Lab(tmp_path), seeds=3)
     assert len(pd.read_csv(tmp_path / "synthetic.csv")) == 2
 
 
@@ -107,7 +120,7 @@ def test_finished_seeds_of_the_news_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(lee, "load_items", lambda data: (corpus, np.arange(3), human))
     monkeypatch.setattr(lee, "similarities", then_interrupted({lee.CONCEPTS: human}))
     with pytest.raises(KeyboardInterrupt):
-        lee.reproduce(tmp_path, tmp_path, n_seeds=2, tell=lambda line: None)
+        lee.experiment(Lab(tmp_path), seeds=2)
     assert pd.read_csv(tmp_path / "lee_seeds.csv")["method"].tolist() == ["TF-IDF", lee.CONCEPTS]
 
 
@@ -119,27 +132,24 @@ def test_finished_seeds_of_the_recipes_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(recipes, "load_recipes", lambda data: found)
     monkeypatch.setattr(recipes, "run", then_interrupted(one))
     with pytest.raises(KeyboardInterrupt):
-        recipes.reproduce(tmp_path, tmp_path, n_seeds=2, tell=lambda line: None)
+        recipes.experiment(Lab(tmp_path), seeds=2)
     assert pd.read_csv(tmp_path / "recipes_pairs.csv")["source"].tolist() == list(recipes.SOURCES)
 
 
 def test_finished_runs_of_the_settings_are_kept(tmp_path, monkeypatch):
-    for name in (congress.MEMBERS, *(file for _, file, _ in settings.CORPORA)):
-        (tmp_path / name).touch()
     bench = SimpleNamespace(split=SimpleNamespace(windows=None))
-    monkeypatch.setattr(settings, "check_installed", lambda name: None)
     monkeypatch.setattr(settings, "load_bench", lambda *_: bench)
     monkeypatch.setattr(settings.contenders, "warm_up", lambda rows: None)
     monkeypatch.setattr(settings, "fit_variation", then_interrupted((None, 1.0), (None, 2.0)))
     monkeypatch.setattr(settings, "judged", lambda *_: {"win": 0.5, "npmi": 0.1})
     monkeypatch.setattr(settings, "saturation", lambda model: {"used": 0.5})
     with pytest.raises(KeyboardInterrupt):
-        settings.reproduce(tmp_path, tmp_path / "out", tell=lambda line: None)
-    assert pd.read_csv(tmp_path / "out" / "settings_runs.csv")["seconds"].tolist() == [1.0, 2.0]
+        settings.experiment(Lab(tmp_path))
+    assert pd.read_csv(tmp_path / "settings_runs.csv")["seconds"].tolist() == [1.0, 2.0]
 
 
 def test_the_trace_of_unfinished_chains_is_kept(tmp_path):
-    trace = mixing.Trace(tmp_path / "traces.csv", 20, lambda line: None)
+    trace = mixing.Trace(20, Lab(tmp_path))
     states = [SimpleNamespace(concept=np.arange(n)) for n in (17, 20, 60, 120, 1, 59)]
     with trace.watching(SimpleNamespace(chains_=[SimpleNamespace(state=state) for state in states])):
         for sweep in (1, 2):
@@ -147,9 +157,3 @@ def test_the_trace_of_unfinished_chains_is_kept(tmp_path):
     kept = pd.read_csv(tmp_path / "traces.csv", index_col="sweep")
     assert kept["kmeans:60"].tolist() == [60, 61, 62]
     assert kept["single"].dropna().tolist() == [1]
-
-
-def test_halves_take_no_seeds(tmp_path):
-    result = CliRunner().invoke(app, ["lee", "--data", ".", "--halves", "--seeds", "2", "-o", str(tmp_path)])
-    assert isinstance(result.exception, InputError)
-    assert "--seeds" in str(result.exception)

@@ -1,21 +1,21 @@
 """The studies of search, discovery and seeds: how they judge, and that they go on where they were broken off."""
 
-from pathlib import Path
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
+from experiments import discovery as discovery_study
+from experiments import search as search_study
+from experiments import seed_lists
+from experiments import seeds as seeds_study
+from experiments.__main__ import main
+from experiments.harness import GrowingTable, Lab
 from models_for_tests import planted_model
-from superwords.cli.reproduce_command import app
-from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.lab.reproduce import discovery_study, search_study, seed_lists, seeds_study
-from superwords.lab.reproduce.folder import GrowingTable
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
+from superwords.text.corpus import Corpus
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,8 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
     ],
 )
 def test_missing_data_are_named_before_a_folder_is_made(tmp_path, command, missing):
-    result = CliRunner().invoke(app, [command, "--data", str(tmp_path), "-o", str(tmp_path / "out")])
-    assert isinstance(result.exception, InputError)
-    assert missing in str(result.exception)
+    with pytest.raises(InputError, match=re.escape(missing)):
+        main([command, "--data", str(tmp_path), "-o", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
 
 
@@ -144,13 +143,12 @@ def test_the_study_of_seeds_compares_everyone_on_the_same_halves(tmp_path, monke
     groups = {f"list {j}": model.top_words(j, 4) for j in (1, 2)}
     task = seed_lists.WordLists("recipes", model.corpus_, groups)
     monkeypatch.setattr(seeds_study, "read_task", lambda *given: task)
-    monkeypatch.setattr(seeds_study, "data_path", lambda *given: None)
     monkeypatch.setattr(seeds_study, "RESIDUALS", (1,))
-    table = seeds_study.reproduce(tmp_path, tmp_path, ["recipes"], 1, 1, 20, 1, lambda text: None)
+    table = seeds_study.experiment(Lab(tmp_path, jobs=1), ("recipes",), 1, 1, 20)
     assert set(table["model"]) == {
         seeds_study.OURS, seeds_study.UNGUIDED, seeds_study.ROWS, seeds_study.COREX, seeds_study.SEEDED,
     }  # fmt: skip
     assert table["MAP"].between(0, 1).all()
     assert table.set_index("model").loc[seeds_study.OURS, "MAP"] > 0.25  # by chance 0.12
     with pytest.raises(InputError, match="There are no lists for 'news'"):
-        seeds_study.reproduce(tmp_path, tmp_path, ["news"], 1, 1, 20, 1, lambda text: None)
+        seeds_study.experiment(Lab(tmp_path), ("news",))

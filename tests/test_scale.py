@@ -1,12 +1,18 @@
-"""`superwords bench --scale`: the corpora it makes, and what it says of them."""
+"""`python -m experiments bench --scale`: the corpora it makes, and what it says of them."""
 
 import json
 
 import numpy as np
 import pytest
 
-from cli_for_tests import run
-from superwords.lab import scale
+from experiments import scale
+from experiments.__main__ import main
+from superwords.errors import InputError
+
+
+def bench(folder, *arguments):
+    main(["bench", "-o", str(folder), *arguments])
+    return json.loads((folder / "bench.json").read_text(encoding="utf-8"))
 
 
 def test_a_large_corpus_is_made_of_its_concepts():
@@ -36,27 +42,23 @@ def test_the_exponent_is_the_power():
     assert scale.exponent(sizes, 3.0 * sizes**1.1) == pytest.approx(1.1)
 
 
-def test_the_command_measures_each_size(capsys, monkeypatch):
+def test_the_command_measures_each_size(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(scale, "N_WORDS", 500)
     monkeypatch.setattr(scale, "N_CONCEPTS", 20)
-    said = run(capsys, "bench", "--scale", "--sizes", "100,200", "--sweeps", "1", "--json")
-    assert said.code == 0, said.err
-    figures = json.loads(said.out)
+    figures = bench(tmp_path, "--scale", "--sizes", "100,200", "--sweeps", "1")
     assert [one["documents"] for one in figures["sizes"]] == [100, 200]
     assert all(one["seconds_per_sweep"] > 0 and one["memory_mb"] > 0 for one in figures["sizes"])
     assert np.isfinite(figures["exponent_memory_mb"])
 
 
-def test_the_command_measures_threads(capsys, monkeypatch):
+def test_the_command_measures_threads(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(scale, "N_WORDS", 500)
     monkeypatch.setattr(scale, "N_CONCEPTS", 20)
-    said = run(capsys, "bench", "--threads", "2", "--sizes", "100", "--sweeps", "1", "--json")
-    assert said.code == 0, said.err
-    figures = json.loads(said.out)
+    figures = bench(tmp_path, "--threads", "2", "--sizes", "100", "--sweeps", "1")
     assert figures["threads"] == 2
-    assert "times as fast" in said.err
+    assert "times as fast" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [["--scale", "--sizes", "many"], ["--sizes", "100"]])
-def test_sizes_that_are_none_are_refused(capsys, options):
-    assert run(capsys, "bench", *options).code == 2
+def test_sizes_without_scale_are_refused(tmp_path):
+    with pytest.raises(InputError, match="belong to --scale or --threads"):
+        bench(tmp_path, "--sizes", "100")

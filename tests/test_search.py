@@ -3,6 +3,7 @@
 import doctest
 import json
 import sqlite3
+import time
 from dataclasses import replace
 from functools import cache
 
@@ -13,8 +14,12 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run
 from models_for_tests import EDGES, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.concepts import belonging, known_items, means, neighbours, query_words, searching, terms
+from superwords.analysis import document_means as means
+from superwords.analysis import word_association as belonging
+from superwords.analysis.representatives import _densest, telling_passage
 from superwords.errors import InputError
+from superwords.search import index as searching
+from superwords.search import neighbours, terms
 
 FRUIT, CARS = (THEMES[name] for name in ("orchard", "garage"))
 
@@ -31,7 +36,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [belonging, known_items, means, neighbours, query_words, searching, terms])
+@pytest.mark.parametrize("module", [belonging, means, neighbours, searching, terms])
 def test_examples_in_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -47,8 +52,8 @@ def test_bm25_is_that_of_fts5():
     texts += [f"filler number {n}" for n in range(10)]
     read = terms.read_terms(replace(Corpus.from_counts(np.ones((15, 1), int)), texts=texts))
     holders = np.bincount(read.counts.indices)
-    told = np.log((15 - holders + 0.5) / (holders + 0.5))  # FTS5's own inverse document frequency
-    ours = terms.bm25(read.counts, told)[:, [read.columns["cat"], read.columns["dog"]]].sum(axis=1)
+    idf = np.log((15 - holders + 0.5) / (holders + 0.5))  # FTS5's own inverse document frequency
+    ours = terms.bm25(read.counts, idf)[:, [read.columns["cat"], read.columns["dog"]]].sum(axis=1)
     database = sqlite3.connect(":memory:")
     database.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61')")
     database.executemany("INSERT INTO t(rowid, x) VALUES (?, ?)", enumerate(texts))
@@ -190,11 +195,11 @@ def test_similar_documents_are_trusted_where_they_tell_what_a_document_says():
 
     def share(counts):
         counts = sparse.csr_array(counts.astype(float))
-        told = terms.information(counts)
-        words = terms.bm25(counts, told)
+        idf = terms.inverse_document_frequency(counts)
+        words = terms.bm25(counts, idf)
         expected = sparse.csr_array(np.ones((counts.shape[0], 1)))
         near = neighbours.nearest(words, expected)
-        return known_items.known_item_share(counts, words, told, expected, near)
+        return neighbours.known_item_share(counts, words, idf, expected, near)
 
     theme = np.repeat(np.arange(20), 6)
     topical = np.stack([rng.poisson(np.where(np.arange(400) // 20 == t, 1.5, 0.01)) for t in theme])
@@ -220,3 +225,39 @@ def test_the_command_finds_and_explains(capsys, tmp_path):
         refused = run(capsys, "search", model, *empty)
         assert refused.code == 1
         assert "The query is empty" in refused.err
+
+
+def test_the_quoted_stretch_holds_the_query_in_the_form_the_text_has():
+    filler = "Nothing to see in this long opening of a speech. " * 20
+    texts = [
+        filler + "They raised a tax on every farm." + filler,
+        *["A plain text about farms." for _ in range(9)],
+    ]
+    model = fit(Corpus.from_texts(texts, words="plain", min_df=1, n_jobs=1), b1=1.0, b2=1.0)
+    first = searching.search(model.result_, "taxes", n=1).iloc[0]
+    assert first["document"] == "0"
+    assert "a tax on every farm" in first["passage"]
+
+
+def test_a_passage_of_a_text_full_of_marks_takes_linear_time():
+    """Quadratic in the marks, `search(n=1460)` cost 60 times `search(n=100)`."""
+    seconds = []
+    for n in (4_000, 40_000):
+        start = time.perf_counter()
+        telling_passage("tax and bill " * n, {"tax": 1.0, "bill": 1.0})
+        seconds.append(time.perf_counter() - start)
+    assert seconds[1] < 60 * seconds[0]  # quadratic: 100
+    assert seconds[1] < 10
+
+
+def test_the_densest_stretch_is_that_of_all_stretches():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        marks = {"a": 1.0, "bb": 2.5, "ccc": 0.5, "d" * int(rng.integers(1, 60)): 1.5}
+        starts = rng.integers(0, 300, 24)
+        hits = sorted((int(at), int(at) + len(word), word) for at, word in zip(starts, list(marks) * 6))
+        weights = [
+            sum(marks[w] for w in {w for s, e, w in hits[k:] if e <= start + 40})
+            for k, (start, _, _) in enumerate(hits)
+        ]
+        assert _densest(hits, marks, 40) == hits[int(np.argmax(weights))][0]

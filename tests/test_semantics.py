@@ -8,8 +8,8 @@ from scipy import sparse, stats
 
 import naive
 from parts import from_python
-from superwords.sampler import semantics
-from superwords.sampler.instance import change_counts, draw_instance, log_fit_change, log_fit_newborn
+from superwords.sampler import feature_likelihood as semantics
+from superwords.sampler.feature_draw import change_counts, draw_regression, log_fit_change, log_fit_newborn
 from superwords.sampler.model import Prior, make_data
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import Sizes
@@ -59,10 +59,10 @@ def test_few_counts_of_many_are_a_sparse_array():
 
 def test_the_instance_is_the_same_either_way(monkeypatch):
     sizes, data, _ = problem(3, 4, 3)
-    dense = draw_instance(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)
+    dense = draw_regression(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)
     monkeypatch.setattr(semantics, "_LARGE", 0)
     monkeypatch.setattr(semantics, "_FEW", 1.0)
-    for one, other in zip(dense, draw_instance(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)):
+    for one, other in zip(dense, draw_regression(sizes, data, PRIOR, new_stream(1, 0), 0, n_spare=2)):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
@@ -88,7 +88,7 @@ def test_log_features_without_any_concept_is_a_plain_student_t():
 
 
 def instance_of(sizes, data, n_spare=0):
-    return draw_instance(sizes, data, PRIOR, new_stream(3, 0), 0, n_spare=n_spare)
+    return draw_regression(sizes, data, PRIOR, new_stream(3, 0), 0, n_spare=n_spare)
 
 
 def log_gaussian(m, x, precision, data):
@@ -122,7 +122,7 @@ def test_instantiated_fit_change_is_the_gaussian_ratio_and_pull_keeps_up():
     weighed = instance.x * instance.precision
     np.testing.assert_array_equal(instance.total, m.sum(axis=0))
     for fast, slow in (
-        (instance.pull, rebuilt),
+        (instance.feature_sum, rebuilt),
         (instance.p_x, rebuilt @ weighed.T),
         (instance.y_p, (rebuilt * data.Y) @ instance.precision),
         (instance.p_p, (rebuilt * rebuilt) @ instance.precision),
@@ -158,7 +158,7 @@ def test_instance_is_drawn_from_its_posterior():
     sizes, data, _ = problem(8)
     A, X, b, _ = semantics.posterior(sizes, data, PRIOR)
     n = 4000
-    draws = [draw_instance(sizes, data, PRIOR, new_stream(4, 0), sweep) for sweep in range(n)]
+    draws = [draw_regression(sizes, data, PRIOR, new_stream(4, 0), sweep) for sweep in range(n)]
     x = np.array([d.x for d in draws])
     precision = np.array([d.precision for d in draws])
     shape = PRIOR.alpha_sigma + V / 2

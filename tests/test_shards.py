@@ -9,10 +9,10 @@ from scipy import sparse
 import superwords
 from cli_for_tests import assert_same_bits, fit_arguments, run, write_documents
 from superwords import ConceptModel
-from superwords.concepts.alignment import Usage
 from superwords.errors import InputError
 from superwords.fitting.settings import Plan, parse_approximation
 from superwords.fitting.shards import cut_rows, united_concepts
+from superwords.posterior.alignment import Usage
 from superwords.sampler.state import check_state
 from superwords.web.report import write_report
 
@@ -83,7 +83,8 @@ def test_nobody_can_take_it_for_exact(model, tmp_path):
     reread = superwords.load(model.save(tmp_path / "model.sw"))
     for one in (model, reread):
         assert one.approximate == "shards:3x30"
-        assert one.verdict().startswith(said)
+        assert one.verdict().approximate.startswith(said)
+        assert str(one.verdict()).startswith(said)
         assert "an approximation (shards:3x30)" in repr(one).splitlines()[0]
     write_report(reread, tmp_path / "report.html")
     assert said in (tmp_path / "report.html").read_text()
@@ -94,7 +95,8 @@ def test_sampling_on_is_exact_and_says_no_more_of_it(tmp_path):
     model.advance(6)
     assert model.approximate is None
     assert len(model.draws_) == 2 * 6
-    assert "approximation" not in model.verdict() + repr(model)
+    assert model.verdict().approximate == ""
+    assert "approximation" not in str(model.verdict()) + repr(model)
 
 
 def test_partners_are_united_and_others_are_not():

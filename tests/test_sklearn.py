@@ -35,7 +35,13 @@ def test_a_pipeline_after_a_count_vectorizer():
     weights = pipeline.fit_transform(TEXTS)
     model = pipeline[-1]
     assert weights.shape == (20, model.n_concepts_)
-    np.testing.assert_array_equal(pipeline.transform(TEXTS[:3]), weights[:3])
+    np.testing.assert_array_equal(weights, model.doc_concept_)
+    folded = pipeline.transform(TEXTS[:4])
+    np.testing.assert_array_equal(folded, model.transform(pipeline[0].transform(TEXTS[:4])))
+    np.testing.assert_allclose(folded.sum(axis=1), 1.0)
+    # Fold-in is given one draw and the fit averages over them: alike in the main concept, not in the figures.
+    np.testing.assert_array_equal(folded.argmax(axis=1), weights[:4].argmax(axis=1))
+    assert len(set(folded.argmax(axis=1))) == 2
     assert list(pipeline.get_feature_names_out()) == [f"concept_{j + 1}" for j in range(model.n_concepts_)]
 
 

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from superwords.lab.generators import plant_corpus
+from experiments.generators import plant_corpus
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_score
-from superwords.sampler.initial import initial_state
+from superwords.sampler.feature_likelihood import log_features
+from superwords.sampler.init.starts import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.split_merge import attempt as moves
+from superwords.sampler.moves.split_merge.attempt import rebuild
 from superwords.sampler.moves.split_merge.division import divide, divide_blindly, make_rules
 from superwords.sampler.moves.split_merge.group import BOTH, Side, Sides, count_sides, gather, undivided
-from superwords.sampler.moves.split_merge.rebuild import rebuild
 from superwords.sampler.moves.split_merge.unused_words import (
     Unused,
     Urn,
@@ -26,7 +27,6 @@ from superwords.sampler.moves.split_merge.unused_words import (
     without_unused,
 )
 from superwords.sampler.random import new_stream, open_stream_from_python
-from superwords.sampler.semantics import log_features
 from superwords.sampler.state import sizes_of
 
 
@@ -62,7 +62,7 @@ def divided(snapshot, stream):
             sides, _ = moves._launch(group, None, seeds, elsewhere, model, stream)
             if sides.holders.all():
                 present = [unused_of(snapshot.state, snapshot.tokens, group, j)]
-                frame = moves.make_frame(snapshot, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
+                frame = moves.make_context(snapshot, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
                 merged = with_unused(without_unused(group, now, theta), frame, present, stream)
                 split = with_unused(without_unused(group, sides, theta), frame, None, stream)
                 found.append((j, group, sides, merged, split))
@@ -127,7 +127,7 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
         again, sides = gather(state, tokens, model, j, last)
         present = [unused_of(state, tokens, again, row) for row in (j, last)]
         changing = (sides.doc == BOTH) | (j % 2 == 0)
-        frame = moves.make_frame(moves.Snapshot(state, tokens, sizes, model), [j, last], changing, present)
+        frame = moves.make_context(moves.Snapshot(state, tokens, sizes, model), [j, last], changing, present)
         found = with_unused(without_unused(again, sides, state.theta), frame, present, stream)
         assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
         for mine, theirs in zip(found.unused, split.unused):

@@ -6,32 +6,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from chains_for_tests import N_BLOCKS, N_WORDS, blocks, many_concepts, prior_of
 from superwords import ConceptModel
-from superwords.features.specs import says_only_the_text
 from superwords.fitting import defaults
 from superwords.fitting.fit import checked
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
-from superwords.sampler.initial import initial_state
-from superwords.sampler.model import Prior, make_data
+from superwords.sampler.init.hdp import TopicPrior, draw_topics
+from superwords.sampler.init.starts import initial_state
+from superwords.sampler.model import make_data
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import check_state, n_concepts, sizes_of
-from superwords.sampler.topics import TopicPrior, draw_topics
-
-N_WORDS, N_BLOCKS = 20, 4
-
-
-def blocks(seed: int = 3, n_rows: int = 80, n_tokens: int = 12) -> sparse.csr_array:
-    """Each row draws all its tokens from one of four sets of five words; the last row has none."""
-    rng = np.random.default_rng(seed)
-    counts = np.zeros((n_rows + 1, N_WORDS), int)
-    for d in range(n_rows):
-        np.add.at(counts[d], (d % N_BLOCKS) * 5 + rng.integers(5, size=n_tokens), 1)
-    return sparse.csr_array(counts)
-
-
-def prior_of(n_words: int = N_WORDS) -> Prior:
-    return Prior(1.0, 3.0, 5.0, np.full(n_words, 0.2), 1.0, 0.5, 2.0, 1.0, 1.0)
 
 
 def start(init: str, counts: sparse.csr_array, seed: int = 1):
@@ -116,31 +101,13 @@ def test_topics_follow_their_posterior_by_enumeration():
 
 
 @pytest.mark.parametrize(
-    ("features", "init"),
-    [
-        ("auto", defaults.INIT),
-        (None, defaults.INIT),
-        ("cooccurrence:log", defaults.INIT),
-        (np.eye(3), defaults.INIT_BY_FEATURES),
-        ("cooccurrence,embeddings:x", defaults.INIT_BY_FEATURES),
-    ],
+    "features", ["auto", None, "cooccurrence:log", np.eye(3), "cooccurrence,embeddings:x"]
 )
-def test_features_from_outside_the_text_are_what_chains_start_from(features, init):
-    assert says_only_the_text(features) == (init == defaults.INIT)
+def test_chains_start_from_rows_whatever_the_features_are(features):
     model, _ = checked({"features": features})
-    assert model.init == init
+    assert model.init == defaults.INIT == "rows"
     model, _ = checked({"features": features, "init": "single"})
     assert model.init == "single"
-
-
-def many_concepts(n_concepts: int = 24, n_rows: int = 480) -> sparse.csr_array:
-    """Rows of two among many sets of six words each: far more than √N / 10."""
-    rng = np.random.default_rng(7)
-    counts = np.zeros((n_rows, 6 * n_concepts), int)
-    for d in range(n_rows):
-        for j in rng.choice(n_concepts, 2, replace=False):
-            np.add.at(counts[d], 6 * j + rng.integers(6, size=8), 1)
-    return sparse.csr_array(counts)
 
 
 def started(counts: sparse.csr_array, **given: str) -> Chain:
@@ -149,9 +116,9 @@ def started(counts: sparse.csr_array, **given: str) -> Chain:
     return model.chains_[0]
 
 
-def test_the_default_start_grows_where_the_data_ask_for_more_concepts():
+def test_a_start_from_topics_grows_where_the_data_ask_for_more_concepts():
     counts = many_concepts()
-    grown, asked = started(counts), started(counts, init="topics:9")
+    grown, asked = started(counts, init="topics"), started(counts, init="topics:9")
     assert round(np.sqrt(counts.sum()) / 10) == 9
     assert n_concepts(asked.state) == 9
     assert n_concepts(grown.state) >= 18
@@ -159,7 +126,7 @@ def test_the_default_start_grows_where_the_data_ask_for_more_concepts():
     assert not grown.tried
 
 
-def test_the_default_start_does_not_grow_where_the_data_ask_for_no_more():
+def test_a_start_from_topics_does_not_grow_where_the_data_ask_for_no_more():
     counts = blocks(n_rows=400)
-    chain = started(counts)
+    chain = started(counts, init="topics")
     assert n_concepts(chain.state) <= round(np.sqrt(counts.sum()) / 10) + 1

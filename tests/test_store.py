@@ -12,10 +12,12 @@ import pytest
 from pandas.testing import assert_frame_equal
 from scipy import sparse
 
+from experiments.generators import plant_corpus
 from models_for_tests import EDGES, PLANTED, edge_model, fit, passage_model, planted_corpus, planted_model
 from superwords import ConceptModel, Corpus, InputError, load
-from superwords.draws import Kept
-from superwords.lab.generators import plant_corpus
+from superwords.posterior import draws
+from superwords.storage import cache
+from superwords.storage.draws import Kept
 
 TABLES = {
     "concepts": lambda m: m.concepts(),
@@ -34,7 +36,7 @@ TABLES = {
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    return {draws: planted_model().save(folder / f"{draws}.sw", draws=draws) for draws in ("best", "all")}
+    return {draws: planted_model().save(folder / f"{draws}.sw", draws=draws) for draws in ("spaced", "all")}
 
 
 def same_state(one, other):
@@ -43,7 +45,7 @@ def same_state(one, other):
         assert np.array_equal(a, b), name
 
 
-@pytest.mark.parametrize("draws", ["best", "all"])
+@pytest.mark.parametrize("draws", ["spaced", "all"])
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_are_the_same_after_loading(files, draws, table):
     assert_frame_equal(TABLES[table](load(files[draws])), TABLES[table](planted_model()), check_exact=True)
@@ -57,7 +59,7 @@ def test_tables_of_passages_are_the_same_after_loading(tmp_path):
     assert_frame_equal(rows, passage_model().documents(passages=True), check_exact=True)
 
 
-@pytest.mark.parametrize("draws", ["best", "all"])
+@pytest.mark.parametrize("draws", ["spaced", "all"])
 def test_attributes_are_the_same_after_loading(files, draws):
     model, loaded = planted_model(), load(files[draws])
     assert loaded.n_concepts_ == model.n_concepts_
@@ -75,7 +77,7 @@ def test_attributes_are_the_same_after_loading(files, draws):
 
 
 def test_the_corpus_is_the_same_after_loading(files):
-    corpus, loaded = planted_model().corpus_, load(files["best"]).corpus_
+    corpus, loaded = planted_model().corpus_, load(files["spaced"]).corpus_
     assert_frame_equal(loaded.metadata, corpus.metadata)
     assert (loaded.counts != corpus.counts).nnz == 0
     assert loaded.counts.dtype == corpus.counts.dtype
@@ -119,13 +121,63 @@ def test_sampling_goes_on_bit_by_bit(files, straight, tmp_path, steps):
     same_everything(model, straight)
 
 
-@pytest.mark.parametrize("steps", [[20], [1, 2, 17]])
-def test_without_draws_what_was_sampled_becomes_burn_in(files, steps):
-    later = fit(planted_corpus(), features=PLANTED.features, n_sweeps=80, n_burn_in=60)
-    model = load(files["best"])
-    for more in steps:
-        model.advance(more)
-    same_everything(model, later)
+@pytest.fixture
+def few_spaced(monkeypatch):
+    """Draws so large that summaries are computed from six of them."""
+    monkeypatch.setattr(draws, "_MOST_MEMBERSHIPS", 1)
+    monkeypatch.setattr(draws, "FEWEST_SPACED", 6)
+    return fit(planted_corpus(), features=PLANTED.features)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_file_of_few_draws_has_the_same_tables(few_spaced, tmp_path, table):
+    path = few_spaced.save(tmp_path / "few.sw")
+    loaded = load(path)
+    assert len(loaded.draws_) == 6
+    assert loaded.draws_.n_kept == len(few_spaced.draws_) == 40
+    assert_frame_equal(TABLES[table](loaded), TABLES[table](few_spaced), check_exact=True)
+    assert load(path).save(tmp_path / "again.sw").read_bytes() == path.read_bytes()
+    with pytest.raises(InputError, match="without some of its draws"):
+        loaded.save(tmp_path / "m.sw", draws="all")
+
+
+def test_a_file_of_few_draws_goes_on_with_the_same_chains(few_spaced, straight, tmp_path):
+    model = load(few_spaced.save(tmp_path / "few.sw")).advance(20)
+    for name in ("log_joint", "n_concepts"):
+        assert np.array_equal(model.trace_["posterior"][name], straight.trace_["posterior"][name])
+    same_state(model.chains_[1].state, straight.chains_[1].state)
+    assert len(model.draws_) == 6 + 2 * 10
+    assert model.draws_.n_kept == len(straight.draws_)
+    assert len(model.draws_.spaced()) == 6
+    assert len(load(model.save(tmp_path / "more.sw")).concepts())
+
+
+def test_the_summary_is_read_from_the_cache(files, monkeypatch):
+    monkeypatch.setattr("superwords.posterior.result.summarize", None)
+    assert_frame_equal(load(files["spaced"]).concepts(), planted_model().concepts(), check_exact=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more"])
+def test_a_damaged_or_missing_cache_is_as_good_as_none(files, own_cache, content):
+    for entry in own_cache.iterdir():
+        entry.write_bytes(content)
+    assert_frame_equal(load(files["spaced"]).concepts(), planted_model().concepts(), check_exact=True)
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setattr("superwords.storage.cache.cache_folder", lambda: tmp_path / "file" / "summaries")
+    loaded = load(planted_model().save(tmp_path / "m.sw"))
+    assert_frame_equal(loaded.concepts(), planted_model().concepts(), check_exact=True)
+
+
+def test_the_cache_stays_within_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("superwords.storage.cache.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("superwords.storage.cache.LARGEST", 35_000)
+    for key in "abcde":
+        cache.write(key, (Kept(0, 0, 0, np.zeros(1_000))))  # type: ignore[arg-type]
+        os.utime(tmp_path / f"{key}.npz", (ord(key), ord(key)))
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["c", "d", "e"]
 
 
 def test_a_model_that_was_never_saved_goes_on_too(straight):
@@ -133,12 +185,12 @@ def test_a_model_that_was_never_saved_goes_on_too(straight):
 
 
 def test_too_few_sweeps_to_keep_a_draw_leave_the_results(files):
-    loaded = load(files["best"]).advance(1)
+    loaded = load(files["spaced"]).advance(1)
     assert_frame_equal(loaded.concepts(), planted_model().concepts(), check_exact=True)
 
 
 @pytest.mark.parametrize(
-    "settings", [{"theta": "sample"}, {"steps": "published"}, {"theta": np.arange(1.0, 41.0)}]
+    "settings", [{"theta": "sample"}, {"steps": "prior"}, {"theta": np.arange(1.0, 41.0)}]
 )
 def test_other_ways_of_sampling_go_on_too(tmp_path, settings):
     short = {"n_burn_in": 2, "thin": 1, "n_chains": 1, **settings}
@@ -159,7 +211,7 @@ def test_an_interrupted_fit_is_taken_up_before_the_first_kept_draw(tmp_path):
 
 
 @pytest.mark.parametrize("name", EDGES)
-@pytest.mark.parametrize("draws", ["best", "all"])
+@pytest.mark.parametrize("draws", ["spaced", "all"])
 def test_models_at_the_borders_are_kept(tmp_path, name, draws):
     model = edge_model(name)
     loaded = load(model.save(tmp_path / "m.sw", draws=draws))
@@ -200,8 +252,8 @@ def test_every_kind_of_metadata_comes_back(tmp_path):
 
 def test_the_same_model_gives_the_same_file(files, tmp_path):
     again = planted_model().save(tmp_path / "again.sw")
-    assert again.read_bytes() == files["best"].read_bytes()
-    assert load(files["best"]).save(tmp_path / "twice.sw").read_bytes() == again.read_bytes()
+    assert again.read_bytes() == files["spaced"].read_bytes()
+    assert load(files["spaced"]).save(tmp_path / "twice.sw").read_bytes() == again.read_bytes()
 
 
 def test_texts_can_be_left_out(files, tmp_path):
@@ -214,7 +266,7 @@ def test_texts_can_be_left_out(files, tmp_path):
 
 def test_a_failed_save_leaves_the_old_file_alone(files, tmp_path, monkeypatch):
     path = tmp_path / "m.sw"
-    path.write_bytes(files["best"].read_bytes())
+    path.write_bytes(files["spaced"].read_bytes())
 
     def fail(*_):
         raise OSError(28, "No space left on device")
@@ -222,7 +274,7 @@ def test_a_failed_save_leaves_the_old_file_alone(files, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(InputError, match="No space left on device"):
         planted_model().save(path)
-    assert path.read_bytes() == files["best"].read_bytes()
+    assert path.read_bytes() == files["spaced"].read_bytes()
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -236,7 +288,7 @@ def test_the_file_of_the_draws_may_go_while_they_are_read(files, straight, tmp_p
     path = tmp_path / "m.sw"
     path.write_bytes(files["all"].read_bytes())
     model = load(path)
-    load(files["best"]).save(path)
+    load(files["spaced"]).save(path)
     same_draws(model.draws_, planted_model().draws_)
     same_everything(model.advance(20), straight)
 
@@ -248,17 +300,17 @@ def n_draws_in_memory():
 
 def test_memory_does_not_grow_with_the_draws(monkeypatch):
     """A long run holds no draw; tables read them one by one."""
-    monkeypatch.setattr("superwords.container._MOST_WAITING", 0)  # as when those that wait are many
+    monkeypatch.setattr("superwords.storage.model_file._MOST_WAITING", 0)  # as when those that wait are many
     others = n_draws_in_memory()
     # Large draws: numba keeps some bytes of each kernel's call, which are not to be taken for them.
     corpus = Corpus.from_counts(plant_corpus(160, 40, 4, 2, 60, 3).counts)
     model = fit(corpus, n_chains=1, n_sweeps=30, n_burn_in=10, thin=1)
     tracemalloc.start()
     try:
-        model.advance(20)
+        model.advance(20).result_.__dict__.pop("summary")  # its size is that of the tables
         gc.collect()
         few = tracemalloc.get_traced_memory()[0]
-        model.advance(100)
+        model.advance(100).result_.__dict__.pop("summary")
         gc.collect()
         many = tracemalloc.get_traced_memory()[0]
     finally:
@@ -272,12 +324,10 @@ def test_memory_does_not_grow_with_the_draws(monkeypatch):
             assert n_draws_in_memory() - others <= 3  # the best draw, the present one, and the one before
 
 
-def test_wrong_use_of_save(tmp_path, files):
-    with pytest.raises(InputError, match="give 'best' or 'all'"):
+def test_wrong_use_of_save(tmp_path):
+    with pytest.raises(InputError, match="give 'spaced' or 'all'"):
         planted_model().save(tmp_path / "m.sw", draws="some")
     with pytest.raises(InputError, match="not fitted"):
         ConceptModel().save(tmp_path / "m.sw")
     with pytest.raises(InputError, match="There is no folder"):
         planted_model().save(tmp_path / "nowhere" / "m.sw")
-    with pytest.raises(InputError, match="loaded without its draws"):
-        load(files["best"]).save(tmp_path / "m.sw", draws="all")

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from superwords.lab.study.votes import VoteStore
-from test_study_tools import WORDS, served_here, small_study
+from study_for_tests import WORDS, served_here, small_study
+from superwords.study.votes import VoteStore
 
-# Debian's, or what a forge's machines have.
-CHROMIUM = Path(shutil.which("chromium") or shutil.which("google-chrome") or "/usr/bin/chromium")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), headless=True, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

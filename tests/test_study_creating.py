@@ -10,9 +10,9 @@ import pytest
 
 from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
-from superwords.concepts.examples import concepts_of_word
+from superwords.analysis.representatives import concepts_of_word
 from superwords.errors import InputError
-from superwords.lab.study.creating import (
+from superwords.study.create import (
     TopicModel,
     Wording,
     concept_uses,
@@ -20,7 +20,7 @@ from superwords.lab.study.creating import (
     create_study,
     question_words,
 )
-from superwords.lab.study.pairs import check_study
+from superwords.study.pairs import check_study
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
@@ -60,12 +60,16 @@ def test_words_typical_of_one_concept_are_asked_about_and_common_ones_are_not() 
 def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> None:
     model = planted_model()
     weights = concept_weights(model)
-    draw, order = model.best_draw_, model.result_.concept_order
+    result = model.result_
     for j in range(model.n_concepts_):
-        pairs = np.flatnonzero(draw.state.concept == order[j])
-        entries = [slice(*draw.state.pair_ptr[p : p + 2]) for p in pairs]
-        used = {int(i) for e in entries for i in draw.state.word[e][draw.tokens.entry[e] > 0]}
-        table = model.words_of(j + 1).head(len(used))
+        n_used = []
+        for draw, partner in zip(result.spaced, result.consensus.partner):
+            pairs = np.flatnonzero(draw.state.concept == partner[j])
+            entries = [slice(*draw.state.pair_ptr[p : p + 2]) for p in pairs]
+            n_used.append(
+                len({int(i) for e in entries for i in draw.state.word[e][draw.tokens.entry[e] > 0]})
+            )
+        table = model.words_of(j + 1).head(round(np.mean(n_used)))
         table = table[table["share_used"] > 0]
         shown = {model.corpus_.vocabulary[i]: weights[j, i] for i in np.flatnonzero(weights[j])}
         assert shown == dict(zip(table["word"], table["score"]))

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from superwords.cli.study_command import app
+from study_for_tests import WORDS, small_study
+from superwords.cli.study import app
 from superwords.errors import InputError
-from superwords.lab.study.results import Vote, balance, preference_of, preference_summary, results, to_table
-from superwords.lab.study.results_page import interval
-from superwords.lab.study.votes import Answer, VoteStore
-from test_study_tools import WORDS, small_study
+from superwords.study.results import Vote, balance, preference_of, preference_summary, results, to_table
+from superwords.study.results_page import interval
+from superwords.study.votes import Answer, VoteStore
 
 PAPER = ["--participants", "34", "--mean", "5.735", "--sd", "1.540"]
 PAPER += ["--wins", "16", "--losses", "6", "--ties", "12"]

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from study_for_tests import WORDS, Participant, served, served_here, small_study, unescaped_text
 from superwords.errors import InputError
-from superwords.lab.study import study_server as server
-from superwords.lab.study.results import results
-from superwords.lab.study.votes import VoteStore
+from superwords.study import server
+from superwords.study.results import results
+from superwords.study.votes import VoteStore
 from superwords.web.serving import listen
-from test_study_tools import WORDS, Participant, served, served_here, small_study, unescaped_text
 
 CHOSEN = ("concept",) * 6 + ("topic",) * 3 + ("neither",)
 

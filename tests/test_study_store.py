@@ -11,10 +11,10 @@ from contextlib import closing
 import httpx
 import pytest
 
+from study_for_tests import WORDS, Participant, served, small_study
 from superwords.errors import InputError
-from superwords.lab.study.results import Vote
-from superwords.lab.study.votes import AlreadyVotedError, Answer, VoteStore
-from test_study_tools import WORDS, Participant, served, small_study
+from superwords.study.results import Vote
+from superwords.study.votes import AlreadyVotedError, Answer, VoteStore
 
 ANSWERS = [Answer(n % 2 == 0, ("first", "second", "neither")[n % 3]) for n in range(10)]
 

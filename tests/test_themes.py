@@ -5,15 +5,17 @@ import json
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import beta
 from sklearn.metrics import adjusted_rand_score
 
 from models_for_tests import edge_model, kept, planted_model
 from superwords import ConceptModel, Corpus
-from superwords.concepts import themes
-from superwords.concepts.result import Result
-from superwords.concepts.tables import concept_table, found_share
-from superwords.concepts.themes import likeness, make_tree, theme_table
-from superwords.draws import ChainDraws, Draws
+from superwords.analysis import themes
+from superwords.analysis.prevalence import found_share
+from superwords.analysis.tables import concept_table
+from superwords.analysis.themes import likeness, make_tree, theme_table
+from superwords.posterior.draws import ChainDraws, Draws
+from superwords.posterior.result import Result
 from superwords.sampler.model import Prior
 
 PRIOR = Prior(1.0, 1.0, 1.0, np.full(30, 0.5), 1.0, 0.5, 2.0, 1.0, 1.0)
@@ -104,20 +106,22 @@ def test_trees_at_the_borders(name):
 
 def test_a_theme_is_never_rarer_than_its_concepts_because_other_draws_lack_them():
     """Of the three draws, the last has no concept like the second of the theme."""
-    full = [{0: {0: 3, 1: 2}}, {1: {2: 3, 3: 2}}, {2: {4: 5}}, {2: {4: 5}}]
+    full = [{0: {0: 3, 1: 2}}, {1: {2: 3, 3: 2}}, {2: {4: 5}}, {2: {4: 5}}, {2: {4: 5}}]
     draws = [kept(full, 5, 1), kept(full, 5, 2), kept([full[0], {2: {2: 3, 3: 2}}, *full[2:]], 5, 3)]
     chain = ChainDraws()
     for draw in draws:
         chain.append(draw._replace(score=-float(draw.sweep)))
     prior = PRIOR._replace(lam=np.full(5, 0.5))
-    result = Result(Corpus.from_counts(np.full((4, 5), 2)), np.arange(4), prior, Draws([chain]))
+    result = Result(Corpus.from_counts(np.full((5, 5), 2)), np.arange(5), prior, Draws([chain]))
     known = concept_table(result).set_index("name")
     first, second = (known.index.get_loc(name) + 1 for name in ("word0, word1", "word2, word3"))
     result.themes.update({int(first): "both", int(second): "both"})
     table = theme_table(result).set_index("theme")
     assert found_share(result)[second - 1] == pytest.approx(2 / 3)
-    assert table.loc["both", "prevalence"] == pytest.approx(0.5)
-    assert table.loc["both", "prevalence_low"] == pytest.approx(0.5)
+    assert table.loc["both", "prevalence"] == pytest.approx(2 / 5)
+    # Two of five documents in every draw that counts: the interval under Jeffreys' prior.
+    bounds = table.loc["both", ["prevalence_low", "prevalence_high"]].tolist()
+    assert bounds == pytest.approx(beta(2.5, 3.5).ppf([0.025, 0.975]).tolist(), abs=1e-3)
 
 
 def test_themes_that_people_make_count_any_of_their_concepts():
@@ -129,4 +133,5 @@ def test_themes_that_people_make_count_any_of_their_concepts():
     assert table.loc["food", "concepts"] == [1, 2]
     together = ConceptModel.concepts(model.merge([1, 2]))
     assert table.loc["food", "prevalence"] == pytest.approx(together["prevalence"][0])
-    assert table.loc["food", "prevalence_low"] == pytest.approx(together["prevalence_low"][0])
+    for bound in ("prevalence_low", "prevalence_high"):
+        assert table.loc["food", bound] == pytest.approx(together[bound][0])

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from HanTa.HanoverTagger import HanoverTagger
 
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.grams import Grams, can_be_word, cut_runs, known_grams
-from superwords.corpus.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
-from superwords.corpus.sentences import sentence_spans, tokens
-from superwords.corpus.stream import Method, TokenStream, read_chunk
-from superwords.corpus.tagging import HANTA_MODELS, FastHanTa, make_tagger
 from superwords.errors import InputError
+from superwords.text.corpus import Corpus
+from superwords.text.grams import Grams, can_be_word, cut_runs, known_grams
+from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
+from superwords.text.sentences import sentence_spans, tokens
+from superwords.text.stream import Method, TokenStream, read_chunk
+from superwords.text.tagging import HANTA_MODELS, FastHanTa, make_tagger
 
 CARE = [
     "The health care reform helps seniors in the doughnut hole. Premiums fell.",
@@ -66,7 +66,9 @@ def test_sentences_of_lower_case_texts_end_at_marks_that_stand_alone():
         "we saw ... it .",
     ]
     assert sentences_of("Names that hold | or . characters.") == ["Names that hold | or . characters."]
-    wings = Corpus.from_texts(["a wing met a wing . the wing fell . a jet ."], min_df=1, unit="passages:1")
+    wings = Corpus.from_texts(
+        ["a wing met a wing . the wing fell . a jet ."], min_df=1, unit="passages:1", words="phrases"
+    )
     assert wings.counts.toarray().tolist() == [[0, 2], [0, 1], [1, 0]]
 
 
@@ -123,6 +125,17 @@ def test_noun_phrases_and_names_are_words():
     assert counts_of(corpus, "health care reform") == [1, 1, 0, 1]
 
 
+def test_verbs_and_adjectives_are_words_behind_noun_phrases():
+    texts = ["They repealed the bad law.", "Repealing a bad law is bad.", "Bad: they repealed it."]
+    corpus = Corpus.from_texts(texts, min_df=2)
+    assert corpus.vocabulary == ["bad", "bad law", "repealed"]
+    assert corpus.counts.toarray().tolist() == [[0, 1, 1], [1, 1, 1], [1, 0, 1]]
+    assert corpus.notes["other_words"] == ["bad", "repealed"]
+    assert Corpus.from_texts(texts, min_df=2, words="phrases").vocabulary == ["bad law"]
+    again = Corpus.from_texts(texts, vocabulary=corpus.vocabulary)
+    assert again.counts.toarray().tolist() == corpus.counts.toarray().tolist()
+
+
 def test_plurals_fold_into_the_most_frequent_form():
     corpus = Corpus.from_texts(CARE, min_df=2)
     assert "premium" in corpus.vocabulary
@@ -164,7 +177,7 @@ def test_a_rare_phrase_gives_way_to_its_frequent_parts():
     texts = (
         ["The tax reform passed."] * 3 + ["The tax credit expired."] * 3 + ["A bold tax reform credit came."]
     )
-    corpus = Corpus.from_texts(texts, min_df=3)
+    corpus = Corpus.from_texts(texts, min_df=3, words="phrases")
     assert corpus.vocabulary == ["tax credit", "tax reform"]
     assert counts_of(corpus, "tax reform") == [1, 1, 1, 0, 0, 0, 1]
 
@@ -319,7 +332,8 @@ def test_documents_of_several_languages():
 
 def test_plain_words_and_ngrams_of_any_language():
     texts = ["Le chat mange la souris grise.", "La souris grise voit le chat.", "Un chien voit le chat noir."]
-    assert Corpus.from_texts(texts, language="fr", min_df=2).vocabulary == ["chat", "grise", "souris", "voit"]
+    as_written = Corpus.from_texts(texts, language="fr", min_df=2, lemmas=False)
+    assert as_written.vocabulary == ["chat", "grise", "souris", "voit"]
     pairs = Corpus.from_texts(texts, language="fr", min_df=2, words="ngrams:2")
     assert pairs.vocabulary == ["chat", "souris grise", "voit"]
     everything = Corpus.from_texts(texts, language="none", min_df=3, words="plain")
@@ -382,7 +396,7 @@ def test_no_words_are_procedural_where_nothing_is_ritual():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"language": "xx"}, "no stop-word list for the language 'xx'"),
+        ({"language": "english"}, "The language 'english' is not a code"),
         ({"words": "verbs"}, "words='verbs' is not known"),
         ({"words": "ngrams:0"}, "words='ngrams:0' is not known"),
         ({"unit": "pages"}, "unit='pages' is not known"),
@@ -391,7 +405,9 @@ def test_no_words_are_procedural_where_nothing_is_ritual():
         ({"max_df": -0.5}, "max_df=-0.5 is not possible"),
         ({"tagger": "treetagger"}, "no tagger 'treetagger'"),
         ({"language": "fr", "words": "phrases"}, "HanTa tags de, en, nl but not 'fr'"),
-        ({"language": "fr", "lemmas": True}, "HanTa tags de, en, nl but not 'fr'"),
+        ({"language": "bn", "lemmas": True}, "HanTa tags de, en, nl but not 'bn'"),
+        ({"tokenizer": "jieba"}, "tokenizer='jieba' cannot be called"),
+        ({"language": "km"}, r"Khmer \(km\) is written without spaces"),
         ({"drop": "/no/such/file"}, "cannot be read"),
         ({"min_df": 2, "max_df": 1}, "words found were dropped"),
         ({"recipe": {"format": 99}}, "format 99"),

@@ -12,18 +12,20 @@ from superwords.errors import InputError
 
 if TYPE_CHECKING:
     from superwords import features, plots
-    from superwords.corpus.corpus import Corpus
     from superwords.fitting.estimator import ConceptModel, load
     from superwords.fitting.fit import fit
+    from superwords.simulation import simulate
+    from superwords.text.corpus import Corpus
 
 __version__ = "0.1.0"
-__all__ = ["ConceptModel", "Corpus", "InputError", "features", "fit", "load", "plots"]
+__all__ = ["ConceptModel", "Corpus", "InputError", "features", "fit", "load", "plots", "simulate"]
 
 _HOMES = {
     "ConceptModel": "superwords.fitting.estimator",
-    "Corpus": "superwords.corpus.corpus",
+    "Corpus": "superwords.text.corpus",
     "fit": "superwords.fitting.fit",
     "load": "superwords.fitting.estimator",
+    "simulate": "superwords.simulation",
 }
 
 

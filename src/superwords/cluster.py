@@ -1,11 +1,12 @@
-"""More processes and machines by way of Ray: a cluster is started here or joined, and left with nothing behind.
+"""Use more processes and machines through Ray: start or join a cluster, and leave nothing behind.
 
-Whatever is done inside `with joined("auto"):` hands its work to the cluster where it can. A process is in one cluster
-at a time, since Ray allows no more.
+Work inside `with joined("auto"):` goes to the cluster where it can. A process is in one cluster at a time, since Ray
+allows no more.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib
 import logging
@@ -15,16 +16,19 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -52,7 +56,19 @@ _ENVIRONMENT = {
     "RAY_raylet_start_wait_time_s": "120",
 }
 
+# Waits for a process to end; speaks if it ended without a farewell while the head does not answer either.
+_LAST_WORDS = """
+import socket, sys
+_, host, port, sentence = sys.argv
+if not sys.stdin.read(1):
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError:
+        print(sentence, file=sys.stderr)
+"""
+
 Say = Callable[[str], None]
+Result = TypeVar("Result")
 
 
 class ClusterLostError(InputError):
@@ -60,66 +76,104 @@ class ClusterLostError(InputError):
 
 
 class Cluster:
-    """A cluster that this process is in."""
+    """A cluster that this process is in.
+
+    Every call of Ray is made inside `watched`: most of them block for ever when the head is silent.
+    """
 
     def __init__(self, name: str, head: str, folder: Path | None = None):
         self.name = name
         self.folder = folder  # of a cluster that was started here
-        self._head = _parsed(head)
+        self.head = _parsed(head)
         self._next_look, self._failed = 0.0, 0
+        self._looking = threading.Lock()
 
     @property
     def n_cores(self) -> int:
-        return max(1, int(ray().cluster_resources().get("CPU", 1)))
+        return max(1, int(self.watched(lambda: ray().cluster_resources()).get("CPU", 1)))
 
     @property
     def n_machines(self) -> int:
-        return sum(bool(node["Alive"]) for node in ray().nodes())
+        return sum(bool(node["Alive"]) for node in self.watched(lambda: ray().nodes()))
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the head has not answered several times."""
+        return self._failed >= _LOOKS
 
     def check(self) -> None:
-        """Raise `ClusterLostError` if the head has not answered several times; cheap to call often."""
-        if monotonic() < self._next_look:
-            return
-        try:
-            socket.create_connection(self._head, timeout=2 * _LOOK_EVERY).close()
-            self._failed = 0
-        except OSError:
-            self._failed += 1
-        self._next_look = monotonic() + _LOOK_EVERY
-        if self._failed >= _LOOKS:
+        """Raise `ClusterLostError` if the head has not answered several times; cheap to call often.
+
+        A head whose process or network is frozen may still accept connections, so it must speak as well.
+        """
+        is_due = not self.is_lost and monotonic() >= self._next_look
+        if is_due and self._looking.acquire(blocking=False):
+            try:
+                self._failed = 0 if _first_bytes(self.head, 2 * _LOOK_EVERY) else self._failed + 1
+            except OSError:
+                self._failed += 1
+            finally:
+                self._next_look = monotonic() + _LOOK_EVERY
+                self._looking.release()
+        if self.is_lost:
             raise ClusterLostError(f"{self.name} has gone away: its head no longer answers.")
 
-    def spread(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """What `function` gives for each item, in the order of the items; a lost worker's item is done again.
+    def watched(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns; raise `ClusterLostError` when the head is lost before it ends.
 
-        `function` travels once, items one by one, a few ahead of what was asked for.
+        The work is done in a thread of its own, which is left behind if it does not end.
         """
-        share = ray().put(packed(function))
+        return self.wait_for(in_thread(work))
+
+    def wait_for(self, done: Future[Result]) -> Result:
+        """Return a result of `in_thread`, as `watched` does."""
+        while not wait([done], _LOOK_EVERY).done:
+            self.check()
+        return done.result()
+
+    def spread(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield `function` of each item, in the order of the items; the item of a lost worker is done again.
+
+        `function` is sent once, items one by one, a few ahead of the results asked for.
+        """
+        share = self.watched(lambda: ray().put(packed(function)))
         call = ray().remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(_call)
         waiting: deque[Any] = deque()
         at_once = _AHEAD * self.n_cores
         try:
             for item in items:
-                waiting.append(call.remote(share, packed(item), code_version()))
+                content = packed(item)
+                waiting.append(self.watched(partial(call.remote, share, content, code_version())))
                 if len(waiting) >= at_once:
                     yield self._result(waiting.popleft())
             while waiting:
                 yield self._result(waiting.popleft())
         finally:
-            for one in waiting:
-                with suppress(Exception):
-                    ray().cancel(one, force=True)
+            with suppress(Exception):
+                self.watched(lambda: [ray().cancel(one, force=True) for one in waiting])
 
     def _result(self, reference: Any) -> Any:
-        while not ray().wait([reference], timeout=_LOOK_EVERY)[0]:
-            self.check()
-        with causes_said():
-            return unpacked(ray().get(reference))
+        with causes_raised():
+            return unpacked(self.watched(lambda: ray().get(reference)))
+
+
+def in_thread(work: Callable[[], Result]) -> Future[Result]:
+    """Start work in a thread that does not keep the process from ending."""
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return done
 
 
 @contextmanager
-def causes_said() -> Iterator[None]:
-    """What went wrong in a worker is raised here as it was there."""
+def causes_raised() -> Iterator[None]:
+    """Raise here what a worker raised."""
     errors = importlib.import_module("ray.exceptions")
     try:
         yield
@@ -132,7 +186,7 @@ def causes_said() -> Iterator[None]:
 
 
 def packed(value: Any) -> bytes:
-    """In one piece: arrays that Ray shares are read-only, for which kernels would be compiled anew."""
+    """Pickle a value whole: arrays that Ray shares are read-only, and kernels would be compiled again for them."""
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
@@ -141,7 +195,7 @@ def unpacked(content: bytes) -> Any:
 
 
 def _call(function: bytes, item: bytes, version: str) -> bytes:
-    """In a worker."""
+    """Compute one item; this runs in a worker."""
     check_version(version)
     with threadpool_limits(1):
         return packed(unpacked(function)(unpacked(item)))
@@ -149,7 +203,7 @@ def _call(function: bytes, item: bytes, version: str) -> bytes:
 
 @cache
 def code_version() -> str:
-    """A fingerprint of this package's code: other code could give other bits."""
+    """Return a fingerprint of this package's code: other code could give other bits."""
     found = hashlib.sha256()
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         found.update(source.read_bytes())
@@ -165,31 +219,28 @@ def check_version(version: str) -> None:
 
 
 def ray() -> Any:
-    """The module, which is loaded when it is needed."""
+    """Import Ray when it is needed, and return it."""
     os.environ.update({name: value for name, value in _ENVIRONMENT.items() if name not in os.environ})
     return importlib.import_module("ray")
 
 
 def check_cluster(cluster: Any) -> None:
-    """Refuse what cannot be the address of a cluster, and any where Ray is not installed."""
+    """Raise if this cannot be the address of a cluster, or if Ray is not installed."""
     if cluster is None:
         return
     if cluster != AUTO and (not isinstance(cluster, str) or not _ADDRESS.fullmatch(cluster)):
-        raise InputError(
-            f"cluster={cluster!r} is not an address; give 'auto' for one on this machine, or HOST:PORT of a head "
-            "that 'ray start --head' started."
-        )
+        remedy = "give 'auto' for one on this machine, or HOST:PORT of a head that 'ray start --head' started"
+        raise InputError("is not an address", "cluster", cluster, remedy)
     if find_spec("ray") is None:
-        raise InputError(
-            f"cluster={cluster!r} needs Ray, which is not installed; install the extra superwords[cluster]."
-        )
+        problem, remedy = "needs Ray, which is not installed", "install the extra superwords[cluster]"
+        raise InputError(problem, "cluster", cluster, remedy)
 
 
 _now: Cluster | None = None
 
 
 def current() -> Cluster | None:
-    """The cluster that work is handed to, if this process is in one."""
+    """Return the cluster that this process is in, if any."""
     return _now
 
 
@@ -197,10 +248,10 @@ def current() -> Cluster | None:
 def joined(
     cluster: str | None, n_jobs: int | None = None, say: Say | None = None
 ) -> Iterator[Cluster | None]:
-    """Be in a cluster: one that is started on this machine ("auto"), or one at an address.
+    """Start a cluster on this machine ("auto"), or join one at an address.
 
-    None stands for the cluster that the process is in already, or for none; inside another `with joined`, the cluster
-    stays that one. `n_jobs` are the cores of a cluster that is started here.
+    None keeps the cluster that the process is in, if any; so does a `with joined` inside another. `n_jobs` is the
+    number of cores of a cluster that is started here.
     """
     global _now
     check_cluster(cluster)
@@ -208,7 +259,7 @@ def joined(
         yield _now
         return
     is_in_one = bool(ray().is_initialized())  # by the person's own ray.init
-    # Ray sets a handler of its own, and says on the way what is of no use here.
+    # Ray sets a handler of its own, and logs what is of no use here.
     before = signal.getsignal(signal.SIGTERM)
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     try:
@@ -221,15 +272,30 @@ def joined(
         if say is not None:
             machines = "1 machine" if _now.n_machines == 1 else f"{_now.n_machines} machines"
             say(f"{_now.name}: {machines}, {_now.n_cores} cores.")
-        yield _now
+        with _last_words(_now):
+            yield _now
     finally:
         left, _now = _now, None
         if left is not None and not is_in_one:
             _leave(left.folder)
 
 
+@contextmanager
+def _last_words(machines: Cluster) -> Iterator[None]:
+    """Have another process say that the cluster is gone, as Ray ends a process that uses its object store then."""
+    host, port = machines.head
+    sentence = f"superwords: {machines.name} has gone away; run the same command again (a fit with --resume)."
+    program = [sys.executable, "-I", "-S", "-c", _LAST_WORDS, host, str(port), sentence]
+    speaker = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            speaker.communicate(b"farewell")
+
+
 def spread(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None) -> Iterator[Any]:
-    """What `function` gives for each item, in their order: by the cluster, or by processes of this machine."""
+    """Yield `function` of each item, in their order: by the cluster, or by processes of this machine."""
     if _now is not None:
         return _now.spread(function, items)
     from joblib import Parallel, delayed
@@ -265,28 +331,28 @@ def _start(n_cores: int) -> Cluster:
 
 def _join(address: str) -> Cluster:
     _check_answer(address)
+    there = Cluster(f"The cluster at {address}", address)
     try:
-        context = ray().init(address=address, log_to_driver=False, configure_logging=False)
+        there.watched(lambda: ray().init(address=address, log_to_driver=False, configure_logging=False))
+    except ClusterLostError:
+        _leave(None)
+        raise
     except Exception as error:
         raise InputError(
             f"The cluster at {address} cannot be joined from this machine ({_first_line(error)}); start Ray here "
             f"too (ray start --address={address}) and, if it asks for a token, set RAY_AUTH_MODE=token."
         ) from error
-    return Cluster(f"The cluster at {address}", context.address_info["gcs_address"])
+    return there
 
 
 def _check_answer(address: str) -> None:
-    """One sentence, in good time, where nothing answers or something that is not Ray."""
-    until = monotonic() + ANSWER_WITHIN
+    """Raise in good time where nothing answers, or something that is not Ray."""
     try:
-        with socket.create_connection(_parsed(address), timeout=ANSWER_WITHIN) as talk:
-            talk.settimeout(max(1.0, until - monotonic()))
-            talk.sendall(_HELLO)
-            answer = talk.recv(9)
+        answer = _first_bytes(_parsed(address), ANSWER_WITHIN)
     except OSError as error:
-        told = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
+        reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
         raise InputError(
-            f"No cluster can be reached at {address} within {ANSWER_WITHIN:.0f} seconds ({told}); give the HOST:PORT "
+            f"No cluster can be reached at {address} within {ANSWER_WITHIN:.0f} seconds ({reason}); give the HOST:PORT "
             "that 'ray start --head' printed there, or 'auto' for a cluster on this machine."
         ) from None
     if len(answer) < 4 or answer[3] != _SETTINGS:
@@ -295,19 +361,35 @@ def _check_answer(address: str) -> None:
         )
 
 
+def _first_bytes(address: tuple[str, int], seconds: float) -> bytes:
+    """Return what a server says first to a client of HTTP/2."""
+    until = monotonic() + seconds
+    with socket.create_connection(address, timeout=seconds) as talk:
+        talk.settimeout(max(1.0, until - monotonic()))
+        talk.sendall(_HELLO)
+        return talk.recv(9)
+
+
 def _leave(folder: Path | None) -> None:
-    """Leave the cluster; one that was started here ends, with all its processes and files."""
-    module = ray()
-    leaving = threading.Thread(target=module.shutdown, daemon=True)
-    leaving.start()
-    leaving.join(_LEAVE_WITHIN)
+    """Leave the cluster; end one that was started here, with all its processes and files."""
+    shutdown = ray().shutdown
+    if not wait([in_thread(shutdown)], _LEAVE_WITHIN).done:
+        atexit.unregister(shutdown)  # it would wait for the silent head again
+        atexit.register(_end_at_once)
     if folder is not None:
         _end_processes(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _end_at_once() -> None:
+    """End a process that has lost its cluster: Ray's library crashes at the exit while one of its calls waits."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def leave_at_once() -> None:
-    """For a process that is about to end by force: nothing of a cluster that it started may stay."""
+    """Remove what this process started, before it ends by force."""
     if _now is not None and _now.folder is not None:
         _end_processes(_now.folder, wait=0.0)
         shutil.rmtree(_now.folder, ignore_errors=True)
@@ -316,26 +398,27 @@ def leave_at_once() -> None:
 def _end_processes(folder: Path, wait: float = 2.0) -> None:
     """Wait for the processes of a cluster, and end those that stay."""
     until = monotonic() + wait
-    while left := [pid for pid in _process_ids() if _mark_of(pid) == folder.name]:
+    while left := processes_of(folder.name):
         if monotonic() >= until:
-            for pid in left:
-                with suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+            for one in left:
+                with suppress(_psutil().Error):
+                    one.kill()
         sleep(0.05)
 
 
-def _process_ids() -> list[int]:
-    return [int(one.name) for one in Path("/proc").glob("[0-9]*")]
+def processes_of(mark: str | None = None) -> list[Any]:
+    """Return the processes of a cluster that was started here, or with None of all of them."""
+    return [
+        one
+        for one in _psutil().process_iter(["environ", "status"])
+        if (found := (one.info["environ"] or {}).get(_MARK)) is not None
+        and mark in (None, found)
+        and one.info["status"] != _psutil().STATUS_ZOMBIE
+    ]
 
 
-def _mark_of(pid: int) -> str:
-    """The cluster that a process belongs to; "" of one that is none of ours."""
-    try:
-        content = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return ""
-    marks = [entry for entry in content.split(b"\0") if entry.startswith(f"{_MARK}=".encode())]
-    return marks[0].partition(b"=")[2].decode() if marks else ""
+def _psutil() -> Any:
+    return importlib.import_module("psutil")
 
 
 def _parsed(address: str) -> tuple[str, int]:

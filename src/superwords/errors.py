@@ -1,5 +1,142 @@
-"""The one kind of error that a user's input raises: one clear sentence, no traceback in the CLI."""
+"""Errors that a user can act on: one clear sentence, no traceback on the command line.
+
+An error names the parameter, its value and a remedy as fields; the sentence is put together once for each surface, as
+``n_sweeps=0`` in Python and as ``--sweeps 0`` on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+NO_VALUE: Any = object()
+_LONGEST = 2_000  # characters of a message
+Spelling = Callable[[str, Any], str]  # a parameter and its value (or NO_VALUE) as one surface writes them
+
+
+def in_python(parameter: str, value: Any = NO_VALUE) -> str:
+    """Return a parameter as Python code spells it.
+
+    Examples
+    --------
+    >>> in_python("n_sweeps", 0)
+    'n_sweeps=0'
+    """
+    return parameter if value is NO_VALUE else f"{parameter}={value!r}"
+
+
+class _Spelled:
+    """A parameter in a message: ``{thin}`` is its name, ``{thin:5}`` its name with a value."""
+
+    def __init__(self, parameter: str, spelling: Spelling):
+        self.parameter, self.spelling = parameter, spelling
+
+    def __format__(self, value: str) -> str:
+        return self.spelling(self.parameter, _Verbatim(value) if value else NO_VALUE)
+
+
+class _Verbatim(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Names(dict[str, Any]):
+    """The fields of a message; a field without a value is the name of a parameter."""
+
+    def __init__(self, fields: dict[str, Any], spelling: Spelling):
+        super().__init__(fields)
+        self.spelling = spelling
+
+    def __missing__(self, name: str) -> _Spelled:
+        return _Spelled(name, self.spelling)
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the message says what, where, and what would be right."""
+    """An argument, a file or an option cannot be used.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong; the whole message if nothing else is given. With `parameter`, the rest of a sentence that
+        begins with the parameter and its value. With `parameter` or `remedy` it is a template: ``{thin}`` and
+        ``{thin:5}`` name parameters, other fields come from `details`.
+    parameter : str, optional
+        The parameter at fault.
+    value : object, optional
+        Its value.
+    remedy : str
+        What to do instead; a template too.
+    **details
+        Values of the templates' fields.
+
+    Examples
+    --------
+    >>> error = InputError("is not known", "init", "topic", "choose 'rows' or 'topics'")
+    >>> str(error)
+    "init='topic' is not known; choose 'rows' or 'topics'."
+    >>> error.parameter, error.value
+    ('init', 'topic')
+    """
+
+    def __init__(
+        self,
+        problem: object = "",
+        parameter: str | None = None,
+        value: Any = NO_VALUE,
+        remedy: str = "",
+        **details: Any,
+    ):
+        self.problem, self.parameter, self.value, self.remedy = str(problem), parameter, value, remedy
+        self.details = details
+        super().__init__(self.worded(in_python))
+
+    def worded(self, spelling: Spelling) -> str:
+        """Return the sentence with parameters spelled as one surface does.
+
+        Parameters
+        ----------
+        spelling : callable
+            Takes the name of a parameter and, if there is one, its value; returns how the surface writes them.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from superwords import InputError
+        >>> error = InputError("must be at least 1", "n_sweeps", 0)
+        >>> error.worded(lambda parameter, value: f"--{parameter.removeprefix('n_')} {value}")
+        '--sweeps 0 must be at least 1.'
+        """
+        if self.parameter is None and not self.remedy:
+            return _shortened(self.problem)
+        names = _Names(self.details, spelling)
+        sentence = self.problem.format_map(names)
+        if self.parameter is not None:
+            sentence = f"{spelling(self.parameter, self.value)} {sentence}"
+        end = f"; {self.remedy.format_map(names)}." if self.remedy else "."
+        return _shortened(sentence + end)
+
+
+def _shortened(text: str) -> str:
+    """Return a message with its middle left out where a value that it quotes is very long."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 600]} … {text[-500:]}"
+
+
+class ReadingWarning(UserWarning):
+    """Warn of a property of the documents that is likely to spoil the concepts."""
+
+
+class StorageError(InputError):
+    """A file cannot be read or written: it is missing, damaged, locked, or the disk is full."""
+
+
+class ClusterError(InputError):
+    """A cluster cannot be reached, or was lost."""
+
+
+class InterruptedFitError(InputError):
+    """Signal that sampling was stopped early; the message explains how to continue."""

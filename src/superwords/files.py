@@ -1,38 +1,134 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file appears whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 import secrets
+import time
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from superwords.errors import StorageError
+
+_STALE_AFTER = 24 * 3600.0  # seconds, for temporary files whose process cannot be asked about
+
 
 @contextmanager
-def whole_path(target: Path) -> Iterator[Path]:
-    """A path to write to that takes the place of `target` when all went well, and else leaves no trace.
+def atomic_path(target: Path) -> Iterator[Path]:
+    """Give a path to write to that replaces `target` on success and is removed on failure.
 
-    Another process sees the old file or the whole new one, never a part.
+    Another process sees the old file or the whole new one, never a part. Temporary files that killed processes left
+    beside the target are removed.
     """
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}.tmp"
+    _remove_stale(target)
+    temporary = target.parent / f".{target.name}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
+        sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """The same as an open file."""
-    with whole_path(target) as path, open(path, "xb") as file:
+def atomic_file(target: Path) -> Iterator[BinaryIO]:
+    """Give an open file that replaces `target` on success."""
+    with atomic_path(target) as path, open(path, "xb") as file:
         yield file
 
 
-def write_whole(target: Path, data: bytes) -> None:
-    with whole_file(target) as file:
+def write_atomic(target: Path, data: bytes) -> None:
+    """Write a whole file at once."""
+    with atomic_file(target) as file:
         file.write(data)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to disk, so that a rename in it survives a power failure."""
+    if os.name != "posix":  # Windows cannot open a folder, and its renames are journalled
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError:
+        pass  # some network file systems do not offer it
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def exclusive(target: Path) -> Iterator[None]:
+    """Let one process at a time write `target`; raise `StorageError` if another one does.
+
+    The lock is the operating system's on a file beside the target, so that a killed process holds it no longer.
+    """
+    path = target.parent / f".{target.name}.lock"
+    while True:
+        try:
+            file = open(path, "ab")  # noqa: SIM115 (held until the end)
+        except OSError as error:
+            raise StorageError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from None
+        if not _lock(file):
+            file.close()
+            raise StorageError(f"Another process is writing {str(target)!r}; try again when it has finished.")
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break
+        file.close()  # whoever had it has just removed it
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # Windows does not, and the file stays
+        file.close()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock an open file without waiting; file systems without locks grant every lock."""
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True
+
+
+def _host() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove the temporary files of processes that no longer run."""
+    with suppress(OSError):
+        found = [one for one in target.parent.iterdir() if one.name.startswith(f".{target.name}.")]
+        for path in found:
+            owner = path.name.removeprefix(f".{target.name}.").split(".tmp")
+            if len(owner) == 2 and not _may_be_written(path, owner[0].split("-")):
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _may_be_written(path: Path, owner: list[str]) -> bool:
+    if len(owner) != 3 or owner[0] != _host() or not owner[1].isdigit() or os.name != "posix":
+        # Of another machine or version. Windows does not remove a file that is open.
+        return time.time() - path.stat().st_mtime < _STALE_AFTER
+    try:
+        os.kill(int(owner[1]), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

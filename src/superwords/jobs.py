@@ -1,4 +1,4 @@
-"""How many threads or processes `n_jobs` asks for."""
+"""Read `n_jobs` as a number of threads or processes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from superwords.errors import InputError
 
 
 def n_workers(n_jobs: Any) -> int:
-    """As in joblib: 4 is four, -1 all cores, -2 all but one; None is all cores here."""
+    """Return a number of workers as joblib does: 4 is four, -1 all cores, -2 all but one; None is all cores."""
     if n_jobs is None:
         n_jobs = -1
-    # A whole number of any kind (numpy's too) has __index__; True has it too, but is no number of cores.
+    # Integers of any kind (numpy's too) have __index__; True has it too, but is not a number of cores.
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
-        raise InputError(f"n_jobs={n_jobs!r} is not a number of cores; give 1 or more, or -1 for all cores.")
+        remedy = "give 1 or more, or -1 for all cores"
+        raise InputError("is not a number of cores", "n_jobs", n_jobs, remedy)
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(int(n_jobs)))

@@ -1,4 +1,4 @@
-"""What this machine has: memory used and free, and room on its disks."""
+"""Measure this machine's memory, used and free, and free disk space."""
 
 from __future__ import annotations
 
@@ -7,20 +7,56 @@ import shutil
 import sys
 from pathlib import Path
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 
 def peak_memory() -> float:
-    """Megabytes this process has used at the most."""
-    import resource  # not on every system
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1024 if sys.platform != "darwin" else 1024**2
-    )
+    """Return the megabytes that this process has used at the most; NaN where the system does not report it."""
+    if resource is None:
+        return float("nan")
+    unit = 1024**2 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def available_memory() -> float | None:
-    """Bytes that can still be used without swapping, also within a container's limit; None where it is not known."""
-    found = [one for one in (_meminfo(), _left_in_container()) if one is not None]
-    return min(found) if found else None
+    """Return the bytes that can still be used without swapping; None where this is not known.
+
+    A container's limit and a limit on this process's address space (`ulimit -v`) count as well.
+    """
+    found = [one for one in (_meminfo(), _left_in_container(), _left_of_limit()) if one is not None]
+    return max(0.0, min(found)) if found else None
+
+
+def limit_memory(n_bytes: float) -> None:
+    """Let this process use `n_bytes` more than now; does nothing where the system has no such limit."""
+    used = _address_space()
+    if resource is not None and used is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = int(used + n_bytes)
+        resource.setrlimit(
+            resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+        )
+
+
+def _address_space() -> float | None:
+    """Return the bytes of this process's address space, where Linux reports them."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _left_of_limit() -> float | None:
+    """Return what a limit on the address space leaves to this process."""
+    if resource is None:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    used = _address_space()
+    return None if soft == resource.RLIM_INFINITY or used is None else float(soft) - used
 
 
 def _meminfo() -> float | None:
@@ -28,7 +64,7 @@ def _meminfo() -> float | None:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return float(line.split()[1]) * 1024
-    except OSError:
+    except (OSError, ValueError, IndexError):
         pass
     return None
 
@@ -45,11 +81,11 @@ def _left_in_container() -> float | None:
 
 
 def temporary_folder() -> Path:
-    """Where SQLite puts files without a name."""
+    """Return the folder in which SQLite keeps its unnamed files."""
     named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
     return next((Path(one) for one in named if one and Path(one).is_dir()), Path())
 
 
 def free_disk(folder: Path) -> float:
-    """Bytes that can still be written there."""
+    """Return the bytes that can still be written to a folder's disk."""
     return float(shutil.disk_usage(folder).free)

@@ -1,10 +1,10 @@
-"""What a person sees while documents are read and chains run: in a terminal, in a notebook, or in a log."""
+"""Callbacks of a fit, and the progress they show in a terminal, a notebook or a log."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from time import monotonic
 from typing import Any, NamedTuple
@@ -24,13 +24,13 @@ STARTING = "starting (the sampler is compiled on first use, which takes up to a 
 
 
 class Progress(NamedTuple):
-    """Where one chain stands."""
+    """Hold the progress of one chain."""
 
     chain: int
     sweep: int
     n_sweeps: int
     n_concepts: int
-    log_joint: float  # of the last kept draw; before there is one, of some sweep not long ago
+    log_joint: float  # of the last stored draw; before the first, of a recent sweep
     seconds: float
 
 
@@ -38,28 +38,61 @@ Report = Callable[[Progress], None]
 
 
 class Watcher:
-    """Follows a fit, and shows nothing; what a person gives as `progress` becomes one of these."""
+    """Follow a fit and show nothing; `make_watcher` turns what is given as `progress` into one of these."""
 
     def say(self, line: str) -> None:
-        """One sentence about what was chosen or found."""
+        """Report one sentence about what was chosen or found."""
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[int, int], None] | None]:
-        """While documents are read; gives a function of the documents read and of all, or None."""
+        """Enter while documents are read; yield a function of the documents read and of all, or None."""
         yield None
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
-        """Entered while the chains stand at their start, left when all have stopped."""
+        """Wrap the run: entered before the first sweep, left when all chains have stopped."""
         yield
 
-    every = math.inf  # seconds between two positions of a chain that it wants to see
+    every = math.inf  # seconds between two positions of a chain that it has to see
 
     def see(self, swept: Any) -> None:
-        """All that a chain hands back after a sweep (`fitting.running.Swept`), before it is called."""
+        """Take what a chain hands back after a sweep (`fitting.running.Swept`), before the call."""
 
     def __call__(self, progress: Progress) -> None:
-        """After each sweep, in the chain's own thread."""
+        """Take the progress after each sweep, in the chain's own thread."""
+
+
+class Callbacks(Watcher):
+    """Several watchers of one fit, called in their order and left in the reverse order."""
+
+    def __init__(self, watchers: Sequence[Watcher]):
+        self._watchers = list(watchers)
+        self.every = min((one.every for one in watchers), default=math.inf)
+
+    def say(self, line: str) -> None:
+        for one in self._watchers:
+            one.say(line)
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int, int], None] | None]:
+        with ExitStack() as stack:
+            reports = [stack.enter_context(one.reading()) for one in self._watchers]
+            yield next((report for report in reports if report is not None), None)
+
+    @contextmanager
+    def watching(self, model: Any) -> Iterator[None]:
+        with ExitStack() as stack:
+            for one in self._watchers:
+                stack.enter_context(one.watching(model))
+            yield
+
+    def see(self, swept: Any) -> None:
+        for one in self._watchers:
+            one.see(swept)
+
+    def __call__(self, progress: Progress) -> None:
+        for one in self._watchers:
+            one(progress)
 
 
 class _Calling(Watcher):
@@ -73,16 +106,21 @@ class _Calling(Watcher):
 
 
 def make_watcher(progress: Any) -> Watcher:
-    """Of True, False, a function of `Progress`, or "auto": shown where a person sits before it."""
+    """Return the watcher of True, False, "auto" (shown in a terminal or notebook), a function, or a list of these."""
     if isinstance(progress, Watcher):
         return progress
+    if isinstance(progress, list | tuple):
+        watchers = [made for one in progress if type(made := make_watcher(one)) is not Watcher]
+        return Callbacks(watchers) if watchers else Watcher()
     if progress is True or (isinstance(progress, str) and progress == "auto" and _is_watched()):
         return Display()
     if progress is False or progress is None or (isinstance(progress, str) and progress == "auto"):
         return Watcher()
     if callable(progress):
         return _Calling(progress)
-    raise InputError(f"progress={progress!r} is not known; give True, False, 'auto' or a function.")
+    raise InputError(
+        f"progress={progress!r} is not known; give True, False, 'auto', a function, or a list of these."
+    )
 
 
 def _is_watched() -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import math
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+if TYPE_CHECKING:  # --help and messages do without them
+    import pandas as pd
 
 BETWEEN = " | "  # the parts of a list in one cell
 # A spreadsheet takes a text that starts like this for a formula, the wide forms in some countries.
@@ -16,7 +16,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def csv_text(table: pd.DataFrame, index: bool = False) -> str:
-    """A table as CSV that a spreadsheet shows and does not run.
+    """Return a table as CSV that a spreadsheet shows and does not run.
 
     A text that starts like a formula gets an apostrophe before it; numbers stay as they are. Lists in a cell are
     written with a bar between their parts.
@@ -33,11 +33,14 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> print(csv_text(pd.DataFrame({"word": ["tax", "=1+1"], "share": [0.5, -1.0]})), end="")
     word,share
     tax,0.5
     '=1+1,-1.0
     """
+    import pandas as pd
+
     whole = table.reset_index() if index else table
     columns = [whole.iloc[:, at] for at in range(whole.shape[1])]
     cells = {
@@ -55,10 +58,11 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON knows them; what is missing or not finite is null.
+    """Return the rows of a table as JSON knows them; what is missing or not finite is null.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> records(pd.DataFrame({"word": ["tax"], "share": [float("nan")]}))
     [{'word': 'tax', 'share': None}]
     """
@@ -67,24 +71,26 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: what is missing or not finite becomes null."""
+    """Return a value as JSON knows it: what is missing or not finite becomes null."""
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, np.generic):
+    if hasattr(value, "dtype") and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
+    import pandas as pd
+
     if pd.isna(value):
         return None
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def short(value: Any) -> str:
-    """A part of a list in one cell."""
+    """Return a part of a list in one cell."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -95,14 +101,29 @@ def _cell(value: Any) -> Any:
 
 
 def lines_as_html(text: str) -> str:
-    """A few lines of text for a notebook, the first one bold."""
+    """Return a few lines of text for a notebook, the first one bold."""
     first, *others = (escape(line) for line in text.splitlines())
     return f"<div><b>{first}</b>" + "".join(f"<br>{line}" for line in others) + "</div>"
 
 
-def points(difference: float) -> str:
-    """A difference of two shares in percentage points."""
-    if not np.isfinite(difference):
+def points(difference: float, decimals: int = 0) -> str:
+    """Return a difference of two shares in percentage points.
+
+    Examples
+    --------
+    >>> points(0.104), points(-0.0042, 1), points(0.0001)
+    ('+10', '−0.4', '0')
+    """
+    if not math.isfinite(difference):
         return "–"
-    whole_points = round(100 * difference)
-    return f"{whole_points:+d}".replace("-", "−") if whole_points else "0"
+    rounded = round(100 * difference, decimals)
+    return f"{rounded:+.{decimals}f}".replace("-", "−") if rounded else "0"
+
+
+def point_decimals(*values: Any) -> int:
+    """Return the decimals at which the largest of the differences has two digits."""
+    import numpy as np
+
+    known = np.abs(np.concatenate([np.ravel(np.asarray(one, float)) for one in values]))
+    known = known[np.isfinite(known) & (known > 0)]
+    return int(np.clip(1 - np.floor(np.log10(100 * known.max())), 0, 3)) if len(known) else 0

@@ -1,59 +1,40 @@
-"""What the commands share: options, messages, and checks of where results go."""
+"""What commands share: messages, checks of where results go, and opening a saved model."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.printing import print_on
-from superwords.errors import InputError
+from superwords.errors import InputError, ReadingWarning
 from superwords.progress import messages
 
-
-def at_least(least: int) -> Callable[[int | None], int | None]:
-    """For an option: a number that is not below the least."""
-
-    def check(value: int | None) -> int | None:
-        if value is not None and value < least:
-            raise typer.BadParameter(f"{value} is too small; give at least {least}.")
-        return value
-
-    return check
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.posterior.result import Result
 
 
-def at_least_one_core(value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise typer.BadParameter(
-            f"{value} cores cannot do the work; give at least 1, or leave --jobs out to use all."
-        )
-    return value
+@contextmanager
+def warnings_as_notices(quiet: bool) -> Iterator[None]:
+    """Print warnings about the documents as notices, each once."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
 
+        def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
+            if issubclass(category, ReadingWarning):
+                say(f"Warning: {message}", quiet)
+            else:
+                shown(message, category, *rest, **named)
 
-def jobs_option(panel: str | None = None) -> Any:
-    return typer.Option(
-        help="Processor cores to use.",
-        show_default="all",
-        callback=at_least_one_core,
-        rich_help_panel=panel,
-    )
-
-
-Jobs = Annotated[int | None, jobs_option()]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
-PublicHost = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
+        warnings.simplefilter("always", ReadingWarning)
+        warnings.showwarning = show
+        yield
 
 
 def say(text: str = "", quiet: bool = False) -> None:
@@ -109,3 +90,41 @@ def only_one(options: Mapping[str, Any]) -> str | None:
     if len(given) > 1:
         raise typer.BadParameter(f"{' and '.join(given)} cannot be used together; give one of them.")
     return given[0] if given else None
+
+
+def load_model(path: Path) -> ConceptModel:
+    """Return a saved model that has something to show."""
+    from superwords.fitting.estimator import load
+
+    model = load(path)
+    _with_draws(model.result_, path)
+    return model
+
+
+def _with_draws(result: Result, path: Path) -> Result:
+    if not result.has_concepts:
+        raise InputError(f"{str(path)!r} holds no draw yet; sample it further before looking at it.")
+    return result
+
+
+def load_result(path: Path) -> Result:
+    """Return what a saved model found, without what only sampling needs."""
+    from superwords.storage.model import read_result
+
+    return _with_draws(read_result(path), path)
+
+
+def open_model(path: Path, as_json: bool, as_csv: bool) -> ConceptModel:
+    """The same, for a command whose table can be had in one form at a time."""
+    only_one({"--json": as_json, "--csv": as_csv})
+    return load_model(path)
+
+
+def save_picture(plot: str, *asked: Any, picture: Path | None, width: float = 170) -> None:
+    """Draw with a function of plots/relation_plots.py, if a file was named."""
+    if picture is not None:
+        from superwords.plots import relation_plots
+        from superwords.plots.style import save_figure
+
+        figure = getattr(relation_plots, plot)(*asked, width=width)
+        say(f"The picture is {save_figure(figure, picture)}.")

@@ -1,36 +1,34 @@
-"""The list of concepts, as `fit` and `show` print it."""
+"""The list of concepts as `fit`, `show` and `demo` print it, with how reliable each is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from rich.text import Text
 
 from superwords.cli.printing import figure, percent, print_line, print_table, whole
-from superwords.cli.verdict_lines import FOUND_BY, Standing
-from superwords.concepts.tables import of_shown
-from superwords.corpus.corpus import Corpus, n_sources, row_name
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
+    import pandas as pd
 
+    from superwords.posterior.result import Result
+    from superwords.text.corpus import Corpus
+
+FOUND_BY = "found by"  # a column: how many of the chains
+FOUND_AGAIN = "found again"  # a column: in how many of the pilots
+_MARK = "*"
 _MOST_GROUPS = 4
 _WORDS_SHOWN = 8
 OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
 NUMBER_TOLD = "A concept's number is a label, the same in every table, not a rank."
-COHERENCE_TOLD = "how often its ten first words occur together (1: always; 0: as often as by chance)"
 _COHERENCE, _DOCUMENTS = "coherence", "documents"
 
 
-def verdict_of(model: ConceptModel) -> str:
-    """Whether the chains agree, with the option's name where Python's parameter is named."""
-    return model.verdict().replace("fit with n_chains=2 or more", "fit with --chains 2 or more")
+def rows_of(corpus: Corpus) -> str:
+    """Return how many documents there are, or how many passages of how many documents."""
+    from superwords.text.corpus import n_sources, row_name
 
-
-def rows_of(model: ConceptModel) -> str:
-    """How many documents there are, or how many passages of how many documents."""
-    corpus = model.corpus_
     said = f"{corpus.n_documents:,} {row_name(corpus)}"
     return said if corpus.parent is None else f"{said} of {n_sources(corpus):,} documents"
 
@@ -40,30 +38,33 @@ def sorted_concepts(table: pd.DataFrame, sort: str) -> pd.DataFrame:
 
 
 def fitted_groups(corpus: Corpus) -> list[str]:
-    """The columns that were given to `fit` as groups."""
+    """Return the columns that were given to `fit` as groups."""
     return [name for name in corpus.notes.get("groups", []) if name in corpus.metadata.columns]
 
 
 def print_concepts(
-    model: ConceptModel, groups: list[str], most: int | None = None, sort: str = "rows"
+    result: Result, concepts: pd.DataFrame, groups: list[str], most: int | None = None, sort: str = "rows"
 ) -> None:
-    """The first concepts, with their prevalence in each group of a column where there are few groups."""
-    known = model.concepts(_WORDS_SHOWN)
-    standing = Standing(model, known)
-    table = sorted_concepts(of_shown(model.result_, known), sort)
+    """Print the first concepts, with their prevalence in each group of a column where there are few groups."""
+    from superwords.analysis.tables import of_shown
+    from superwords.text.corpus import row_name
+
+    standing = Standing(result, concepts)
+    table = sorted_concepts(of_shown(result, concepts), sort)
     shown = table if most is None else table.head(most)
-    rows = row_name(model.corpus_)
-    by_group = _by_group(model, groups)
-    figures = [rows, *([] if model.corpus_.parent is None else [_DOCUMENTS]), _COHERENCE]
+    rows = row_name(result.corpus)
+    by_group = _by_group(result, groups)
+    figures = [rows, *([] if result.corpus.parent is None else [_DOCUMENTS]), _COHERENCE]
     figures += [sort] if sort not in ("rows", _COHERENCE) else []
-    columns = {"": "right", "concept": "words", **dict.fromkeys((*figures, FOUND_BY, *by_group), "right")}
+    reliability = standing.columns()
+    columns = {"": "right", "concept": "words", **dict.fromkeys((*figures, *reliability, *by_group), "right")}
     lines = []
     for row in shown.to_dict("records"):
         j = row["concept"]
         told = (_figure(row, name, rows) for name in figures)
         lines.append(
             (
-                *(standing.number(j), words_of(row, standing), *told, standing.found_by(j)),
+                *(standing.number(j), words_of(row, standing), *told, *standing.figures(j)),
                 *(shares[j] for shares in by_group.values()),
             )
         )
@@ -75,11 +76,21 @@ def print_concepts(
     standing.print_legend(shown["concept"])
     if len(shown) < len(table):
         print_line(f"… and {len(table) - len(shown)} more.")
+    print_line(_coverage(result))
+
+
+def _coverage(result: Result) -> str:
+    """Return how much of the text the listed concepts use, and frequent words that they do not."""
+    from superwords.analysis.coverage import unused_words, used_share
+
+    line = f"The listed concepts use {percent(used_share(result))} of the counted words"
+    words = unused_words(result, _WORDS_SHOWN)["word"]
+    return f"{line}; frequent words in none of them: {', '.join(words)}." if len(words) else f"{line}."
 
 
 def words_of(row: dict[Any, Any], standing: Standing) -> Text:
-    """A concept's name, its other words, and which other it is much like."""
-    others = other_words(row["name"], row["top_words"])
+    """Return a concept's name, its other words, and which other it is much like."""
+    others = other_words(row["name"], row["top_words"][:_WORDS_SHOWN])
     like = standing.much_like(row["concept"])
     return Text.assemble(
         (str(row["name"]), "bold"), f": {others}" if others else "", f" ({like})" if like else ""
@@ -87,7 +98,7 @@ def words_of(row: dict[Any, Any], standing: Standing) -> Text:
 
 
 def other_words(name: str, words: list[str]) -> str:
-    """A concept's words without those that its name is made of."""
+    """Return a concept's words without those that its name is made of."""
     named = name.split(", ")
     return ", ".join(word for word in words if word not in named)
 
@@ -101,28 +112,26 @@ def _figure(row: dict[Any, Any], name: str, rows: str) -> str:
 
 
 def _print_legend(rows: str, sort: str, shown: list[str], by_group: list[str]) -> None:
-    """What the columns are, in their order, and what the list is sorted by."""
-    told = {
-        _DOCUMENTS: f"how many documents these {rows} come from",
-        rows: f"how many hold the concept and, in brackets, its prevalence: the share of all {rows}",
-        _COHERENCE: COHERENCE_TOLD,
-        "strength": f"its mean weight in the {rows} that hold it",
-        "stability": "the share of the other chains' draws that find it",
-        FOUND_BY: "how many chains find it in at least half of their draws",
-    }
-    parts = [f"{name}: {told[name]}" for name in shown if name in told]
+    """Print what the columns are, in their order, and what the list is sorted by."""
+    from superwords.analysis.tables import CONCEPT_COLUMNS
+
+    keys = {rows: "rows", FOUND_AGAIN: "found_again", FOUND_BY: "found_by"}
+    notes = {name: CONCEPT_COLUMNS.get(keys.get(name, name), "").format(rows=rows) for name in shown}
+    parts = [f"{name}: {note}" for name, note in notes.items() if note]
     of_groups = [name for name in by_group if name in shown]
     if of_groups:
-        parts.append(f"{', '.join(of_groups)}: the share of the group's {rows} that hold it")
+        parts.append(f"{', '.join(of_groups)}: the share of the group's {rows} that use it")
     by = rows if sort == "rows" else sort
     print_line(f"Sorted by {by}, leftovers last. {NUMBER_TOLD} {_sentence('; '.join(parts))}. {OVER_DRAWS}")
 
 
-def _by_group(model: ConceptModel, groups: list[str]) -> dict[str, dict[int, str]]:
-    """For each group of the columns that have few: a concept's prevalence in it."""
+def _by_group(result: Result, groups: list[str]) -> dict[str, dict[int, str]]:
+    """Return a concept's prevalence in each group of the columns that have few."""
+    from superwords.analysis.groups import by_group
+
     found: dict[str, dict[int, str]] = {}
     for column in groups:
-        table = model.by_group(column, 0)
+        table = by_group(result, column, 0)
         labels = table["group"].drop_duplicates().tolist()
         if len(labels) <= _MOST_GROUPS:
             for label in labels:
@@ -133,3 +142,75 @@ def _by_group(model: ConceptModel, groups: list[str]) -> dict[str, dict[int, str
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
+
+
+class Standing:
+    """Which concepts are leftovers, how often each was found again, and which are much alike."""
+
+    def __init__(self, result: Result, concepts: pd.DataFrame | None = None):
+        """`concepts` is the table of them, where it was computed already."""
+        from superwords.analysis.tables import concept_list
+        from superwords.posterior.alignment import handful
+        from superwords.text.corpus import row_name
+
+        table = (concept_list(result, 0) if concepts is None else concepts).set_index("concept")
+        self._found_by, self._leftover = table["found_by"], table["leftover"]
+        self._much_like = table["much_like"]
+        self._settled = table["settled"]
+        self._n_chains = len(table["stability_by_chain"].iloc[0]) if len(table) else 0
+        self._found_again, self._n_rows = table["found_again"], table["rows"]
+        self._n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
+        self._few = handful(result.corpus.n_documents)
+        self._rows = row_name(result.corpus)
+
+    def number(self, concept: int) -> str:
+        """Return a concept's number, with a mark if it is a leftover."""
+        return f"{_MARK if self._leftover[concept] else ''}{concept}"
+
+    def found_by(self, concept: int) -> str:
+        """Return how many chains find the concept in at least half of their draws, as "3 of 4"."""
+        return f"{self._found_by[concept]} of {self._n_chains}"
+
+    def found_again(self, concept: int) -> str:
+        """Return in how many fits to samples of the documents the concept was found again, as "7 of 8"."""
+        return f"{self._found_again[concept]:.0f} of {self._n_pilots}"
+
+    def in_words(self, concept: int) -> str:
+        """Return how often the concept was found, in words."""
+        again = f"found again in {self.found_again(concept)} fits to samples; " if self._n_pilots else ""
+        differ = "" if self._settled[concept] else "figures not settled; "
+        return f"{again}{differ}found by {self.found_by(concept)} chains"
+
+    def columns(self) -> list[str]:
+        """Return the columns of a table that show how reliable concepts are."""
+        return [FOUND_AGAIN, FOUND_BY] if self._n_pilots else [FOUND_BY]
+
+    def figures(self, concept: int) -> list[str]:
+        """Return a concept's figures in `columns`."""
+        by = [self.found_by(concept)]
+        return [self.found_again(concept), *by] if self._n_pilots else by
+
+    def much_like(self, concept: int) -> str:
+        """Return which other concept it nearly repeats."""
+        other = self._much_like[concept]
+        return "" if other is None else f"much like {other}"
+
+    def note(self, concept: int) -> str:
+        """Return why a concept is a leftover."""
+        if not self._leftover[concept]:
+            return ""
+        if self._n_rows[concept] <= self._few:
+            return f"used by only a handful of {self._rows}, perhaps a leftover."
+        if self._n_pilots and self._found_again[concept] < self._n_pilots / 2:
+            return f"found again in only {self.found_again(concept)} fits to samples of the documents."
+        return "of a single word, perhaps a leftover."
+
+    def print_legend(self, shown: Iterable[int]) -> None:
+        """Print what the mark means, if one of these concepts has it."""
+        if any(self._leftover[concept] for concept in shown):
+            kinds = (
+                ", of a single word or that were found again in fewer than half of the fits to samples"
+                if self._n_pilots
+                else " or of a single word"
+            )
+            print_line(f"{_MARK} Leftovers: concepts of a handful of {self._rows}{kinds}.")

@@ -1,38 +1,109 @@
-"""What `superwords fit` adds to `superwords.fit`: names of options, checkpoints, and a clean stop."""
+"""What `superwords fit` adds to `superwords.fit`: checkpoints, a clean stop, sampling on, and the summary."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from superwords.cli.common import say
-from superwords.cli.inputs import PARAMETERS, wrong_use
+import typer
+
+from superwords import __version__
+from superwords.analysis.coverage import unused_words, used_share
+from superwords.analysis.decisions import held
+from superwords.cli.common import busy, check_whole_file, say, warnings_as_notices
+from superwords.cli.concept_list import fitted_groups, print_concepts, rows_of
+from superwords.cli.options import PARAMETERS, wrong_use
+from superwords.cli.printing import print_json, print_line
 from superwords.cluster import ClusterLostError, leave_at_once
-from superwords.container import is_ours
-from superwords.corpus.fingerprint import digest
-from superwords.corpus.reading import check_groups
-from superwords.errors import InputError
+from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
-from superwords.progress import Progress, Watcher, make_watcher
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
-    from superwords.fitting.store import Checkpoint
+from superwords.files import exclusive
+from superwords.fitting import defaults
+from superwords.fitting.curation import take_choices
+from superwords.fitting.estimator import ConceptModel, load, restored
+from superwords.fitting.fit import checked, fit_documents
+from superwords.progress import Watcher
+from superwords.storage import model as storage
+from superwords.storage.checkpoint import Checkpoint
+from superwords.storage.model import read
+from superwords.storage.model_file import ModelFile, is_model_file
+from superwords.tabular import records
+from superwords.text.corpus import n_sources
+from superwords.text.fingerprint import digest
+from superwords.text.read import check_groups
 
 _CONTENT = " (content)"
 # Options that are the command's own.
 _OWN = ("file", "more", "output", "save_draws", "checkpoint_every", "resume", "quiet", "as_json")
 # Options that do not change what is sampled: they may differ when a run is resumed.
-FREE = {*_OWN, "jobs", "cluster", "groups", "keep_texts", "cache"}
+FREE = {*_OWN, "jobs", "cluster", "groups", "keep_texts"}
 
 
 def how_to_go_on(checkpoint: Path) -> str:
     return f"run the same command with --resume to continue (from {checkpoint})."
+
+
+def fit_and_save(ctx: typer.Context) -> None:
+    """Fit a model to the documents in FILE, or continue an interrupted fit, and save it."""
+    start, given = perf_counter(), ctx.params
+    output, quiet = given["output"], given["quiet"]
+    asked = asked_for(given)
+    model, reading = check_asked(asked)
+    check_whole_file(output)
+    ctx.with_resource(exclusive(output))
+    check_replaced(output, given["file"], given["resume"], quiet)
+    checkpoint, key = _checkpoint(output), run_key(given)
+    run = CheckpointedRun(checkpoint, key, given)
+    progress = [run, not quiet]
+    if given["resume"]:
+        model = resumed(checkpoint, key, given).set_params(progress=progress).resume()
+    else:
+        say_replaced_checkpoint(checkpoint, quiet)
+        with warnings_as_notices(quiet):
+            model.set_params(progress=progress)
+            fit_documents(model, given["file"], reading, asked.get("features", defaults.FEATURES))
+    if len(model.draws_) == 0:
+        raise InterruptedFitError(
+            f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
+        )
+    with busy("summing up the draws and saving", quiet):
+        model.save(output, draws="all" if given["save_draws"] else "spaced")
+    _report(model, given, output, given["groups"] or [], perf_counter() - start, run.is_interrupted)
+    if run.is_interrupted:
+        raise InterruptedFitError(
+            f"{_stopped_at(model)}; the model in {output} is made of the {len(model.draws_)} draws so far; "
+            f"{how_to_go_on(checkpoint)}"
+        )
+    run.end()
+
+
+def _stopped_at(model: ConceptModel) -> str:
+    reached = min(chain.sweep for chain in model.chains_)
+    return f"Stopped after {reached:,} of {model.schedule_.n_sweeps:,} sweeps"
+
+
+def _report(
+    model: ConceptModel,
+    given: Mapping[str, Any],
+    output: Path,
+    groups: list[str],
+    seconds: float,
+    is_cut: bool,
+) -> None:
+    """Print the outcome in the form that was asked for."""
+    if given["as_json"]:
+        print_json(outcome_as_json(model, output, seconds, is_cut))
+    elif not given["quiet"]:
+        print_outcome(model, output, groups, seconds)
 
 
 def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,12 +115,13 @@ def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def check_asked(asked: Mapping[str, Any]) -> None:
-    """Options that are wrong are wrong use, said before any text is read."""
-    from superwords.fitting.fit import checked
+def check_asked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
+    """Return the model to fit and how to read its documents; what is wrong is wrong use, before any text is read."""
 
+    columns = {name: asked.get(name) for name in ("text", "id", "groups")}
     with wrong_use():
-        checked({name: value for name, value in asked.items() if name not in ("text", "id", "groups")})
+        model, reading = checked({name: value for name, value in asked.items() if name not in columns})
+    return model, columns | reading
 
 
 def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
@@ -59,7 +131,7 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
     if Path(file).exists() and output.samefile(file):
         raise InputError(f"{output} holds the documents; give another name for the model.")
     if not resume:
-        what = "model in" if is_ours(output) else "file"
+        what = "model in" if is_model_file(output) else "file"
         say(f"Replaces the {what} {output}.", quiet)
 
 
@@ -73,15 +145,13 @@ def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
     """The model of an interrupted run, if this run is its continuation."""
-    from superwords.fitting import store
-    from superwords.fitting.estimator import restored
 
     if not checkpoint.exists():
         raise InputError(
             f"There is no checkpoint {str(checkpoint)!r} to resume from; a finished run leaves none. "
             "To continue a finished model: superwords fit --more 1000 MODEL."
         )
-    stored = store.read(checkpoint)
+    stored = storage.read(checkpoint)
     earlier = stored.run
     if earlier is None:
         raise InputError(f"{str(checkpoint)!r} is a finished model, not a checkpoint to resume from.")
@@ -113,7 +183,6 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
 
 def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     """What decides the bits of a run: its options, its input files, and the version of the sampler."""
-    from superwords import __version__
 
     options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in FREE}
     key = {name: _plain(value) for name, value in options.items()}
@@ -127,10 +196,11 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def model_key(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for sampling on from a model: its file, and how far to go."""
-    from superwords import __version__
+    """Return what decides the bits of sampling on: the model, whatever was decided about its concepts, and how far."""
 
-    return {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": digest(given["file"])}
+    with closing(ModelFile.open(Path(given["file"]))) as file:
+        identity = file.identity()
+    return {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": identity}
 
 
 def _plain(value: Any) -> Any:
@@ -141,59 +211,58 @@ def _plain(value: Any) -> Any:
 
 
 class CheckpointedRun(Watcher):
-    """Shows how far a run is, writes its checkpoint, and lets Ctrl-C end it between two sweeps.
+    """Write the checkpoint of a run, and let Ctrl-C end it between two sweeps.
 
-    A run that is resumed goes on in the checkpoint that is there; another begins a new one. An approximation has none.
+    A resumed run continues in its checkpoint; another begins a new one. An approximation has none.
     """
 
     def __init__(self, checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]):
-        self._display = make_watcher(not given["quiet"])
         self._path, self._key, self._is_resumed = checkpoint, key, given["resume"]
         self._has_checkpoint = given.get("approximate") is None
         self.every = given["checkpoint_every"]
-        self._checkpoint: Checkpoint
+        self._checkpoint: Checkpoint | None = None
         self.is_interrupted = False
-        self.say, self.reading = self._display.say, self._display.reading  # type: ignore[method-assign]
 
     @contextmanager
     def watching(self, model: ConceptModel) -> Iterator[None]:
-        from superwords.fitting import store
-        from superwords.fitting.saving import parts_of
 
         if not self._has_checkpoint:
-            with self._display.watching(model):
-                yield
+            yield
             return
         is_begun = False
         try:
             with _stopped_softly(say):
                 if not self._is_resumed:
-                    store.write(self._path, parts_of(model), model.kept_, model.choices_, self._key)
-                self._checkpoint = store.Checkpoint(self._path, self.every, say)
-                with self._checkpoint.watching(model), self._display.watching(model):
+                    storage.write(self._path, model, model.kept_, run=self._key)
+                self._checkpoint = Checkpoint(self._path, self.every, say)
+                with self._checkpoint.watching(model):
                     is_begun = True
                     yield
+                # The draws are summed up next, which may take a while.
+                self._write()
         except KeyboardInterrupt:
             if not is_begun:
                 how = f"; {how_to_go_on(self._path)}" if self._path.exists() else "."
-                raise InputError(f"Stopped before the first sweep{how}") from None
+                raise InterruptedFitError(f"Stopped before the first sweep{how}") from None
             self.is_interrupted = True
-            self._checkpoint.write()
+            self._write()
         except ClusterLostError as error:
+            self._write()
+            raise ClusterError(f"{str(error).rstrip('.')}; {how_to_go_on(self._path)}") from None
+
+    def _write(self) -> None:
+        if self._checkpoint is not None:
             self._checkpoint.write()
-            raise InputError(f"{str(error).rstrip('.')}; {how_to_go_on(self._path)}") from None
 
     def see(self, swept: Any) -> None:
-        if self._has_checkpoint:
+        if self._checkpoint is not None:
             self._checkpoint.see(swept)
 
-    def __call__(self, progress: Progress) -> None:
-        self._display(progress)
-
     def end(self) -> None:
-        """Nothing is left to go on from."""
-        if self._has_checkpoint:
+        """Remove the checkpoint of a run whose model is saved."""
+        if self._checkpoint is not None:
             self._checkpoint.close()
+        if self._has_checkpoint:
             self._path.unlink(missing_ok=True)
 
 
@@ -219,3 +288,155 @@ def _stopped_softly(tell: Callable[[str], None]) -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+# What may be given with --more; the rest is as the model was fitted with.
+_FREE = {
+    *("file", "more", "output", "save_draws", "checkpoint_every", "resume"),
+    *("jobs", "cluster", "groups", "quiet", "as_json"),
+}
+
+
+def sample_more(ctx: typer.Context) -> None:
+    """Sample on from the model in FILE, and save it there or where it is asked for."""
+    start, given = perf_counter(), ctx.params
+    _check_options(ctx)
+    file, quiet = Path(given["file"]), given["quiet"]
+    output = given["output"] if _is_given(ctx, "output") else file
+    check_whole_file(output)
+    ctx.with_resource(exclusive(output))
+    model, run = _advance(file, output, given)
+    if run.is_interrupted:
+        raise InterruptedFitError(
+            f"{_stopped_at(model)}; {file} is as it was; {how_to_go_on(_checkpoint(output))}"
+        )
+    with busy("summing up the draws and saving", quiet):
+        _save(model, file, output, given)
+    _report(
+        model, given, output, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start, False
+    )
+    run.end()
+
+
+def _checkpoint(output: Path) -> Path:
+    return output.parent / f"{output.name}.checkpoint"
+
+
+def _advance(file: Path, output: Path, given: Mapping[str, Any]) -> tuple[ConceptModel, CheckpointedRun]:
+    """Take the model in a file, or in the checkpoint of an interrupted run, to its last sweep."""
+
+    checkpoint, earlier = _checkpoint(output), load(file)
+    check_groups(given["groups"], earlier.corpus_.metadata)
+    run = CheckpointedRun(checkpoint, model_key(given), given)
+    options = {"progress": [run, not given["quiet"]], "n_jobs": given["jobs"], "cluster": given["cluster"]}
+    with warnings.catch_warnings():
+        # What was decided is taken from the file when the model is saved, with its warnings.
+        warnings.simplefilter("ignore")
+        if not given["resume"]:
+            say_replaced_checkpoint(checkpoint, given["quiet"])
+            return earlier.set_params(**options).advance(given["more"]), run
+        if _is_saved(earlier, checkpoint):
+            say(f"{file} was saved before the run was interrupted; nothing is left to do.", given["quiet"])
+            return earlier, run
+        again = resumed(checkpoint, model_key(given), given)
+        return again.set_params(progress=options["progress"]).resume(), run
+
+
+def _is_saved(model: ConceptModel, checkpoint: Path) -> bool:
+    """Return whether a model is the finished one of a checkpoint that a kill kept from being removed."""
+
+    if not checkpoint.exists():
+        return False
+    ended = read(checkpoint).parts
+    reached = [chain.sweep for chain in model.chains_]
+    return model.seed_ == ended.seed and reached == [ended.schedule.n_sweeps] * len(ended.chains)
+
+
+def _save(model: ConceptModel, file: Path, output: Path, given: Mapping[str, Any]) -> None:
+    """Save the model with all that was decided about the one in the file, meanwhile too."""
+
+    draws = "all" if given["save_draws"] or len(model.draws_) > len(model.draws_.spaced()) else "spaced"
+    is_replaced = output.exists() and output.samefile(file)
+    with held(file) if is_replaced else nullcontext():
+        with warnings.catch_warnings(record=True) as lost:
+            warnings.simplefilter("always")
+            take_choices(model, load(file))
+        model.save(output, draws=draws if model.draws_.has_all else "spaced")
+    for one in lost:
+        say(str(one.message), given["quiet"])
+
+
+def _check_options(ctx: typer.Context) -> None:
+    for name in ctx.params:
+        if name not in _FREE and _is_given(ctx, name):
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"--more keeps the model's own settings; leave {option} out.")
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source: Any = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+_TOP_CONCEPTS = 12
+
+
+def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: float) -> None:
+    n_concepts = len(model.result_.shown)
+    print_line(f"{n_concepts} concept{'' if n_concepts == 1 else 's'} in {rows_of(model.corpus_)}.")
+    if n_concepts:
+        print_concepts(model.result_, model.concepts(), groups, _TOP_CONCEPTS)
+    print_line(str(model.verdict()))
+    print_line(f"Saved in {saved} ({saved.stat().st_size / 1e6:.1f} MB, {seconds:.0f} s in all).")
+    print_line()
+    print_line("Next:")
+    steps = next_steps(model, saved, groups)
+    width = max(len(command) for command, _ in steps)
+    for command, what in steps:
+        print_line(f"  {command:<{width}}  {what}")
+
+
+def next_steps(model: ConceptModel, saved: Path, groups: list[str]) -> list[tuple[str, str]]:
+    steps = []
+    if not model.verdict().converged:
+        steps.append((f"superwords fit --more {model.schedule_.n_sweeps} {saved}", "continue sampling"))
+    steps += [
+        (f"superwords show {saved}", "all concepts"),
+        (f"superwords show {saved} --concept 1", "one concept: its words and documents"),
+    ]
+    if groups:
+        steps.append((f"superwords show {saved} --groups {groups[0]}", "who speaks of what"))
+    return [
+        *steps,
+        (f"superwords report {saved} -o report.html", "a page to mail to a colleague"),
+        (f"superwords explore {saved}", "look around in the browser"),
+    ]
+
+
+def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupted: bool) -> dict[str, Any]:
+    return {
+        "model": str(saved),
+        "rows": model.corpus_.n_documents,
+        "documents": n_sources(model.corpus_),
+        "words": model.corpus_.n_words,
+        "tokens": model.corpus_.n_tokens,
+        "chains": len(model.chains_),
+        "sweeps": [chain.sweep for chain in model.chains_],
+        "draws": len(model.draws_),
+        "seed": model.seed_,
+        "seconds": round(seconds, 3),
+        "interrupted": interrupted,
+        "approximate": model.approximate,
+        "n_concepts": model.n_concepts_,
+        "used_share": used_share(model.result_),
+        "unused_words": records(unused_words(model.result_)),
+        "verdict": str(model.verdict()),
+        "judged": {name: _finite(value) for name, value in asdict(model.verdict()).items()},
+        "convergence": records(model.convergence()),
+        "concepts": records(model.concepts()),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return None for a number that JSON cannot hold, such as the R-hat of too few draws."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

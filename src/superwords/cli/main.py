@@ -1,4 +1,4 @@
-"""The command line: `superwords COMMAND`. Each command is a module of its own, loaded when needed."""
+"""The command line: `superwords COMMAND`. The module of a command is loaded when it is run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import version as installed_version
 from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
 
+from superwords import __version__
 from superwords.errors import InputError
 
 FAILED, WRONG_USE = 1, 2
 _INTERRUPTED = 130  # typer's own code for Ctrl-C
 _TRACEBACK = "--traceback"
 
-# A command is the `app` of `superwords.cli.NAME`; its line here is what `superwords --help` shows.
+# What `superwords --help` shows of each command.
 COMMANDS: dict[str, str] = {
-    "demo": "See what concepts are: recipes in two languages, joined by pictures. About half a minute.",
+    "demo": "See what concepts are, on letters or recipes inside the package. About half a minute.",
     "fit": "Find the concepts of your documents and save them in one file.",
     "show": "Look at a saved model: its concepts, documents, words and groups.",
     "search": "Find documents that speak of something, even in other words.",
@@ -31,15 +31,21 @@ COMMANDS: dict[str, str] = {
     "themes": "See concepts gathered into themes.",
     "edit": "Name, merge or hide concepts, or gather them into themes.",
     "transform": "Find the concepts of a saved model in new documents.",
-    "export": "Write a model's tables for other programs: CSV, JSON, NetCDF, pyLDAvis.",
+    "export": "Write a model's tables for other programs: CSV, Excel, LaTeX, Word, …",
+    "write": "Write a methods paragraph, tables, figures and a manifest for a paper.",
+    "verify": "Fit a paper's model again from its manifest and compare.",
     "clouds": "Draw word clouds of the concepts, also by group, and charts.",
     "report": "Write one page about a model to mail to a colleague.",
     "explore": "Look at a model in the browser.",
     "compare": "Judge concepts against topic models on held-out text, over several seeds.",
     "study": "Ask people, blindly, which of two word clouds is more coherent.",
-    "reproduce": "Run the paper's experiments again.",
-    "cache": "Show or empty the cache of counted texts.",
-    "bench": "Measure how fast the sampler is on this machine.",
+}
+
+# Commands that share a module; the others have one of their own name.
+_MODULES = {
+    **dict.fromkeys(("report", "explore", "clouds"), "pages"),
+    **dict.fromkeys(("export", "write", "verify"), "paper"),
+    **dict.fromkeys(("trends", "effects", "themes"), "relations"),
 }
 
 # What Ctrl-C leaves, of commands that can go on; a fit says it itself, with the name of its checkpoint.
@@ -48,6 +54,13 @@ GOES_ON = {"compare": "; finished runs are kept, and the same command continues 
 # typer keeps these classes private: their place has moved between its versions.
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command and return the command."""
+    module = importlib.import_module(f"superwords.cli.{_MODULES.get(name, name)}")
+    found: Any = typer.main.get_command(module.app)
+    return found.commands[name] if name in _MODULES else found
 
 
 class LazyCommands(typer.core.TyperGroup):
@@ -63,8 +76,7 @@ class LazyCommands(typer.core.TyperGroup):
             return None
         if self._is_listing:
             return typer.core.TyperCommand(name=cmd_name, help=COMMANDS[cmd_name])
-        module = importlib.import_module(f"superwords.cli.{cmd_name}_command")
-        return typer.main.get_command(module.app)
+        return load_command(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._is_listing = True
@@ -79,9 +91,9 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"superwords {installed_version('superwords')}")
+def _show_version(is_given: bool) -> None:
+    if is_given:
+        print(f"superwords {__version__}")
         raise typer.Exit()
 
 
@@ -94,7 +106,7 @@ def superwords(
         bool, typer.Option(_TRACEBACK, help="Show where in the code an error came from.")
     ] = False,
 ) -> None:
-    """Turns documents into concepts: sparse sets of words, as many as the data ask for.
+    """Turns documents into concepts: sparse sets of words, found again in samples of them.
 
     \b
     superwords demo                               see it work first
@@ -106,11 +118,16 @@ def superwords(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0 (fine), 1 (failed) or 2 (wrong use)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # Wherever it stands: one adds it to the end of the line that has just failed.
+    # Anywhere on the line: it is often appended to a command that has just failed.
     is_traced = _TRACEBACK in given or bool(os.environ.get("SUPERWORDS_TRACEBACK"))
     given = [word for word in given if word != _TRACEBACK]
     try:
-        code = app(args=given, prog_name="superwords", standalone_mode=False)
+        if given and given[0] in COMMANDS:
+            # Not through the group: typer would load its validation library to parse the group's own options.
+            command, *rest = given
+            code = load_command(command)(rest, prog_name=f"superwords {command}", standalone_mode=False)
+        else:
+            code = app(args=given, prog_name="superwords", standalone_mode=False)
         sys.stdout.flush()
     except Exception as error:
         if is_traced:
@@ -141,7 +158,9 @@ def _failure(error: Exception) -> int:
         hint = f" See '{context.command_path} --help'." if context else ""
         return _say(f"{error.format_message().rstrip('.')}.{hint}", WRONG_USE)
     if isinstance(error, InputError):
-        return _say(str(error), FAILED)
+        from superwords.cli.options import as_option
+
+        return _say(error.worded(as_option), FAILED)
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return _say(f"{error.strerror}{where}.", FAILED)

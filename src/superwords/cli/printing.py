@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from superwords.tabular import csv_text, points
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Results go to standard output; messages go to standard error, out of the way of scripts.
 results = Console(highlight=False)
@@ -33,6 +33,8 @@ def print_json(value: Any) -> None:
 
 
 def print_csv(table: pd.DataFrame) -> None:
+    from superwords.tabular import csv_text
+
     print(csv_text(table), end="")
 
 
@@ -47,29 +49,31 @@ def print_on(console: Console, text: str) -> None:
 
 
 def percent(share: float) -> str:
-    return "–" if not np.isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    return "–" if not isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def interval(low: float, high: float, as_text: Any = percent) -> str:
-    return f"{as_text(low)}–{as_text(high)}" if np.isfinite(low) and np.isfinite(high) else "–"
+    return f"{as_text(low)}–{as_text(high)}" if isfinite(low) and isfinite(high) else "–"
 
 
 def points_between(low: float, high: float) -> str:
+    from superwords.tabular import points
+
     return f"{points(low)} to {points(high)}"
 
 
 def whole(mean: float) -> str:
-    """A mean number of rows, as people count them."""
-    return f"{mean:,.0f}" if np.isfinite(mean) else "–"
+    """Return a mean number of rows, as people count them."""
+    return f"{mean:,.0f}" if isfinite(mean) else "–"
 
 
 def figure(value: float) -> str:
-    """A coherence."""
-    return f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "–"
+    """Return a coherence as text."""
+    return f"{value:.2f}".replace("-", "−") if isfinite(value) else "–"
 
 
 def called(document: str, labels: Mapping[str, str]) -> str:
-    """A document's or passage's id, with its label where it has another."""
+    """Return a document's or passage's id, with its label where it has another."""
     label = labels.get(document, document)
     return document if label == document else f"{document} ({label})"
 
@@ -80,7 +84,7 @@ def print_table(
     title: str = "",
     optional: Sequence[str] = (),
 ) -> list[str]:
-    """A table for people, in the width there is; nothing in it is cut off.
+    """Return a table for people, in the width there is; nothing in it is cut off.
 
     A column is "left", "right", "name" (may wrap) or "words" (takes what the others leave). Columns in `optional` are
     left out, the first of them first, where the words would have too little room; their names are returned.
@@ -126,12 +130,12 @@ def _longest_word(text: str) -> int:
 
 
 def _natural(name: str, cells: Sequence[Text]) -> int:
-    """The width at which no cell is broken; a head is broken between words."""
+    """Return the width at which no cell is broken; a head is broken between words."""
     return max([_longest_word(name), *(cell_len(cell.plain) for cell in cells)])
 
 
 def _unbroken(name: str, cells: Sequence[Text]) -> int:
-    """The width at which no word is broken."""
+    """Return the width at which no word is broken."""
     return max([_longest_word(name), *(_longest_word(cell.plain) for cell in cells)])
 
 
@@ -154,7 +158,7 @@ def _needed(columns: Mapping[str, str], cells: Mapping[str, Sequence[Text]]) -> 
 
 
 def _widths(columns: Mapping[str, str], cells: Mapping[str, Sequence[Text]], room: int) -> dict[str, int]:
-    """What each column gets: the fixed ones what they need, those of words a fair part of the rest."""
+    """Return what each column gets: the fixed ones what they need, those of words a fair part of the rest."""
     left = room - _GAP * len(columns)
     fixed = {name: _fixed(kind, name, cells[name]) for name, kind in columns.items() if kind != "words"}
     words = {name: _natural(name, cells[name]) for name, kind in columns.items() if kind == "words"}
@@ -165,9 +169,9 @@ def _widths(columns: Mapping[str, str], cells: Mapping[str, Sequence[Text]], roo
     return fixed | _shared(words, left - sum(fixed.values()))
 
 
-def _shared(wanted: Mapping[str, int], room: int) -> dict[str, int]:
-    """What each wants, or an equal part for all that want more than that."""
+def _shared(needed: Mapping[str, int], room: int) -> dict[str, int]:
+    """Return each width, or an equal part for those that need more."""
     given: dict[str, int] = {}
-    for n, name in enumerate(sorted(wanted, key=lambda one: wanted[one])):
-        given[name] = max(min(wanted[name], (room - sum(given.values())) // (len(wanted) - n)), 1)
+    for n, name in enumerate(sorted(needed, key=lambda one: needed[one])):
+        given[name] = max(min(needed[name], (room - sum(given.values())) // (len(needed) - n)), 1)
     return given

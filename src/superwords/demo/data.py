@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.corpus.corpus import Corpus
 from superwords.demo.ranks import WordPair
 from superwords.features import table
+from superwords.text.corpus import Corpus
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -61,7 +61,7 @@ def load_demo() -> Demo:
 
 
 def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[list[str]], vocabulary: list[str]) -> Corpus:
-    """Recipes as rows, counted by the words found in each; language and title stay beside them."""
+    """Count the words of each recipe, with language and title as metadata."""
     return Corpus.from_counts(
         count(tokens, vocabulary),
         vocabulary,
@@ -74,7 +74,7 @@ class WordFinder:
     """Finds the words of one language by their listed forms, from the left: ice cream is not cream."""
 
     def __init__(self, words: pd.DataFrame) -> None:
-        # German tells nouns by their capital; English has one only where a sentence begins.
+        # German nouns are capitalised; English has one only where a sentence begins.
         self._fold = bool((words["lang"] == "en").all())
         self._word_of = {form: row.word for row in words.itertuples() for form in str(row.forms).split("|")}
         self._pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._word_of))})\b")
@@ -95,7 +95,7 @@ def count(rows: list[list[str]], vocabulary: list[str]) -> sparse.csr_array:
 
 
 def read_pairs() -> list[WordPair]:
-    """The translations as pairs of sets: English words, German words."""
+    """Return the translations as pairs of sets: English words, German words."""
     rows = read_csv("translations.csv")
     return [
         (frozenset(english.split("|")), frozenset(german.split("|")))

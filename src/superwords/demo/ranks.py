@@ -11,7 +11,7 @@ import pandas as pd
 from superwords.errors import InputError
 
 WordPair = tuple[Set[str], Set[str]]
-"""Words of one language and their translations, as in {egg, eggs} ↔ {Eier}."""
+"""Hold words of one language and their translations, as in {egg, eggs} ↔ {Eier}."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RankAccuracy:
 
     @property
     def mean_known(self) -> float:
-        """The mean over the pairs whose similarities are known; NaN when there is none."""
+        """The mean over the pairs whose similarities are known; NaN if there is none."""
         known = self.pairs.loc[self.pairs["known"], "accuracy"]
         return float(known.mean()) if len(known) else float("nan")
 
@@ -32,7 +32,7 @@ class RankAccuracy:
 def rank_accuracy(
     similarity: np.ndarray, vocabulary: Sequence[str], pairs: Sequence[WordPair]
 ) -> RankAccuracy:
-    """Rank all words by their similarity to a word: which share of them is its translation ranked above?
+    """Return the share of words that each word's translation is ranked above by similarity.
 
     For every word w of one set of a pair and every translation t in the other, the competitors are the words
     outside the pair, of both languages, whose similarity to w is known; a tie counts half. Where the
@@ -86,7 +86,7 @@ def positions(words: Set[str], index: dict[str, int]) -> list[int]:
 
 
 def picture_similarity(features: np.ndarray) -> np.ndarray:
-    """Minus the distance (L2) of every two rows: the paper's ranking by pictures alone. NaN if unknown."""
+    """Return minus the L2 distance of every two rows, the paper's ranking by pictures; NaN if unknown."""
     rows = np.asarray(features, dtype=float)
     if rows.ndim != 2:
         raise InputError(f"The features have the shape {rows.shape}; give a words-by-features array.")

@@ -1,4 +1,4 @@
-"""The paper's recipe example, run: concepts of two languages, and how well translations are found."""
+"""The recipes demo: concepts of two languages, and how well translations are found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DemoResult:
 
     @property
     def pictured(self) -> np.ndarray:
-        """Which pairs have pictures of all their words."""
+        """Return which pairs have pictures of all their words."""
         return self.accuracy[PICTURES].pairs["known"].to_numpy(dtype=bool)
 
 
@@ -77,7 +77,7 @@ def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None)
 
 
 def without_artists(demo: Demo) -> np.ndarray:
-    """The picture features with each language's mean taken off, since each has its own artist, and one scale.
+    """Return picture features centred by language, since each has its own artist, and scaled.
 
     No translation is used for it, and pictures alone are ranked by the same numbers.
     """
@@ -89,7 +89,7 @@ def without_artists(demo: Demo) -> np.ndarray:
 
 
 def bilingual_concepts(demo: Demo, model: ConceptModel) -> pd.DataFrame:
-    """The concepts used with words of both languages, those in which most translations meet first, leftovers last."""
+    """Return concepts with words of both languages, most translations first, leftovers last."""
     leftover = model.concepts(0)["leftover"].tolist()
     language = dict(zip(demo.vocabulary, demo.languages))
     rows = []

@@ -1,24 +1,21 @@
-"""What is known of the words: each function gives one block of numbers, (V, F), NaN rows where unknown."""
+"""Word features: each function returns one block of numbers, (V, F), with NaN rows for unknown words."""
 
-from superwords.features.block import WordFeatures
-from superwords.features.combining import combine
-from superwords.features.cooccur import cooccurrence, cooccurrence_components
-from superwords.features.language_models import embedding_components, embeddings
-from superwords.features.numbers import table
-from superwords.features.picture import picture_components, pictures
+from superwords.features.block import WordFeatures, combine
+from superwords.features.cooccur import cooccurrence
+from superwords.features.language_models import embeddings, text_vectors
+from superwords.features.picture import pictures
 from superwords.features.seeding import seeds
+from superwords.features.tables import table
 from superwords.features.word_vectors import vectors
 
 __all__ = [
     "WordFeatures",
     "combine",
     "cooccurrence",
-    "cooccurrence_components",
-    "embedding_components",
     "embeddings",
-    "picture_components",
     "pictures",
     "seeds",
     "table",
+    "text_vectors",
     "vectors",
 ]

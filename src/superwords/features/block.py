@@ -1,15 +1,12 @@
-"""What the feature functions share: a word under its spellings, principal components, reading tables."""
+"""Blocks of word features: their type, what every source of features needs, and how blocks are combined."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
@@ -18,34 +15,119 @@ from superwords.errors import InputError
 
 Found = TypeVar("Found")
 
+# Up to this many words the exact dense decomposition is faster than ARPACK, and takes 8 MB.
 _DENSE_ROWS = 1000
-"""Up to so many words the exact dense decomposition is the faster one, and takes 8 MB."""
-
 _START_SEED = 20120614
 
 
-@dataclass(frozen=True)
-class WordFeatures:
-    """Features of V words, and how much they explain.
+class WordFeatures(np.ndarray):
+    """Array (V, F) of word features, with NaN rows for unknown words.
 
     Attributes
     ----------
-    values : array
-        (V, F) with NaN rows for unknown words.
     explained : array
         (F) the share of the variance that each column explains.
     names : list of str
         A name for each column.
     """
 
-    values: np.ndarray
     explained: np.ndarray
     names: list[str]
+
+    def __new__(cls, values: np.ndarray, explained: np.ndarray, names: list[str]) -> WordFeatures:
+        """Return the array with its columns' names and shares of the variance."""
+        made = np.asarray(values).view(cls)
+        made.explained, made.names = explained, names
+        return made
+
+    @property
+    def values(self) -> np.ndarray:
+        """The plain array (V, F)."""
+        return np.asarray(self)
 
     @property
     def total_explained(self) -> float:
         """The share of the variance that all columns explain together."""
         return float(self.explained.sum())
+
+
+def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
+    """Return the blocks side by side, (V, sum of F), every block with the same total variance.
+
+    Each block is centred and divided by one number, so that its columns keep their proportions and its total
+    variance over its known rows is the number of all columns divided by the number of blocks: one per column
+    on average. Use the result as it is (`standardize_features=False`), or wide blocks gain weight again.
+    A word missing in one block but known in another gets that block's mean, 0; only a word missing in every
+    block stays unknown (NaN).
+
+    Parameters
+    ----------
+    *blocks : array or WordFeatures
+        Each (V, F) with one row per word, NaN where a word is unknown.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, sum of F).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superwords import features
+    >>> loud, quiet = np.array([[100.0], [-100.0]]), np.array([[0.1], [-0.1]])
+    >>> features.combine(loud, quiet)
+    array([[ 1.,  1.],
+           [-1., -1.]])
+    """
+    if not blocks:
+        raise InputError("There is nothing to combine; give at least one block of features.")
+    arrays = [check_matrix(block, f"Block {number}") for number, block in enumerate(blocks, start=1)]
+    for number, array in enumerate(arrays, start=1):
+        if len(array) != len(arrays[0]):
+            raise InputError(
+                f"Block {number} has {len(array)} rows and block 1 has {len(arrays[0])}; "
+                "every block needs one row per word."
+            )
+    share = sum(array.shape[1] for array in arrays) / len(arrays)
+    known = np.array([~np.isnan(array).any(axis=1) for array in arrays])
+    values = np.hstack([scale(array, rows, share) for array, rows in zip(arrays, known, strict=True)])
+    values[~known.any(axis=0)] = np.nan
+    return values
+
+
+def scale(array: np.ndarray, known: np.ndarray, total_variance: float) -> np.ndarray:
+    """Centre the known rows and scale them to the total variance; unknown rows are 0."""
+    centred = np.zeros_like(array)
+    centred[known] = array[known] - array[known].mean(axis=0)
+    variance = float((centred[known] ** 2).mean(axis=0).sum())
+    magnitude = float(np.abs(array[known]).max(initial=0.0))
+    if variance <= (1e-12 * magnitude) ** 2:
+        return np.zeros_like(array)
+    return centred * np.sqrt(total_variance / variance)
+
+
+def check_matrix(given: Any, name: str, n_words: int | None = None) -> np.ndarray:
+    """Return words-by-features numbers as floats; a row with any NaN is unknown and all NaN."""
+    try:
+        values = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} does not hold numbers; give a words-by-features array.") from None
+    if values.ndim != 2 or values.shape[1] == 0 or len(values) != (n_words or len(values)):
+        rows = f"one row for each of the {n_words} words" if n_words else "a words-by-features array"
+        raise InputError(f"{name} has the shape {values.shape}; give {rows}.")
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values).any(axis=1))[0])
+        raise InputError(f"{name} is infinite in row {row}; give finite numbers, or NaN for unknown.")
+    values[np.isnan(values).any(axis=1)] = np.nan
+    check_any_known(values, name)
+    return values
+
+
+def check_any_known(values: np.ndarray, source: str) -> None:
+    if np.isnan(values).all():
+        raise InputError(
+            f"None of the {len(values)} words is known to {source}; check how its words are spelled."
+        )
 
 
 def check_n_components(n_components: Any) -> int:
@@ -68,7 +150,7 @@ def check_vocabulary(vocabulary: Sequence[str]) -> list[str]:
 
 
 def spellings(word: str) -> Iterator[str]:
-    """The word as given, then the spellings it may be filed under; the first one that is known counts."""
+    """Yield the word as given, then in other cases and with underscores."""
     plain = unicodedata.normalize("NFC", word).strip()
     for case in (plain, plain.lower(), plain.capitalize(), plain.title(), plain.casefold()):
         yield case
@@ -77,76 +159,37 @@ def spellings(word: str) -> Iterator[str]:
 
 
 def find_word(known: Mapping[str, Found], word: str) -> Found | None:
-    """What is filed under the word or, failing that, under another case of it."""
+    """Return the entry of the first spelling that is known."""
     return next((known[spelling] for spelling in spellings(word) if spelling in known), None)
 
 
-def read_table(source: Any, what: str) -> pd.DataFrame:
-    """A DataFrame as it is, a mapping of columns, or a CSV or TSV file (also .gz)."""
-    if isinstance(source, pd.DataFrame):
-        return source
-    if isinstance(source, Mapping):
-        try:
-            return pd.DataFrame(dict(source))
-        except ValueError as error:
-            raise InputError(f"The columns of {what} do not fit together: {error}.") from None
-    if not isinstance(source, (str, Path)):
-        raise InputError(f"{what} is a {type(source).__name__}; give a DataFrame or the path of a CSV file.")
-    path = Path(source)
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file; give a CSV or TSV file with a word column.")
-    separator = "\t" if any(suffix.lower() in (".tsv", ".tab") for suffix in path.suffixes) else ","
-    try:
-        # "null" and "nan" are words in some languages, so only an empty cell is missing.
-        return pd.read_csv(path, sep=separator, keep_default_na=False, na_values=[""])
-    except (ValueError, OSError, EOFError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: this is not a readable table ({reason}).") from None
-
-
-def column(table: pd.DataFrame, name: str, what: str) -> pd.Series:
-    if name not in table.columns:
-        raise InputError(
-            f"{what} has no column {name!r}; its columns are {', '.join(map(str, table.columns))}."
-        )
-    return table[name]
-
-
-def align(known: Mapping[str, np.ndarray], words: Iterable[str], width: int, source: str) -> np.ndarray:
-    """The known rows in the order of the words, NaN where a word is unknown."""
-    rows = []
-    for word in words:
-        found = find_word(known, word)
-        rows.append(np.full(width, np.nan) if found is None else found)
-    values = np.array(rows, dtype=float)
-    check_any_known(values, source)
-    return values
-
-
-def check_any_known(values: np.ndarray, source: str) -> None:
-    if np.isnan(values).all():
-        raise InputError(
-            f"None of the {len(values)} words is known to {source}; check how its words are spelled."
-        )
+def project(
+    rows: Any, known: Sequence[int] | np.ndarray, n_words: int, n_components: int, name: str
+) -> WordFeatures:
+    """Return principal components of the known words' rows, NaN for the other words."""
+    scores, explained = principal_components(rows, n_components)
+    values = np.full((n_words, scores.shape[1]), np.nan)
+    values[known] = scores
+    return WordFeatures(values, explained, [f"{name}_{k + 1}" for k in range(scores.shape[1])])
 
 
 @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
 def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores on the first principal components, and the share of the variance that each explains.
+    """Return scores on the first principal components, and each one's share of the variance.
 
-    Signs are scikit-learn's: each component's largest loading is positive. Components that rounding alone made are
-    left out, so there are at most as many columns as the data have rank. A large sparse matrix is centred without
-    ever being written out.
+    Signs are scikit-learn's: each component's largest loading is positive. Components that are only rounding error
+    are left out, so there are at most as many columns as the data have rank. A large sparse matrix is centred
+    implicitly and never becomes dense.
     """
     n_rows, n_columns = rows.shape
     smaller = min(n_rows, n_columns)
     if sparse.issparse(rows) and (n_rows <= _DENSE_ROWS or n_components >= smaller // 2):
         rows = rows.toarray()
-    solver, wanted = (
+    solver, n_kept = (
         ("arpack", n_components) if sparse.issparse(rows) else ("full", min(n_components, smaller))
     )
     with np.errstate(invalid="ignore"):  # shares of a variance of 0
-        pca = PCA(wanted, svd_solver=solver, random_state=_START_SEED)
+        pca = PCA(n_kept, svd_solver=solver, random_state=_START_SEED)
         scores = pca.fit_transform(rows)
     largest = pca.singular_values_.max(initial=0.0)
     real = pca.singular_values_ > max(n_rows, n_columns) * np.finfo(float).eps * max(largest, 1e-300)

@@ -17,18 +17,15 @@ from superwords.errors import InputError
 
 SIZE = 128
 GRID = 4
-ORIENTATIONS = (8, 8, 4)
-"""Orientations of the filters at each scale, from fine to coarse."""
-
+ORIENTATIONS = (8, 8, 4)  # of the filters at each scale, from fine to coarse
 N_FEATURES = GRID * GRID * sum(ORIENTATIONS)
 
 _MARGIN = 32
-_CYCLES_BELOW = 4.0
-"""The prefilter takes away what varies by fewer cycles per picture than this: shading and exposure."""
+_CYCLES_BELOW = 4.0  # per picture: the prefilter removes slower variation, such as shading and exposure
 
 
 def read_grey(path: Path) -> np.ndarray:
-    """The picture as SIZE×SIZE grey levels from 0 to 255: transparency on white, its central square."""
+    """Return the central square as SIZE×SIZE grey levels from 0 to 255, transparency on white."""
     try:
         with Image.open(path) as picture:
             upright = ImageOps.exif_transpose(picture)
@@ -52,7 +49,7 @@ def grey_levels(picture: Image.Image) -> np.ndarray:
 
 
 def gist(grey: np.ndarray) -> np.ndarray:
-    """The descriptor of a SIZE×SIZE grey picture: N_FEATURES energies, filter by filter over the grid."""
+    """Return the N_FEATURES energies of a SIZE×SIZE grey picture, by filter and grid cell."""
     if grey.shape != (SIZE, SIZE):
         raise InputError(f"The picture is {grey.shape}; a GIST descriptor needs {SIZE}×{SIZE} grey levels.")
     padded = np.pad(prefilter(grey), _MARGIN, mode="symmetric")
@@ -64,7 +61,7 @@ def gist(grey: np.ndarray) -> np.ndarray:
 
 
 def prefilter(grey: np.ndarray) -> np.ndarray:
-    """Log levels without their slow variation, divided by the local contrast."""
+    """Return log levels without their slow variation, divided by the local contrast."""
     width = 5
     levels = np.pad(np.log(grey + 1.0), width, mode="symmetric")
     n = levels.shape[0]
@@ -79,7 +76,7 @@ def prefilter(grey: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def oriented_filters() -> np.ndarray:
-    """The transfer functions, (filters, n, n): Gaussian bumps around a frequency and an orientation."""
+    """Return transfer functions (filters, n, n), Gaussian in frequency and orientation."""
     n = SIZE + 2 * _MARGIN
     frequency = fft.fftfreq(n, 1.0 / n)
     radius = np.hypot(frequency[:, None], frequency[None, :])

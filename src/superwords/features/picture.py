@@ -13,24 +13,22 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import (
-    WordFeatures,
-    check_n_components,
-    check_vocabulary,
-    column,
-    find_word,
-    principal_components,
-    read_table,
-)
+from superwords.features.block import WordFeatures, check_n_components, check_vocabulary, find_word, project
 from superwords.features.gist import gist, read_grey
+from superwords.features.tables import column, read_table
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
 _COPY_NUMBER = re.compile(r"(?:[ _-]+\d+|\s*\(\d+\))$")
 
 
-def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10) -> np.ndarray:
-    """GIST features of each word's pictures as (V, F) principal components; see `picture_components`.
+def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10) -> WordFeatures:
+    """Return GIST features of each word's pictures as (V, F) principal components.
+
+    A folder holds pictures named by word (`apple.png`, `apple_1.png`, `ice_cream (2).jpg`) or a folder per
+    word (`apple/any.png`). A table is a dict word → path or paths, or a DataFrame or CSV file with the
+    columns `word` and `picture`, one row per picture; the paths of a CSV file start at its folder. Several
+    pictures of a word are averaged. N words with pictures give at most N − 1 columns.
 
     Parameters
     ----------
@@ -40,12 +38,13 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
     vocabulary : sequence of str
         The words of the corpus.
     n_components : int
-        At most so many columns.
+        The largest number of columns.
 
     Returns
     -------
-    numpy.ndarray
-        (V, F); words without a picture are NaN.
+    WordFeatures
+        An array (V, F), NaN for words without a picture; its `explained` has the share of the variance that each
+        column explains.
 
     Examples
     --------
@@ -59,44 +58,7 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
     >>> features.pictures(folder, ["apple", "boat", "pear"]).shape
     (3, 1)
     """
-    return picture_components(table_or_folder, vocabulary, n_components).values
-
-
-def picture_components(
-    table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10
-) -> WordFeatures:
-    """GIST descriptors projected onto principal components, with the variance each explains.
-
-    A folder holds pictures named by word (`apple.png`, `apple_1.png`, `ice_cream (2).jpg`) or a folder per
-    word (`apple/any.png`). A table is a dict word → path or paths, or a DataFrame or CSV file with the
-    columns `word` and `picture`, one row per picture; the paths of a CSV file start at its folder. Several
-    pictures of a word are averaged. Words without a picture are unknown (NaN). N words with pictures give at
-    most N − 1 columns, even when `n_components` asks for more.
-
-    Parameters
-    ----------
-    table_or_folder, vocabulary, n_components
-        As of `pictures`.
-
-    Returns
-    -------
-    WordFeatures
-        `values` (V, F), and `explained`, the share of the variance that each column explains.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from PIL import Image
-    >>> from superwords import features
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for word, grey in [("apple", 40), ("pear", 90)]:
-    ...     Image.radial_gradient("L").point(lambda level: level % grey).save(folder / f"{word}.png")
-    >>> round(features.picture_components(folder, ["apple", "pear"]).total_explained, 6)
-    1.0
-    """
-    n_components = check_n_components(n_components)
-    words = check_vocabulary(vocabulary)
+    words, n_components = check_vocabulary(vocabulary), check_n_components(n_components)
     by_name = picture_paths(table_or_folder)
     paths = {i: found for i, word in enumerate(words) if (found := find_word(by_name, word))}
     if len(paths) < 2:
@@ -107,14 +69,11 @@ def picture_components(
     descriptors = np.array(
         [np.mean([gist(read_grey(path)) for path in found], axis=0) for found in paths.values()]
     )
-    scores, explained = principal_components(descriptors, n_components)
-    values = np.full((len(words), scores.shape[1]), np.nan)
-    values[list(paths)] = scores
-    return WordFeatures(values, explained, [f"picture_{k + 1}" for k in range(scores.shape[1])])
+    return project(descriptors, list(paths), len(words), n_components, "picture")
 
 
 def picture_paths(source: Any) -> dict[str, list[Path]]:
-    """The paths of each word's pictures, whatever they were given as."""
+    """Return the paths of each word's pictures from any kind of source."""
     if isinstance(source, Mapping):
         return {clean_name(str(word)): as_paths(paths, str(word)) for word, paths in source.items()}
     if isinstance(source, (str, Path)) and Path(source).is_dir():
@@ -133,7 +92,7 @@ def picture_paths(source: Any) -> dict[str, list[Path]]:
 
 
 def folder_paths(folder: Path) -> dict[str, list[Path]]:
-    """Pictures by the file's name, with and without a copy's number, or by that of the word's own folder."""
+    """Return pictures by file name, with and without a copy's number, or by the word's folder."""
     by_name: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() not in PICTURE_SUFFIXES or not path.is_file():

@@ -1,4 +1,4 @@
-"""Features from what a person knows: words that belong together, as one column for every group of seed words."""
+"""Features from seed words: one column for every group of words that belong together."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import check_vocabulary, column, find_word, read_table
-from superwords.features.combining import scale
+from superwords.features.block import check_vocabulary, find_word, scale
+from superwords.features.tables import column, read_table
 
 STRENGTH = 1.0
 SHARE = 1.0  # of the other features' variance that seeds of strength 1 get (docs/lab/research.md)
@@ -20,13 +20,13 @@ _SHOWN = 8
 
 
 def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) -> np.ndarray:
-    """Seed words as features, (V, G): a word's strength in the column of each group it belongs to.
+    """Return seed words as features, (V, G): a word's strength in the column of each of its groups.
 
     Parameters
     ----------
     groups : mapping, DataFrame or path
-        `{group: [words]}` or `{group: {word: strength}}`, or a table (see `read_seeds`). Words that must not
-        meet get groups of their own.
+        `{group: [words]}` or `{group: {word: strength}}`, or a table or file with the columns `word` and `group` and
+        optionally `strength`. Words to keep apart go into different groups.
     vocabulary : sequence of str
         The words of the corpus.
     strength : float
@@ -59,11 +59,11 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
 
 
 def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Seeds beside other features: words of no group get what their likeness to the seeds leads one to expect.
+    """Return seeds combined with other features; other words get values by similarity to the seeds.
 
-    A word that a person said nothing of is not known to be outside a group. Left at the block's mean it would be
-    pushed out of the concept that takes the group's words. So it gets the mean of max(0, cosine) with the group's
-    seeds, by the other features and weighed by the seeds' strengths; seeds keep their own.
+    A word that is in no group is not known to be outside of it. Left at the block's mean it would be pushed out of the
+    concept that takes the group's words. So it gets the mean of max(0, cosine) with the group's seeds, by the other
+    features and weighted by the seeds' strengths; seeds keep their own values.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     >>> import numpy as np
     >>> from superwords.features.seeding import spread_seeds
     >>> seeds, others = np.array([[1.0], [np.nan], [np.nan]]), np.array([[1.0], [0.9], [-1.9]])
-    >>> (np.diff(spread_seeds(seeds, others)[:, 0]) < 0).tolist()  # like a seed, and unlike it
+    >>> (np.diff(spread_seeds(seeds, others)[:, 0]) < 0).tolist()  # similar to the seed, and not
     [False, True]
     """
     known = ~np.isnan(values).any(axis=1)
@@ -101,17 +101,17 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, float]]:
-    """The seed words of each group by their place in the vocabulary, each with its strength.
+    """Return each group's seed words by index in the vocabulary, with their strengths.
 
-    A word that the vocabulary does not hold is named in a warning; a group without any that it does is an error.
+    Warn of words that are not in the vocabulary; raise InputError for a group with none that is.
     """
     given = groups if isinstance(groups, Mapping) else read_seeds(groups)
-    place = {word: i for i, word in enumerate(vocabulary)}
+    index = {word: i for i, word in enumerate(vocabulary)}
     found: dict[str, dict[int, float]] = {}
     missing: list[str] = []
     for group, words in given.items():
         members = _strengths(words, str(group))
-        known = {word: find_word(place, word) for word in members}
+        known = {word: find_word(index, word) for word in members}
         if all(at is None for at in known.values()):
             raise InputError(
                 f"None of the seed words of {str(group)!r} is in the vocabulary: {_few(list(members))}."
@@ -128,18 +128,15 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
 
 
 def read_seeds(source: Any) -> dict[str, dict[str, float]]:
-    """Groups of seed words from a DataFrame, CSV or TSV file with the columns `word` and `group`.
+    """Return groups of seed words from a table or file with the columns `word` and `group`.
 
-    A word of several groups has them with commas between, or several rows. An optional column `strength` says how
-    much each row counts.
+    A word of several groups has them separated by commas, or several rows. An optional column `strength` weights rows.
     """
     name = str(source) if isinstance(source, (str, Path)) else "The table of seeds"
     table = read_table(source, name)
     words, labels = column(table, "word", name), column(table, "group", name)
     strengths = table["strength"] if "strength" in table.columns else pd.Series(STRENGTH, table.index)
-    numbers = pd.to_numeric(strengths, errors="coerce").fillna(
-        pd.Series(np.where(strengths.isna(), STRENGTH, np.nan), table.index)
-    )
+    numbers = pd.to_numeric(strengths, errors="coerce").where(strengths.notna(), STRENGTH)
     groups: dict[str, dict[str, float]] = {}
     for row, (word, cell, number) in enumerate(zip(words, labels, numbers, strict=True), start=1):
         if pd.isna(word) or pd.isna(cell):

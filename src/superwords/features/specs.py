@@ -9,34 +9,52 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from superwords.corpus.corpus import Corpus
 from superwords.errors import InputError
-from superwords.features.combining import combine
-from superwords.features.cooccur import cooccurrence_components
-from superwords.features.language_models import embedding_components
-from superwords.features.numbers import table
-from superwords.features.picture import picture_components
+from superwords.features.block import WordFeatures, combine
+from superwords.features.cooccur import cooccurrence
+from superwords.features.language_models import embeddings
+from superwords.features.picture import pictures
 from superwords.features.seeding import find_seeds, seeds, spread_seeds
+from superwords.features.tables import table
 from superwords.features.word_vectors import vectors
+from superwords.text.corpus import Corpus
 
 AUTO, NONE = "auto", "none"
 KINDS = ("cooccurrence", "embeddings", "pictures", "seeds", "table", "vectors")
 _NEXT_BLOCK = re.compile(rf",(?=(?:{'|'.join((*KINDS, NONE, AUTO))})(?:[:,]|$))")
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class MadeFeatures(NamedTuple):
-    """What `make_features` gives."""
+    """Hold the features of a corpus's words."""
 
     values: Any  # (V, F), NaN rows where unknown; None: no features
     standardize: bool  # whether they are still to be standardised; combined blocks are not
-    seeds: dict[str, list[str]]  # the seed words of each group, as they stand in the vocabulary
+    seeds: dict[str, list[str]]  # the seed words of each group, as spelled in the vocabulary
 
 
-def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> MadeFeatures:
-    """The features that a text such as "cooccurrence,seeds:seeds.csv" asks for, or numbers as they are given.
+def _by_word(table: pd.DataFrame, vocabulary: list[str]) -> pd.DataFrame:
+    """Return a table of features aligned to the vocabulary by its index, NaN for missing words.
+
+    A table with a default index (0, 1, …) and a row per word is returned unchanged.
+    """
+    if not table.index.isin(vocabulary).any():
+        if isinstance(table.index, pd.RangeIndex) and len(table) == len(vocabulary):
+            return table
+        raise InputError(
+            "No row of the features is named by a word of the vocabulary; give a DataFrame whose index is the words."
+        )
+    twice = table.index[table.index.duplicated()]
+    if len(twice):
+        raise InputError(f"The features have several rows for the word {twice[0]!r}; give one row per word.")
+    return table.reindex(vocabulary)
+
+
+def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None) -> MadeFeatures:
+    """Return the features named by a string such as "cooccurrence,seeds:seeds.csv".
 
     Parameters
     ----------
@@ -44,11 +62,12 @@ def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> Ma
         "auto": co-occurrence where the corpus has it. Blocks with commas between: cooccurrence (or
         cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE.
         A mapping {group: words} is a block of seeds, as in ["cooccurrence", {"sweet": ["sugar", "honey"]}].
-        "none" or None: no features. Anything else is taken for the values themselves.
+        "none" or None: no features. A DataFrame is aligned by its index of words. Anything else is taken for the
+        values themselves.
     corpus : Corpus
         Whose words they are.
-    say : function
-        Is told one line about every block.
+    report : function
+        Called with one line about every block.
 
     Returns
     -------
@@ -63,19 +82,21 @@ def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> Ma
     >>> make_features("none", corpus).values is None
     True
     """
+    if isinstance(spec, pd.DataFrame):
+        return MadeFeatures(_by_word(spec, corpus.vocabulary), True, {})
     if not is_spec(spec):
         return MadeFeatures(spec, True, {})
-    wanted = split_features(spec)
-    if wanted == [NONE]:
+    names = split_features(spec)
+    if names == [NONE]:
         return MadeFeatures(None, True, {})
-    if wanted == [AUTO]:
+    if names == [AUTO]:
         try:
-            return MadeFeatures(_cooccurrence("", corpus, say), True, {})
+            return MadeFeatures(_make_block("cooccurrence", "", corpus, report), True, {})
         except InputError as error:
-            say(f"No word features are used: {error}")
+            report(f"No word features are used: {error}")
             return MadeFeatures(None, True, {})
-    blocks = [(kind, _BLOCKS[kind](source, corpus, say)) for kind, source in map(_parts, wanted)]
-    groups = _seed_words(wanted, corpus)
+    blocks = [(kind, _make_block(kind, source, corpus, report)) for kind, source in map(_parts, names)]
+    groups = _seed_words(names, corpus)
     if len(blocks) == 1:
         return MadeFeatures(blocks[0][1], True, groups)
     given = [values for kind, values in blocks if kind == "seeds"]
@@ -86,27 +107,27 @@ def make_features(spec: Any, corpus: Corpus, say: Say = lambda line: None) -> Ma
 
 
 def _side_by_side(given: list[np.ndarray]) -> np.ndarray:
-    """Seeds of several files as one block: NaN where a word is in none."""
+    """Return the seeds of several files as one block, NaN where a word is in none."""
     values = np.hstack([np.nan_to_num(one) for one in given])
     values[~values.any(axis=1)] = np.nan
     return values
 
 
 def is_spec(features: Any) -> bool:
-    """Whether features are asked for by name, and not given as numbers."""
+    """Return whether features are given by name, not as numbers."""
     is_list = isinstance(features, list | tuple) and all(isinstance(one, str | Mapping) for one in features)
     return features is None or isinstance(features, str | Mapping) or is_list
 
 
 def says_only_the_text(features: Any) -> bool:
-    """Whether features are none, or made of the very counts; others may bind words that share no document."""
+    """Return whether features use nothing but the counts; others may bind words that share no document."""
     if not is_spec(features):
         return False
     return all(kind in (NONE, AUTO, "cooccurrence") for kind, _ in map(_parts, split_features(features)))
 
 
 def check_spec(spec: Any) -> None:
-    """Refuse what cannot be had, before any text is read: an unknown kind, or a file that is not there."""
+    """Raise InputError for an unknown kind or a missing file, before any text is read."""
     for kind, source in map(_parts, split_features(spec)):
         is_file = kind in ("pictures", "seeds", "table", "vectors") and isinstance(source, str)
         if is_file and not Path(source).exists():
@@ -114,100 +135,71 @@ def check_spec(spec: Any) -> None:
 
 
 def split_features(spec: Any) -> list[Any]:
-    """The single blocks of "cooccurrence,pictures:FOLDER"; a path may hold a comma. Mappings stay as they are."""
+    """Split "cooccurrence,pictures:FOLDER" into blocks; paths may contain commas, mappings are kept."""
     given = [NONE] if spec is None else [spec] if isinstance(spec, str | Mapping) else list(spec)
-    wanted = [
-        one for part in given for one in ([part] if isinstance(part, Mapping) else _NEXT_BLOCK.split(part))
-    ]
-    if not wanted:
-        return [NONE]
-    for one in wanted:
-        kind, source = _parts(one)
+    blocks: list[Any] = []
+    for part in given:
+        blocks += [part] if isinstance(part, Mapping) else _NEXT_BLOCK.split(part)
+    for block in blocks:
+        kind, source = _parts(block)
         if kind in (NONE, AUTO) and not source:
-            if len(wanted) > 1:
-                raise InputError(f"The features {one} cannot be joined with other features.")
+            if len(blocks) > 1:
+                raise InputError(f"The features {block} cannot be joined with other features.")
             continue
         if kind not in KINDS:
             raise InputError(
-                f"The features {one!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
+                f"The features {block!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
                 "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several with commas between, auto or none."
             )
         if kind in KINDS[1:] and source == "":
             raise InputError(f"The features {kind} need a file or folder, as in {kind}:PATH.")
-    return wanted
+    return blocks or [NONE]
 
 
-def _parts(one: Any) -> tuple[str, Any]:
-    if isinstance(one, Mapping):
-        return "seeds", one
-    kind, _, source = one.partition(":")
+def _parts(block: Any) -> tuple[str, Any]:
+    if isinstance(block, Mapping):
+        return "seeds", block
+    kind, _, source = block.partition(":")
     return kind, source
 
 
-def _cooccurrence(weighting: str, corpus: Corpus, say: Say) -> np.ndarray:
-    found = cooccurrence_components(corpus, weighting=weighting or "ppmi")
-    _say_known(found.values, "co-occurrence", say, found.total_explained)
-    return found.values
-
-
-def _embeddings(source: str, corpus: Corpus, say: Say) -> np.ndarray:
-    found = embedding_components(source, corpus.vocabulary)
-    _say_known(found.values, f"the embeddings {source}", say, found.total_explained)
-    return found.values
-
-
-def _pictures(source: str, corpus: Corpus, say: Say) -> np.ndarray:
-    found = picture_components(source, corpus.vocabulary)
-    _say_known(found.values, "pictures", say, found.total_explained)
-    return found.values
-
-
-def _table(source: str, corpus: Corpus, say: Say) -> np.ndarray:
-    values = table(source, corpus.vocabulary)
-    _say_known(values, source, say)
-    return values
-
-
-def _vectors(source: str, corpus: Corpus, say: Say) -> np.ndarray:
-    values = vectors(source, corpus.vocabulary)
-    _say_known(values, source, say)
-    return values
-
-
-def _seeds(source: Any, corpus: Corpus, say: Say) -> np.ndarray:
-    with warnings.catch_warnings(record=True) as unknown:
-        warnings.simplefilter("always")
-        values = seeds(source, corpus.vocabulary)
-    for warning in unknown:
-        say(str(warning.message))
-    _say_known(values, source if isinstance(source, str) else "seeds", say)
-    return values
-
-
-_BLOCKS: dict[str, Callable[[Any, Corpus, Say], np.ndarray]] = {
-    "cooccurrence": _cooccurrence,
-    "embeddings": _embeddings,
-    "pictures": _pictures,
-    "seeds": _seeds,
-    "table": _table,
-    "vectors": _vectors,
+# A function of the source and the corpus that makes a block, and how its line of output names the source.
+_BLOCKS: dict[str, tuple[Callable[[Any, Corpus], np.ndarray], str]] = {
+    "cooccurrence": (
+        lambda source, corpus: cooccurrence(corpus, weighting=source or "ppmi"),
+        "co-occurrence",
+    ),
+    "embeddings": (lambda source, corpus: embeddings(source, corpus.vocabulary), "the embeddings {}"),
+    "pictures": (lambda source, corpus: pictures(source, corpus.vocabulary), "pictures"),
+    "seeds": (lambda source, corpus: seeds(source, corpus.vocabulary), "{}"),
+    "table": (lambda source, corpus: table(source, corpus.vocabulary), "{}"),
+    "vectors": (lambda source, corpus: vectors(source, corpus.vocabulary), "{}"),
 }
 
 
-def _seed_words(wanted: Sequence[Any], corpus: Corpus) -> dict[str, list[str]]:
+def _make_block(kind: str, source: Any, corpus: Corpus, report: Report) -> np.ndarray:
+    """Make one block, and report its warnings and its size."""
+    make, label = _BLOCKS[kind]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        block = make(source, corpus)
+    for warning in caught:
+        report(str(warning.message))
+    values = np.asarray(block)
+    known = int((~np.isnan(values).any(axis=1)).sum())
+    name = label.format(source if isinstance(source, str) else kind)
+    line = f"Word features from {name}: {values.shape[1]} columns for {known:,} of {len(values):,} words"
+    explained = f", {block.total_explained:.0%} of the variance" if isinstance(block, WordFeatures) else ""
+    report(f"{line}{explained}.")
+    return values
+
+
+def _seed_words(blocks: Sequence[Any], corpus: Corpus) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
-    for kind, source in map(_parts, wanted):
-        if kind != "seeds":
-            continue
+    for source in (source for kind, source in map(_parts, blocks) if kind == "seeds"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said once, when the block was made
+            warnings.simplefilter("ignore")  # reported once, when the block was made
             found = find_seeds(source, corpus.vocabulary)
         for group, members in found.items():
             groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
     return groups
-
-
-def _say_known(values: np.ndarray, source: str, say: Say, explained: float | None = None) -> None:
-    known = int((~np.isnan(values).any(axis=1)).sum())
-    line = f"Word features from {source}: {values.shape[1]} columns for {known:,} of {len(values):,} words"
-    say(line + (f", {explained:.0%} of the variance." if explained is not None else "."))

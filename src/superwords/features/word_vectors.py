@@ -12,25 +12,21 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import check_any_known, check_vocabulary, find_word, spellings
+from superwords.features.block import check_any_known, check_matrix, check_vocabulary, find_word, spellings
 
 
 def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
-    """A vector for each word, (V, F), from one of these sources:
-
-    - `(matrix, words)`: a matrix and its words; a dict word → vector; a DataFrame with the words as index;
-    - a (V, F) array whose rows are the vocabulary's;
-    - the path of a word2vec or GloVe text file, with or without a header line, also .gz;
-    - the name of an installed spaCy pipeline that has vectors;
-    - a function that turns a list of words into a matrix, one row each; it is given the whole phrases.
+    """Return a vector for each word, (V, F), NaN where a word has none.
 
     Except from a function or an aligned array, a phrase with no vector of its own gets the mean of those of
-    its words that are known. Words with no vector are unknown: a NaN row.
+    its words that are known.
 
     Parameters
     ----------
-    source : any of these
-        Where the vectors come from.
+    source : tuple, mapping, DataFrame, array, path, str or function
+        `(matrix, words)`; a dict word → vector; a DataFrame with the words as index; a (V, F) array whose rows are
+        the vocabulary's; the path of a word2vec or GloVe text file, with or without a header line, also .gz; the name
+        of an installed spaCy pipeline that has vectors; or a function from a list of words and phrases to a matrix.
     vocabulary : sequence of str
         The words and phrases of the corpus.
 
@@ -48,48 +44,30 @@ def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
     """
     words = check_vocabulary(vocabulary)
     if callable(source):
-        return check_embedding(source(list(words)), len(words), "The function's result")
+        return check_matrix(source(list(words)), "The function's result", len(words))
     if isinstance(source, np.ndarray):
-        return check_embedding(source, len(words), "The matrix")
+        return check_matrix(source, "The matrix", len(words))
     known, name = lookup(source, words)
-    width = len(next(iter(known.values()))) if known else 1
-    values = np.array([word_vector(known, word, width) for word in words])
+    unknown = np.full(len(next(iter(known.values()))) if known else 1, np.nan)
+    values = np.array([word_vector(known, word, unknown) for word in words])
     check_any_known(values, name)
     return values
 
 
-def word_vector(known: Mapping[str, np.ndarray], word: str, width: int) -> np.ndarray:
+def word_vector(known: Mapping[str, np.ndarray], word: str, unknown: np.ndarray) -> np.ndarray:
     own = find_word(known, word)
     if own is not None:
         return own
     parts = [part for part in (find_word(known, piece) for piece in pieces(word)) if part is not None]
-    return np.mean(parts, axis=0) if parts else np.full(width, np.nan)
+    return np.mean(parts, axis=0) if parts else unknown
 
 
 def pieces(word: str) -> list[str]:
     return word.replace("_", " ").split()
 
 
-def check_embedding(result: Any, n_words: int, name: str) -> np.ndarray:
-    try:
-        values = np.array(result, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is not a matrix of numbers; give one row of equal length per word."
-        ) from None
-    if values.ndim != 2 or len(values) != n_words or values.shape[1] == 0:
-        raise InputError(
-            f"{name} has the shape {values.shape}; give one row for each of the {n_words} words."
-        )
-    if np.isinf(values).any():
-        raise InputError(f"{name} holds an infinite number; give finite numbers, or NaN for unknown.")
-    values[np.isnan(values).any(axis=1)] = np.nan
-    check_any_known(values, name)
-    return values
-
-
 def lookup(source: Any, words: list[str]) -> tuple[dict[str, np.ndarray], str]:
-    """The vectors by word, at least those that the vocabulary may need, and what to call the source."""
+    """Return vectors by word, at least those that the vocabulary needs, and a name of the source."""
     if isinstance(source, pd.DataFrame):
         return by_word(source.to_numpy(), list(source.index)), "the table of vectors"
     if isinstance(source, Mapping):
@@ -107,9 +85,8 @@ def lookup(source: Any, words: list[str]) -> tuple[dict[str, np.ndarray], str]:
 
 
 def by_word(matrix: Any, words: Sequence[Any]) -> dict[str, np.ndarray]:
-    rows = check_embedding(matrix, len(words), "The matrix of vectors")
-    known = ~np.isnan(rows).any(axis=1)
-    return {str(word): row for word, row, is_known in zip(words, rows, known, strict=True) if is_known}
+    rows = check_matrix(matrix, "The matrix of vectors", len(words))
+    return {str(word): row for word, row in zip(words, rows, strict=True) if not np.isnan(row).any()}
 
 
 def spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
@@ -127,37 +104,38 @@ def spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
         raise InputError(f"The spaCy pipeline {name} has no word vectors; use one of its _md or _lg sisters.")
     return {
         key: np.asarray(vocab.get_vector(key), dtype=float)
-        for key in wanted_keys(words)
+        for key in needed_keys(words)
         if vocab.has_vector(key)
     }
 
 
-def wanted_keys(words: list[str]) -> set[str]:
+def needed_keys(words: list[str]) -> set[str]:
     return {key for word in words for part in (word, *pieces(word)) for key in spellings(part)}
 
 
 def read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
-    """The wanted vectors of a text file, read line by line: the file may be larger than memory."""
+    """Read the vectors that are needed, line by line: the file may be larger than memory."""
     opener: Callable[..., TextIO] = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
-            return parse_vectors(lines, wanted_keys(words), path)
+            return parse_vectors(lines, needed_keys(words), path)
     except (OSError, EOFError, zlib.error):
         raise InputError(
             f"{path}: this file of vectors cannot be read; it may be cut short or damaged."
         ) from None
 
 
-def parse_vectors(lines: TextIO, wanted: set[str], path: Path) -> dict[str, np.ndarray]:
+def parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.ndarray]:
     known: dict[str, np.ndarray] = {}
     width = 0
     for number, line in enumerate(lines, start=1):
-        if number == 1 and (width := header_width(line)):
-            continue
         first = line.split(maxsplit=1)[:1]
-        if width and first and first[0] not in wanted:
+        if width and first and first[0] not in needed:
             continue
         fields = line.split()
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            width = int(fields[1])  # word2vec's header "words length"
+            continue
         if not fields:
             continue
         width = width or len(fields) - 1
@@ -167,22 +145,16 @@ def parse_vectors(lines: TextIO, wanted: set[str], path: Path) -> dict[str, np.n
             raise InputError(
                 f"{path}, line {number}: a word and {width or 'some'} numbers are expected here."
             )
-        if word in wanted and word not in known:
+        if word in needed and word not in known:
             known[word] = parse_numbers(fields[-width:], path, number)
     return known
-
-
-def header_width(line: str) -> int:
-    """The length of the vectors by word2vec's first line, "words length"; 0 when the line is no header."""
-    fields = line.split()
-    return int(fields[1]) if len(fields) == 2 and all(field.isdigit() for field in fields) else 0
 
 
 def parse_numbers(fields: list[str], path: Path, number: int) -> np.ndarray:
     try:
         vector = np.array(fields, dtype=float)
     except ValueError:
-        raise InputError(f"{path}, line {number}: what follows the word is not all numbers.") from None
+        vector = np.array([np.nan])
     if not np.isfinite(vector).all():
-        raise InputError(f"{path}, line {number}: the vector is not finite.")
+        raise InputError(f"{path}, line {number}: the word is not followed by finite numbers only.")
     return vector

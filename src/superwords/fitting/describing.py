@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from superwords.concepts.tables import of_shown
-from superwords.corpus.corpus import n_sources, row_name
+from superwords.analysis.tables import of_shown
 from superwords.fitting.found import FoundConcepts
+from superwords.text.corpus import n_sources, row_name
 
 _CONCEPTS, _WORDS = 5, 6
 
 
 def model_lines(model: FoundConcepts) -> list[str]:
-    """How many concepts there are in how much text, the words of the first ones, and whether chains agree."""
+    """Return a summary: number of concepts, amount of text, first words, agreement of chains."""
     corpus = model.corpus_
     rows = f"{corpus.n_documents:,} {row_name(corpus)}"
     if corpus.parent is not None:
@@ -26,4 +26,4 @@ def model_lines(model: FoundConcepts) -> list[str]:
     lines += [f"{j}: {', '.join(words)}" for j, words in zip(first["concept"], first["top_words"])]
     if n > _CONCEPTS:
         lines.append(f"… and {n - _CONCEPTS:,} more; model.concepts() lists all.")
-    return [*lines, model.verdict()]
+    return [*lines, str(model.verdict())]

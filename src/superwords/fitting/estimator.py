@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
+from superwords.analysis.verdict import APPROXIMATE
 from superwords.cluster import joined
-from superwords.concepts.agreement import APPROXIMATE
-from superwords.concepts.result import Result
-from superwords.container import damage_said
-from superwords.draws import ChainDraws, Draws
 from superwords.errors import InputError
-from superwords.fitting import defaults, store
+from superwords.fitting import defaults
 from superwords.fitting import folding as foldin
+from superwords.fitting.conditioning import condition_chains, condition_table
 from superwords.fitting.curation import CuratedConcepts
 from superwords.fitting.describing import model_lines
 from superwords.fitting.fitted_model import FittedModel
-from superwords.fitting.forecast import Forecast
+from superwords.fitting.forecast import Forecast, check_memory
 from superwords.fitting.on_cluster import on_cluster
+from superwords.fitting.pilots import NOTE, run_pilots
 from superwords.fitting.running import Schedule, in_threads, run_chains
-from superwords.fitting.saving import parts_of, restore
-from superwords.fitting.settings import (
-    make_schedule,
-    make_seed,
-    whole_number,
-)
+from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
 from superwords.fitting.shards import sample_shards
+from superwords.fitting.splitting import split_chains, split_table
 from superwords.fitting.starting import prepare, start_chains
 from superwords.jobs import n_workers
-from superwords.progress import Watcher, make_watcher
+from superwords.posterior.draws import ChainDraws, Draws
+from superwords.posterior.result import Result
+from superwords.progress import Callbacks, Watcher, make_watcher
 from superwords.sampler.chain import Chain
+from superwords.storage import model as storage
+from superwords.storage.arrays import construct
+from superwords.storage.model_file import translate_corruption
 from superwords.tabular import lines_as_html
 
 
@@ -65,23 +67,32 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
     n_sweeps, n_burn_in, thin : int
         Sweeps of each chain, those before the first kept draw (half of them if not given), and of how many
         sweeps one draw is kept (so that about 100 are kept if not given).
+    n_concepts : int, optional
+        Roughly how many concepts the chains start with. They seldom change the number by much. If not given, half,
+        once and twice the rule's number (0.24 N^0.4 for N tokens, √N / 10 below 6,000) are tried on samples of the
+        documents, and the one whose concepts that are found again tell most about the text is taken; without pilots,
+        the rule's.
+    n_pilots : int
+        Short fits on random 80% samples of the documents, which tell in how many a concept is found again
+        (`pilots_`). They take about half as long as the chains. 0: none. There are none either for fewer than 40 rows,
+        for starts other than "rows", with `approximate`, and where the chains are too short for it: eight pilots need
+        `n_chains` times `n_sweeps` to be at least 220.
     init : str or sequence of str
-        Where chains start: "topics" (the tokens of a topic model of the same rows), "kmeans" (the words' features in
-        clusters), "random", "single" (one concept that holds every word) or "prior"; the first three also with a
-        number of concepts ("topics:30"). With features that bind words which share no document, such as pictures,
-        "kmeans" is better. A sequence names one start for each chain.
+        Where chains start: "rows" (clusters of rows that are found in most samples of the documents; they do not
+        depend on the seed), "topics" (the tokens of a topic model of the same rows), "kmeans" (the words' features in
+        clusters), "random", "single" (one concept that holds every word) or "prior"; the first four also with a
+        number of concepts ("rows:30"). A sequence names one start for each chain.
     approximate : str, optional
         "shards:8": the rows in eight shards that are sampled apart, for a corpus too large for one chain
         (docs/cluster.md). It is an approximation, and every result says so. "shards:8x5000": of 5,000 rows each, the
         other rows folded in. None: the exact chain.
     start_rows : int, "auto" or None
-        On how many rows, picked by the seed, a chain arrives before the others join its concepts. "auto": on 8,000
-        where there are more than 20,000; None: on all. It is a start only: every sweep counted has all rows.
+        On how many rows the start is made before the others join its concepts. "auto": on 8,000 where there are more
+        than 20,000; None: on all. It is a start only: every sweep counted has all rows.
     standardize_features : bool
         False: features are used as given.
     steps : str
-        "exact", "prior" (exact, with the paper's proposals from the prior) or "published" (the paper's inexact
-        steps, for comparison only).
+        "exact", or "prior": exact too, with the paper's proposals from the prior.
     n_jobs : int, optional
         Cores to use: 2 is two, -1 all, -2 all but one; None is all. It does not change a bit of the result.
     cluster : str, optional
@@ -89,18 +100,21 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         change a bit either.
     random_state : int, numpy Generator or None
         The same seed gives the same bits.
-    progress : bool, "auto" or function
-        Whether to show how far the chains are; "auto" does where a person looks on, in a terminal and in a
-        notebook. A function is called with a `Progress` after each sweep.
+    progress : bool, "auto", function or list of these
+        Whether to show progress; "auto" does in a terminal and in a notebook. A function is called with a `Progress`
+        after each sweep.
 
     Attributes
     ----------
     n_concepts_ : int
-        Concepts in the most probable draw.
+        Concepts that are listed: the consensus over chains.
     concept_word_, doc_concept_, co_membership_ : array
-        (J, V) words of concepts, (D, J) weights of documents, (V, V) probability that two words share a concept.
+        (J, V) words of concepts, (D, J) posterior mean weights of documents, (V, V) probability that two words
+        share a concept.
     trace_ : xarray.DataTree
         Traces in ArviZ layout.
+    pilots_ : Pilots
+        The concepts of the pilots (`superwords.posterior.resampling.found_again` matches others with them).
     corpus_, chains_, seed_ : Corpus, list of Chain, int
         What was fitted, the chains as they stand, and the seed that was used.
     n_features_in_, feature_names_in_ : int, array
@@ -132,6 +146,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         n_sweeps: int = defaults.N_SWEEPS,
         n_burn_in: int | None = None,
         thin: int | None = None,
+        n_concepts: int | None = None,
+        n_pilots: int = defaults.N_PILOTS,
         init: str | Sequence[str] = defaults.INIT,
         start_rows: int | str | None = defaults.START_ROWS,
         standardize_features: bool = True,
@@ -155,6 +171,8 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         self.n_sweeps = n_sweeps
         self.n_burn_in = n_burn_in
         self.thin = thin
+        self.n_concepts = n_concepts
+        self.n_pilots = n_pilots
         self.init = init
         self.start_rows = start_rows
         self.standardize_features = standardize_features
@@ -174,7 +192,9 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
             return object.__getattribute__(self, name)
 
-    def fit(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES) -> ConceptModel:
+    def fit(
+        self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES, row_vectors: Any = None
+    ) -> ConceptModel:
         """Sample the concepts of documents.
 
         Parameters
@@ -189,6 +209,10 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
             ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it tells anything. None:
             nothing.
 
+        row_vectors : array (D, F), optional
+            A vector of each row, such as `features.text_vectors` of its whole text, by which rows are clustered for the
+            start; NaN where nothing is known. By default, rows are placed by the features of their words.
+
         Returns
         -------
         ConceptModel
@@ -202,11 +226,39 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         >>> paper.fit(counts, features=None).doc_concept_.shape[0]
         3
         """
+        check_model(self.get_params(), features)
+        return self._fit_checked(X, features, row_vectors)
+
+    def _fit_checked(self, X: Any, features: Any, row_vectors: Any = None) -> ConceptModel:
+        """Do what `fit` does, for a caller that has checked the parameters and the features."""
         watcher = make_watcher(self.progress)
         with joined(self.cluster, self.n_jobs, watcher.say):
-            self.start(X, features, watcher)
+            self.start(X, features, watcher, row_vectors)
             self._sample(watcher)
+        self._forget()
+        self._summarize()
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES) -> Any:
+        """Fit the model and return `doc_concept_`, the posterior mean weights of these documents.
+
+        Parameters
+        ----------
+        X, y, features
+            As of `fit`.
+
+        Returns
+        -------
+        array (D, J)
+
+        Examples
+        --------
+        >>> from superwords import ConceptModel
+        >>> counts = [[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2]]
+        >>> ConceptModel(n_sweeps=10, random_state=1, progress=False).fit_transform(counts, features=None).shape[0]
+        3
+        """
+        return self.fit(X, y, features=features).doc_concept_
 
     def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
         """Weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
@@ -220,7 +272,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         n_sweeps : int
             Sweeps over each document.
         return_inclusion : bool
-            Whether to give also P(the document holds the concept).
+            Whether to return also P(the document uses the concept), that is, has a token of it.
 
         Returns
         -------
@@ -238,8 +290,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Sample on, with the bits an uninterrupted run would have had.
 
-        Burn-in and thinning stay as they were, as if all sweeps had been asked for at once. Of a model loaded without
-        its draws, all sweeps so far become burn-in: it shows the draws kept since, once there are any.
+        Burn-in and thinning stay as they were, as if all sweeps had been asked for at once.
 
         Parameters
         ----------
@@ -260,10 +311,92 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         if self.approximate is not None:
             self._make_exact()
         schedule = self.schedule_
-        if any(schedule.n_kept(one.sweep) != len(kept) for one, kept in zip(self.chains_, self.kept_)):
+        n_kept = [len(one.kept_sweeps) for one in self.kept_]
+        if any(schedule.n_kept(one.sweep) != n for one, n in zip(self.chains_, n_kept)):
             schedule = schedule._replace(n_burn_in=max(one.sweep for one in self.chains_))
         self.schedule_ = schedule._replace(n_sweeps=schedule.n_sweeps + more)
         return self.resume()
+
+    def split(self, concept: int, n_sweeps: int | None = None) -> pd.DataFrame:
+        """Split a concept in two, by the best of many divisions, and sample on from there (docs/curate.md).
+
+        Earlier draws are dropped, and half of the new sweeps are burn-in. The further sampling has the same target as
+        any other: where the data are for one concept, the chains merge the two parts again.
+
+        Parameters
+        ----------
+        concept : int
+            Its number.
+        n_sweeps : int, optional
+            Sweeps to sample on; as many as the fit had if not given.
+
+        Returns
+        -------
+        DataFrame
+            A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays` after it,
+            and the first words of both parts.
+
+        Examples
+        --------
+        >>> model.split(1, n_sweeps=10)["chain"].tolist()
+        [0, 1]
+        """
+        more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
+        if self.approximate is not None:
+            self._make_exact()
+        before = self.sampled_.consensus.description
+        halves = split_chains(self, concept)
+        self._sample_anew(more, before)
+        return split_table(self, halves)
+
+    def condition(
+        self,
+        pin: Mapping[int, str | Sequence[str]] | None = None,
+        ban: Mapping[int, str | Sequence[str]] | None = None,
+        n_sweeps: int | None = None,
+    ) -> pd.DataFrame:
+        """Pin words to concepts or ban words from them, and sample on from the conditioned model (docs/curate.md).
+
+        In every document that uses a concept, its pinned words are on and its banned words off; such a concept is never
+        split, merged or removed. Earlier draws are dropped, and half of the new sweeps are burn-in. The conditions hold
+        for all further sampling and are saved with the model; each call replaces those of the call before.
+
+        Parameters
+        ----------
+        pin, ban : dict, optional
+            Words by concept, such as {3: ["coal", "gas"]}; without either, earlier conditions are lifted.
+        n_sweeps : int, optional
+            Sweeps to sample on; as many as the fit had if not given.
+
+        Returns
+        -------
+        DataFrame
+            A row per conditioned concept: its number before (`concept`) and after sampling on (`now`; missing if it is
+            no longer listed), and its pinned and banned words.
+
+        Examples
+        --------
+        >>> word = model.top_words(1)[0]
+        >>> model.condition(pin={1: word}, n_sweeps=10)["pinned"][0] == [word]
+        True
+        """
+        more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
+        if self.approximate is not None:
+            self._make_exact()
+        before = self.sampled_.consensus.description
+        concepts = condition_chains(self, pin, ban)
+        self._sample_anew(more, before)
+        return condition_table(self, concepts)
+
+    def _sample_anew(self, more: int, before: sparse.csc_array) -> None:
+        """Drop all draws and sample on; `before` describes the concepts that decisions are about."""
+        done = max(one.sweep for one in self.chains_)
+        self.kept_ = [ChainDraws(chain=c) for c in range(len(self.chains_))]
+        self.schedule_ = self.schedule_._replace(n_sweeps=done + more, n_burn_in=done + more // 2)
+        self._forget()
+        self._sample(make_watcher(self.progress))
+        self._forget()
+        self._carry_choices(before)
 
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file.
@@ -278,24 +411,26 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         >>> model.resume() is model
         True
         """
-        before = self.sampled_.reference if self.choices_ else None
+        before = self.sampled_.consensus.description if self.choices_ else None
         try:
             self._sample(make_watcher(self.progress))
         finally:
             if any(map(len, self.kept_)):
                 self._forget()
                 self._carry_choices(before)
+        self._summarize()
         return self
 
-    def save(self, path: str | Path, draws: str = "best", texts: bool = True) -> Path:
+    def save(self, path: str | Path, draws: str = "spaced", texts: bool = True) -> Path:
         """Write the model to one portable file (docs/model.md), which `superwords.load` reads.
 
         Parameters
         ----------
         path : str or Path
             The file.
-        draws : "best" or "all"
-            Whether to keep every kept draw in it, or only the summaries that tables are made of.
+        draws : "spaced" or "all"
+            "spaced": the evenly spaced draws that every table is computed from, and the traces of all. "all": every
+            kept draw.
         texts : bool
             Whether to keep the texts in it, to quote from.
 
@@ -312,26 +447,30 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         >>> again.n_concepts_ == model.n_concepts_
         True
         """
-        if draws not in ("best", "all"):
-            raise InputError(f"draws={draws!r} is not known; give 'best' or 'all'.")
-        if draws == "all" and not any(map(len, self.kept_)) and self.sampled_.has_concepts:
-            raise InputError(
-                "The model was loaded without its draws, so they cannot be saved; give draws='best'."
-            )
-        out = Path(path)
-        kept = self.kept_ if draws == "all" else ()
-        store.write(out, parts_of(self, texts), kept, self.choices_)
-        return out
+        if draws not in ("spaced", "best", "all"):
+            raise InputError("is not known", "draws", draws, "give 'spaced' or 'all'")
+        if draws == "all" and not Draws(self.kept_).has_all:
+            raise InputError("The model was loaded without some of its draws; save it with draws='spaced'.")
+        kept = self.kept_ if draws == "all" else self.sampled_.spaced.chains
+        storage.write(Path(path), self, kept, texts)
+        if self.sampled_.has_concepts:
+            self.sampled_.cache()
+            self.sampled_.is_cached = self.result_.is_cached = True
+        return Path(path)
 
     @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-    def start(self, X: Any, features: Any, watcher: Watcher | None = None) -> None:
-        """Check everything that is given and set the chains at their start."""
+    def start(self, X: Any, features: Any, watcher: Watcher | None = None, row_vectors: Any = None) -> None:
+        """Check everything that is given, run the pilots, and set the chains at their start."""
         given, tell = self.get_params(), watcher or Watcher()
-        corpus, order, model, theta = prepare(given, X, features, tell)
+        prepared = prepare(given, X, features, tell, row_vectors)
+        corpus, order, model, theta = prepared[:4]
         seed = make_seed(self.random_state)
         schedule = make_schedule(given)
+        piloted = run_pilots(given, prepared, features, schedule, tell)
+        if piloted.reason is not None:
+            corpus = replace(corpus, notes={**corpus.notes, NOTE: piloted.reason})
         if self.approximate is None:
-            chains = start_chains(given, model, theta, seed, tell.say)
+            chains = start_chains(given, prepared, seed, tell.say, piloted.n_concepts)
             kept = [ChainDraws(chain=c) for c in range(len(chains))]
         else:
             run = partial(self._run, tell)
@@ -341,6 +480,12 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         self.corpus_, self.order_, self.seed_ = corpus, order, seed
         self.schedule_, self.chains_, self.kept_ = schedule, chains, kept
         self.choices_ = []
+        self.pilots_ = piloted.pilots
+
+    def _summarize(self) -> None:
+        """Compute the list of concepts and the summary that tables are made of; `n_concepts_` only looks it up."""
+        if self.sampled_.has_concepts:
+            self.sampled_.summary  # noqa: B018
 
     def _sample(self, watcher: Watcher) -> None:
         if any(one.sweep < self.schedule_.n_sweeps for one in self.chains_):
@@ -357,12 +502,16 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         """Take chains to their last sweep, in threads or on the cluster."""
         with joined(self.cluster, self.n_jobs, watcher.say) as machines:
             n_at_once = n_workers(self.n_jobs) if machines is None else machines.n_cores
-            forecast = Forecast(watcher, min(len(chains), n_at_once), machines is None)
-            told = forecast if type(watcher) is not Watcher else None
+            n_at_once = min(len(chains), n_at_once)
+            memory = check_memory(chains, schedule, n_at_once) if machines is None else None
+            callbacks = Callbacks([watcher, Forecast(watcher.say, n_at_once, memory)])
             runner = in_threads if machines is None else on_cluster(machines, watcher.say)
             seen = watched or SimpleNamespace(chains_=chains, kept_=kept, schedule_=schedule)
-            with forecast.watching(seen):
-                run_chains(chains, seen.kept_, schedule, self.n_jobs, told, runner)
+            with callbacks.watching(seen):
+                is_watched = type(watcher) is not Watcher
+                run_chains(
+                    chains, seen.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner
+                )
 
     def _make_exact(self) -> None:
         """From here on the exact chain: what was approximated is where it starts, and none of its draws are kept."""
@@ -380,8 +529,9 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
 
     @cached_property
     def sampled_(self) -> Result:  # type: ignore[override]
-        """What was found, before anything that people decided about it."""
-        return Result(self.corpus_, self.order_, self.chains_[0].model.prior, Draws(self.kept_))
+        """Return what was found, before anything that people decided about it."""
+        prior, pilots = self.chains_[0].model.prior, self.__dict__.get("pilots_")
+        return Result(self.corpus_, self.order_, prior, Draws(self.kept_), pilots=pilots)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "chains_" in self.__dict__
@@ -406,7 +556,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
 
 
 def load(path: str | Path) -> ConceptModel:
-    """A model that `save` wrote, or as far as an unfinished run has come: the same attributes and tables.
+    """Read a model that `save` wrote, or as far as an unfinished run has come: the same attributes and tables.
 
     Parameters
     ----------
@@ -416,7 +566,7 @@ def load(path: str | Path) -> ConceptModel:
     Returns
     -------
     ConceptModel
-        `advance` goes on with the same bits.
+        `advance` continues with the same bits.
 
     Examples
     --------
@@ -426,12 +576,13 @@ def load(path: str | Path) -> ConceptModel:
     >>> again.n_concepts_ == model.n_concepts_
     True
     """
-    return restored(store.read(path), str(path))
+    return restored(storage.read(path), str(path))
 
 
-def restored(stored: store.Stored, name: str) -> ConceptModel:
-    """The model of a file that was read; `name` is what the file is called where it is damaged."""
-    with damage_said(name):
-        model = ConceptModel(**stored.parts.settings)
-        restore(model, stored.parts, stored.draws, stored.choices)
+def restored(stored: storage.Stored, name: str) -> ConceptModel:
+    """Return the model of a file that was read; `name` is the file's name, for errors."""
+    with translate_corruption(name):
+        model = construct(ConceptModel, stored.parts.settings)
+        storage.restore(model, stored)
+    model.sampled_.is_cached = True
     return model

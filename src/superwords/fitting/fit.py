@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from superwords.cluster import joined
-from superwords.corpus.reading import WORD_OPTIONS, check_options, read_documents
 from superwords.errors import InputError
-from superwords.features.specs import check_spec, is_spec, says_only_the_text
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
-from superwords.fitting.settings import check_settings
+from superwords.fitting.settings import check_model
 from superwords.progress import make_watcher
-from superwords.sampler.compiling import compile_ahead
+from superwords.text.corpus import Corpus
+from superwords.text.fingerprint import digest
+from superwords.text.read import WORD_OPTIONS, check_options, read_documents
 
-READING = ("language", "unit", "keep_texts", "vocabulary", "cache", *WORD_OPTIONS)
+READING = (
+    "language",
+    "unit",
+    "keep_texts",
+    "vocabulary",
+    "tokenizer",
+    "encoding",
+    "date_format",
+    *WORD_OPTIONS,
+)
 _OWN = ("features",)
 
 
@@ -68,9 +79,9 @@ def fit(
         `Progress` after each sweep.
     **options
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
-        `drop_procedural`, `keep_texts`, `cache` and, for ready counts, `vocabulary`; see `Corpus.from_texts`), and
-        every other parameter of `ConceptModel`. `unit` is chosen from the documents if not given: passages of five
-        sentences where they are long.
+        `drop_procedural`, `tokenizer`, `encoding`, `date_format`, `keep_texts` and, for ready counts, `vocabulary`;
+        see `Corpus.from_texts`), and every other parameter of `ConceptModel`. `unit` is chosen from the documents
+        if not given: passages of five sentences where they are long.
 
     Returns
     -------
@@ -88,17 +99,47 @@ def fit(
     asked = {"language": language, "n_chains": n_chains, "n_sweeps": n_sweeps, "random_state": random_state}
     asked |= {"cluster": cluster, "features": features, "n_jobs": n_jobs, "progress": progress, **options}
     model, reading = checked(asked)
-    watcher = make_watcher(progress)
-    with joined(cluster, n_jobs, watcher.say):
+    return fit_documents(model, documents, {"text": text, "id": id, "groups": groups, **reading}, features)
+
+
+def fit_documents(
+    model: ConceptModel, documents: Any, reading: Mapping[str, Any], features: Any = defaults.FEATURES
+) -> ConceptModel:
+    """Read documents as `reading` says and fit a model, both as `checked` returned them."""
+    watcher = make_watcher(model.progress)
+    with joined(model.cluster, model.n_jobs, watcher.say):
         with watcher.reading() as read:
-            corpus = read_documents(
-                documents, text, id, groups, n_jobs=n_jobs, progress=read, say=watcher.say, **reading
-            )
-        return model.fit(corpus, features=features)
+            corpus = read_documents(documents, n_jobs=model.n_jobs, progress=read, say=watcher.say, **reading)
+        corpus = with_source(corpus, documents, {**reading, "features": features})
+        return model._fit_checked(corpus, features)
+
+
+def with_source(corpus: Corpus, documents: Any, asked: Mapping[str, Any]) -> Corpus:
+    """Return the corpus with a note of where its documents come from and how they were read (`paper.verify`)."""
+    if isinstance(documents, Corpus):
+        return corpus
+    is_file = isinstance(documents, str | Path)
+    note = {name: _recorded(value) for name, value in asked.items() if value is not None}
+    note |= {"file": Path(documents).name, "sha256": digest(documents)} if is_file else {}
+    note["features"] = _recorded(asked["features"])
+    return replace(corpus, notes={**corpus.notes, "source": note})
+
+
+def _recorded(value: Any) -> Any:
+    """Return an argument as JSON has it; numbers of words are not repeated, and files are named."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(name): _recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_recorded(one) for one in value]
+    return "array"
 
 
 def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
-    """The model that is asked for, not fitted yet, and how documents are to be read for it.
+    """Return the model that is asked for, not fitted yet, and how documents are to be read for it.
 
     Whatever can be known to be wrong before any text is read is refused here. Kernels are compiled meanwhile.
     """
@@ -108,14 +149,8 @@ def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
     for name in settings:
         if name not in known:
             options = ", ".join(sorted({*READING, *known}))
-            raise InputError(f"{name}={settings[name]!r} is not known; the options are {options}.")
-    features = asked.get("features", defaults.FEATURES)
-    if not says_only_the_text(features):
-        settings.setdefault("init", defaults.INIT_BY_FEATURES)
+            raise InputError("is not known", name, settings[name], f"the options are {options}")
     model = ConceptModel(**settings)
-    check_settings(model.get_params())
-    if is_spec(features):
-        check_spec(features)
     check_options(**reading)
-    compile_ahead()
+    check_model(model.get_params(), asked.get("features", defaults.FEATURES))
     return model, reading

@@ -8,13 +8,15 @@ import numpy as np
 import xarray
 from sklearn.base import BaseEstimator
 
-from superwords.concepts.result import Result
-from superwords.container import Choice
-from superwords.corpus.corpus import Corpus
-from superwords.draws import ChainDraws, Draws, Kept
 from superwords.fitting.moves import move_statistics
 from superwords.fitting.running import Schedule
+from superwords.posterior.draws import ChainDraws, Draws, Kept
+from superwords.posterior.resampling import Pilots
+from superwords.posterior.result import Result
+from superwords.posterior.trace_tree import trace_tree
 from superwords.sampler.chain import Chain
+from superwords.storage.model_file import Choice
+from superwords.text.corpus import Corpus
 
 
 class UnknownWords(NamedTuple):
@@ -30,10 +32,12 @@ class FittedModel(BaseEstimator):
     corpus_: Corpus
     seed_: int
     choices_: list[Choice]
+    identity_: str  # of the file that the model was read from
     chains_: list[Chain]
     kept_: list[ChainDraws]
     schedule_: Schedule
     order_: np.ndarray
+    pilots_: Pilots
     unknown_words_: UnknownWords
     sampled_: Result
     result_: Result
@@ -57,35 +61,46 @@ class FittedModel(BaseEstimator):
 
     @property
     def best_draw_(self) -> Kept:
-        """The most probable draw of the chains that predict held-out tokens well."""
+        """The most probable of the spaced draws."""
         return self.result_.best_draw
 
     @property
     def consensus_draw_(self) -> Kept:
-        """The draw closest to the posterior co-membership."""
+        """The spaced draw whose concepts are most like the listed ones."""
         return self.result_.consensus_draw
 
     @property
     def n_concepts_(self) -> int:
-        """Concepts of `best_draw_`, which are those of every table."""
+        """Concepts that are listed, which are those of every table: the consensus over chains."""
         return self.result_.n_concepts
 
     @property
     def concept_word_(self) -> np.ndarray:
-        """(J, V): share of the documents holding j that have word i on, m_ji / m_j."""
-        return self.result_.concept_word
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j, the mean over the draws."""
+        return self.result_.concept_word[self._shown]
 
     @property
     def doc_concept_(self) -> Any:
-        """(D, J): normalised weights of the most probable draw, 0 exactly where a concept is off.
+        """(D, J): posterior mean weights of the listed concepts, 0 where a document never uses a concept.
 
-        The mean of π given the draw's imputed tokens, (α_π + n_dj)/(J_d α_π + N_d). Sparse above 50 million cells.
+        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept.
+        Tokens of concepts that are not listed count nowhere, so rows may sum to less than 1. Sparse above 50 million
+        cells. Columns are those of `get_feature_names_out`: concepts that people merged into others or hid have none.
         """
-        return self.result_.doc_concept
+        return self.result_.doc_concept[:, self._shown]
+
+    @property
+    def _shown(self) -> slice | list[int]:
+        """Columns (0, 1, …) of the concepts that people left in place."""
+        return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
 
     @property
     def co_membership_(self) -> Any:
-        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
+
+        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
+        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
+        """
         return self.result_.co_membership
 
     @property
@@ -94,7 +109,7 @@ class FittedModel(BaseEstimator):
 
         `moves` has what the moves of each chain tried and accepted, and their seconds (see `moves()`).
         """
-        trace = self.result_.trace.copy()
+        trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
         return trace
 

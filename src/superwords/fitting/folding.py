@@ -12,23 +12,23 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.analysis.curation import merged_inclusion, merged_weights
 from superwords.cluster import current
-from superwords.concepts.curating import merged_weights
-from superwords.corpus.checks import check_counts
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.reading import are_texts
 from superwords.errors import InputError
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
 from superwords.sampler.compiling import one_at_a_time
-from superwords.sampler.foldin import fold_in
-from superwords.sampler.state import Sizes, sizes_of
-from superwords.sampler.workspace import Concepts, make_concepts
+from superwords.sampler.fold_in import fold_in
+from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts
+from superwords.sampler.state import Sizes
+from superwords.text.checks import check_counts
+from superwords.text.corpus import Corpus
+from superwords.text.read import are_texts
 
 SWEEPS = 30
 LEAST_INCLUSION = 0.1  # a concept less probable than that is off in the weights
-_BURN_IN = 3  # one sweep in so many is not kept
+_BURN_IN = 3  # one sweep in three is burn-in
 _DENSE_WEIGHTS = 50_000_000
 _BLOCK = 1024
 _EXAMPLES = 10
@@ -46,9 +46,10 @@ class Folded(NamedTuple):
 
 
 def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
-    """(D', J) weights of new documents, and with `return_inclusion` also P(the document holds the concept).
+    """Return (D', J) weights of new documents, and with `return_inclusion` also P(the document uses the concept).
 
-    Weights follow people's choices; P(held) is of the concepts as they were sampled.
+    Both follow people's choices: a column for each concept that is shown. Weights of merged concepts add; P(used) of a
+    merged concept is the largest of its members'.
     """
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
     if not model.result_.has_concepts:
@@ -58,13 +59,15 @@ def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inc
     counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
     weight = merged_weights(folded.weight, model.choices_)
-    return (weight, folded.inclusion) if return_inclusion else weight
+    return (weight, merged_inclusion(folded.inclusion, model.choices_)) if return_inclusion else weight
 
 
 def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:
-    """Counts with the columns of the corpus `known`, and what had to be left out."""
+    """Return counts with the columns of the corpus `known`, and what had to be left out."""
     if isinstance(X_new, Corpus):
         return _aligned(known, X_new)
+    if isinstance(X_new, list | tuple | pd.Series) and len(X_new) == 0:
+        return sparse.csr_array((0, known.n_words), dtype=np.int32), UnknownWords(0, [])
     if isinstance(X_new, str) or are_texts(X_new):
         return _aligned(known, _read_texts(known, X_new))
     if isinstance(X_new, pd.DataFrame):
@@ -97,7 +100,7 @@ def _read_texts(known: Corpus, texts: Any) -> Corpus:
 
 
 def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords]:
-    """Columns put in the place of the same word; a warning where words of a vocabulary have none."""
+    """Return the columns in the vocabulary's order; warn of words that have none."""
     number = {word: i for i, word in enumerate(known.vocabulary)}
     column = np.array([number.get(word, -1) for word in new.vocabulary], np.int64)
     counts = sparse.coo_array(new.counts)
@@ -118,22 +121,29 @@ def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords
     return aligned, unknown
 
 
-def kept_concepts(model: FittedModel) -> Concepts:
-    """The concepts of the most probable draw, in the order of the fitted attributes."""
-    draw, order = model.best_draw_, model.result_.concept_order
-    sizes = sizes_of(draw.state)
-    in_order = Sizes(sizes.m[order], sizes.holders[order], sizes.total)
+def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
+    """Return the listed concepts: m_j and m_ji in the mean over the draws that find each."""
+    result = model.sampled_
+    draw, aligned = result.consensus_draw, result.summary.alignment
+    found = np.maximum(aligned.found, 1e-300)
+    holders = np.maximum((aligned.weight @ aligned.held / found).round(), 1).astype(np.int64)
+    m = result.concept_word * holders[:, None]
     prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
-    return make_concepts(in_order, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
+    sizes = Sizes(m, holders, m.sum(axis=0))
+    return leave_one_out_counts(sizes, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
 
 
 def fold(
-    concepts: Concepts, counts: sparse.csr_array, seed: int, n_sweeps: int = SWEEPS, n_jobs: int | None = None
+    concepts: LeaveOneOutCounts,
+    counts: sparse.csr_array,
+    seed: int,
+    n_sweeps: int = SWEEPS,
+    n_jobs: int | None = None,
 ) -> Folded:
-    """Weights and inclusion probabilities; both sparse above 50 million cells. Same bits at any n_jobs."""
+    """Return weights and inclusion probabilities; both sparse above 50 million cells. Same bits at any n_jobs."""
     n_documents, n_concepts = counts.shape[0], len(concepts.holders)
-    if n_concepts == 0:
-        return Folded(np.zeros((n_documents, 0)), np.zeros((n_documents, 0)))
+    if n_documents == 0 or n_concepts == 0:
+        return Folded(*(np.zeros((n_documents, n_concepts)) for _ in range(2)))
     is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
 
     cut = (sparse.csr_array(counts[first : first + _BLOCK]) for first in range(0, n_documents, _BLOCK))
@@ -163,7 +173,7 @@ _is_compiled = False
 
 
 def _fold_block(
-    concepts: Concepts, seed: int, n_sweeps: int, is_dense: bool, counts: sparse.csr_array
+    concepts: LeaveOneOutCounts, seed: int, n_sweeps: int, is_dense: bool, counts: sparse.csr_array
 ) -> Folded:
     burn_in = n_sweeps // _BURN_IN
     weight, inclusion = fold_in(concepts, counts, seed, n_sweeps, burn_in)

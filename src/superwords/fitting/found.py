@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from superwords.concepts import agreement, discovery, examples, groups, searching, tables
+from superwords.analysis import groups, tables
+from superwords.analysis import representatives as examples
+from superwords.analysis import verdict as agreement
 from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.moves import move_table
+from superwords.search import discovery
+from superwords.search import index as searching
 
 
 class FoundConcepts(FittedModel):
     """The read-only half of `ConceptModel`. The examples use the `model` of the example in `ConceptModel`."""
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns that `transform` gives.
+        """Return the names of the columns that `transform` gives.
 
         Parameters
         ----------
@@ -27,17 +31,18 @@ class FoundConcepts(FittedModel):
         Returns
         -------
         array of str
-            "concept_1", "concept_2", …, numbered as in every table.
+            "concept_1", "concept_2", …, numbered as in every table. Concepts that people merged into others or hid have
+            no column.
 
         Examples
         --------
         >>> str(model.get_feature_names_out()[0])
         'concept_1'
         """
-        return np.array([f"concept_{j + 1}" for j in range(self.n_concepts_)], dtype=object)
+        return np.array([f"concept_{j}" for j in self.result_.shown], dtype=object)
 
     def concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """All concepts, those of most documents first.
+        """Return all concepts, those of most documents first.
 
         Parameters
         ----------
@@ -58,7 +63,7 @@ class FoundConcepts(FittedModel):
         return tables.of_present(self.result_, tables.concept_table(self.result_, n_words))
 
     def other_concepts(self, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """Concepts that at least two chains find and `concepts()` lacks, with the chains that find them.
+        """Return concepts that at least two chains find and `concepts()` lacks, with the chains that find them.
 
         Parameters
         ----------
@@ -78,7 +83,7 @@ class FoundConcepts(FittedModel):
         return tables.other_table(self.result_, n_words)
 
     def top_words(self, concept: int, n: int = tables.TOP_WORDS) -> list[str]:
-        """The words that tell a concept apart and are used for it, the most telling first.
+        """Return the characteristic words that are used for a concept, the best first.
 
         Parameters
         ----------
@@ -99,7 +104,7 @@ class FoundConcepts(FittedModel):
         return tables.top_words(self.result_, concept, n)
 
     def words_of(self, concept: int) -> pd.DataFrame:
-        """The words of a concept and how sure each is.
+        """Return the words of a concept and how sure each is.
 
         Parameters
         ----------
@@ -119,7 +124,7 @@ class FoundConcepts(FittedModel):
         return tables.word_table(self.result_, concept)
 
     def words(self) -> pd.DataFrame:
-        """Every word with the concepts that hold it.
+        """Return every word with the concepts that use it.
 
         Returns
         -------
@@ -133,7 +138,7 @@ class FoundConcepts(FittedModel):
         return tables.vocabulary_table(self.result_)
 
     def documents(self, passages: bool = False) -> pd.DataFrame:
-        """The concepts that each document holds, with their weights and intervals.
+        """Return the concepts that each document uses, with their weights and intervals.
 
         Parameters
         ----------
@@ -150,10 +155,10 @@ class FoundConcepts(FittedModel):
         >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
         True
         """
-        return tables.document_table(self.result_, passages)
+        return tables.marked(self.result_, tables.document_table(self.result_, passages))
 
     def representative_documents(self, concept: int, n: int = 5) -> pd.DataFrame:
-        """Documents that show what a concept is, with a passage where texts are at hand.
+        """Return typical documents of a concept, with a passage where texts are kept.
 
         Parameters
         ----------
@@ -174,7 +179,7 @@ class FoundConcepts(FittedModel):
         return examples.representative_documents(self.result_, concept, n)
 
     def similar_words(self, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
-        """Words that share concepts with one word, or belong with several, the nearest first.
+        """Return words that share concepts with one word, or belong with several, the nearest first.
 
         Parameters
         ----------
@@ -201,7 +206,7 @@ class FoundConcepts(FittedModel):
         return examples.similar_words(self.result_, words, n)
 
     def by_group(self, column: str, n_words: int = tables.TOP_WORDS) -> pd.DataFrame:
-        """Prevalence, strength and words of each concept among each group of a metadata column.
+        """Return prevalence, strength and words of each concept among each group of a metadata column.
 
         Parameters
         ----------
@@ -220,10 +225,10 @@ class FoundConcepts(FittedModel):
         >>> sorted(set(model.by_group("place")["group"]))
         ['harbour', 'kitchen']
         """
-        return tables.of_shown(self.result_, groups.by_group(self.result_, column, n_words))
+        return tables.listed(self.result_, groups.by_group(self.result_, column, n_words))
 
     def compare_groups(self, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
-        """Prevalence of each concept in one group less that in another, with intervals.
+        """Return prevalence of each concept in one group less that in another, with intervals.
 
         Parameters
         ----------
@@ -242,11 +247,10 @@ class FoundConcepts(FittedModel):
         >>> len(model.compare_groups("place")) == model.n_concepts_
         True
         """
-        compared = groups.compare_groups(self.result_, column, first, second)
-        return tables.of_shown(self.result_, compared)
+        return tables.listed(self.result_, groups.compare_groups(self.result_, column, first, second))
 
     def group_words(self, column: str, concept: int) -> pd.DataFrame:
-        """The words each group uses for a concept, with intervals.
+        """Return the words each group uses for a concept, with intervals.
 
         Parameters
         ----------
@@ -267,7 +271,7 @@ class FoundConcepts(FittedModel):
         return groups.group_words(self.result_, column, concept)
 
     def search(self, query: str, n: int = 10) -> pd.DataFrame:
-        """Documents that answer a query, the best first.
+        """Return documents that match a query, the best first.
 
         Parameters
         ----------
@@ -289,7 +293,7 @@ class FoundConcepts(FittedModel):
         return searching.search(self.result_, query, n)
 
     def diverse(self, n: int, among: Any = None) -> pd.DataFrame:
-        """Documents that together cover what the collection speaks of.
+        """Return documents that together cover the collection.
 
         Parameters
         ----------
@@ -310,7 +314,7 @@ class FoundConcepts(FittedModel):
         return discovery.diverse(self.result_, n, among)
 
     def recommend(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
-        """Documents for a reader who liked some and disliked others, with how sure that is.
+        """Return documents for a reader who liked some and disliked others, with intervals.
 
         Parameters
         ----------
@@ -331,7 +335,7 @@ class FoundConcepts(FittedModel):
         return discovery.recommend(self.result_, liked, disliked, n)
 
     def tastes(self, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
-        """What such judgements taught of each concept, the most liked first, with intervals.
+        """Return what judgements imply for each concept, the most liked first, with intervals.
 
         Parameters
         ----------
@@ -351,12 +355,12 @@ class FoundConcepts(FittedModel):
         return discovery.tastes(self.result_, liked, disliked)
 
     def convergence(self) -> pd.DataFrame:
-        """R-hat, effective sample size and Monte-Carlo error of the traced quantities.
+        """R-hat, bulk and tail effective sample size and Monte-Carlo error of what is reported.
 
         Returns
         -------
         DataFrame
-            A row per quantity.
+            A row for the log joint density, and for the prevalence and the strength of each concept.
 
         Examples
         --------
@@ -371,7 +375,7 @@ class FoundConcepts(FittedModel):
         Returns
         -------
         DataFrame
-            A row per move and kind of proposal; Gibbs steps propose nothing. The time stands in a move's first row.
+            A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
 
         Examples
         --------
@@ -380,16 +384,18 @@ class FoundConcepts(FittedModel):
         """
         return move_table(self.chains_)
 
-    def verdict(self) -> str:
-        """Whether the chains agree, or why to sample longer, and which concepts can be relied on.
+    def verdict(self) -> agreement.Verdict:
+        """Return what the fit can be used for: which concepts were found again, and the Monte-Carlo error.
 
         Returns
         -------
-        str
+        Verdict
+            Fields such as `converged`, `n_listed`, `n_reliable`, `covered`, `worst` and `reason`; its `str` is a
+            few sentences to quote.
 
         Examples
         --------
-        >>> "chains" in model.verdict()
+        >>> model.verdict().n_listed == model.n_concepts_
         True
         """
         return agreement.verdict(self.result_)

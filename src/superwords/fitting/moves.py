@@ -15,22 +15,22 @@ COLUMNS = ["move", "proposal", "tried", "accepted", "acceptance", "seconds", "ti
 
 
 def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
-    """A row per move and kind of proposal, over all chains; the time stands in a move's first row."""
+    """Return a row per move and kind of proposal over all chains; time is in a move's first row."""
     total = sum(sum(chain.seconds.values()) for chain in chains)
     rows = []
     for move in MOVES:
         seconds = sum(chain.seconds.get(move, 0.0) for chain in chains)
         for at, kind in enumerate(PROPOSALS.get(move, ("",))):
             tried, accepted = (sum(one[kind] for one in counts) for counts in _counts(chains))
-            told = [tried, accepted, accepted / tried if tried else np.nan]
+            rates = [tried, accepted, accepted / tried if tried else np.nan]
             time = [seconds, seconds / total] if at == 0 and total else [np.nan, np.nan]
             called = move.replace("_merge", " and merge").replace("_", " ")
-            rows.append([called, kind, *(told if kind else [np.nan] * 3), *time])
+            rows.append([called, kind, *(rates if kind else [np.nan] * 3), *time])
     return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
 
 def move_statistics(chains: Sequence[Chain]) -> xarray.Dataset:
-    """The same by chain: `tried` and `accepted` by proposal, `seconds` by move."""
+    """Return the counts by chain: `tried` and `accepted` by proposal, `seconds` by move."""
     kinds = [kind for known in PROPOSALS.values() for kind in known]
     tried, accepted = ([[one[kind] for kind in kinds] for one in counts] for counts in _counts(chains))
     seconds = [[chain.seconds.get(move, 0.0) for move in MOVES] for chain in chains]

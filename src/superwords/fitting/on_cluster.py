@@ -1,7 +1,7 @@
-"""Chains on a cluster: each in an actor of its own, which hands back every sweep as a chain in a thread does.
+"""Run chains on a cluster: each in an actor of its own, which returns every sweep as a chain in a thread does.
 
-A chain whose worker dies goes on in another from the last position it handed back. Its sweeps since then are made
-again, bit by bit the same, and are not counted twice.
+A chain whose worker dies continues in another from the last position it returned. Its sweeps since then are made again,
+bit by bit the same, and are not counted twice.
 """
 
 from __future__ import annotations
@@ -9,13 +9,23 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from superwords.cluster import Cluster, Say, causes_said, check_version, code_version, packed, ray, unpacked
+from superwords.cluster import (
+    Cluster,
+    ClusterLostError,
+    Say,
+    causes_raised,
+    check_version,
+    code_version,
+    in_thread,
+    packed,
+    ray,
+    unpacked,
+)
 from superwords.errors import InputError
 from superwords.fitting.running import Receive, Runner, Swept, Task, sweeps_of
 from superwords.sampler.compiling import await_kernels, compile_here
@@ -27,29 +37,31 @@ _MOST_WAITING = 64  # sweeps handed back that are not looked at yet; the chain w
 
 
 def on_cluster(machines: Cluster, say: Say) -> Runner:
-    """The runner of a cluster. As many chains run at once as the cluster has cores for; others wait."""
+    """Return the runner of a cluster; as many chains run at once as the cluster has cores, others wait."""
 
     def run(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
         await_kernels()
         # In a thread, so that Ctrl-C never falls between a draw and its number.
-        with ThreadPoolExecutor(1) as pool:
-            try:
-                pool.submit(_Chains(machines, tasks, receive, stop, say).run).result()
-            except BaseException:
-                stop.set()
-                raise
+        running = in_thread(lambda: _Chains(machines, tasks, receive, stop, say).run())
+        try:
+            machines.wait_for(running)
+        except BaseException as error:
+            stop.set()
+            if not isinstance(error, ClusterLostError):
+                machines.wait_for(running)
+            raise
 
     return run
 
 
 class _ChainWorker:
-    """In a worker: one chain."""
+    """Run one chain; this is in a worker."""
 
-    def __init__(self, version: str):
-        check_version(version)
+    def __init__(self) -> None:
         self._is_stopped = False
 
-    def run(self, model: bytes, task: bytes) -> Iterator[bytes]:
+    def run(self, version: str, model: bytes, task: bytes) -> Iterator[bytes]:
+        check_version(version)
         compile_here()
         whole: Task = unpacked(task)._replace(model=unpacked(model))
         with threadpool_limits(1):
@@ -61,7 +73,7 @@ class _ChainWorker:
 
 
 class _Running:
-    """One chain as the driver sees it."""
+    """Follow one chain from the driver."""
 
     def __init__(self, task: Task, model: Any):
         self.model = model
@@ -71,15 +83,15 @@ class _Running:
         self.has_begun = False
 
     def start(self, make_worker: Callable[[], Any]) -> Any:
-        """Where its sweeps come from."""
+        """Start a worker, and return the stream of its sweeps."""
         self.worker = make_worker()
         run = self.worker.run.options(
             num_returns="streaming", _generator_backpressure_num_objects=_MOST_WAITING
         )
-        return run.remote(self.model, packed(self.task._replace(model=None)))
+        return run.remote(code_version(), self.model, packed(self.task._replace(model=None)))
 
     def take(self, swept: Swept) -> bool:
-        """Note a sweep; whether it is a new one."""
+        """Note a sweep; return whether it is a new one."""
         self.has_begun = True
         if swept.position is not None:
             self.task = self.task._replace(position=swept.position)
@@ -100,7 +112,7 @@ class _Chains:
         self._machines, self._receive, self._stop, self._say = machines, receive, stop, say
         self._lost = importlib.import_module("ray.exceptions").RayError
         actor = ray().remote(num_cpus=1, max_concurrency=2, scheduling_strategy="SPREAD")(_ChainWorker)
-        self._make_worker: Callable[[], Any] = lambda: actor.remote(code_version())
+        self._make_worker: Callable[[], Any] = actor.remote
         # Chains of the same documents share them; the prior, which may differ, is in the position.
         models = {id(task.model.data): task.model for task in tasks}
         shared = {key: ray().put(packed(model)) for key, model in models.items()}
@@ -128,15 +140,14 @@ class _Chains:
                 del self._chains[source]
 
     def _look(self) -> None:
-        """Take what has come; see that the cluster is still there."""
-        self._machines.check()
+        """Take what has arrived."""
         if not self._chains:
             return
         ready, _ = ray().wait(list(self._chains), num_returns=1, timeout=_LOOK_EVERY)
         for source in ready:
             chain = self._chains[source]
             try:
-                with causes_said():
+                with causes_raised():
                     swept: Swept = unpacked(ray().get(next(source)))
             except StopIteration:
                 del self._chains[source]
@@ -146,6 +157,7 @@ class _Chains:
                 self._machines.check()
                 self._replace(chain)
             else:
+                self._machines.check()  # nobody waits for this thread after the cluster is lost
                 if chain.take(swept):
                     self._receive(swept)
 

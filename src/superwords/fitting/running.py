@@ -17,31 +17,16 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from superwords.draws import ChainDraws, Kept, keep
 from superwords.jobs import n_workers
+from superwords.posterior.draws import ChainDraws, Kept, keep
+from superwords.posterior.draws import Schedule as Schedule
 from superwords.progress import Progress, Watcher
-from superwords.sampler.chain import Chain, Position
+from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
-from superwords.sampler.state import n_concepts
+from superwords.sampler.records import Position, n_concepts
 
 _LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept
 _MOST_TIME = 0.03  # share of the time spent on it
-
-
-class Schedule(NamedTuple):
-    """Sweeps in all, those before the first kept draw, and one kept draw every `thin`."""
-
-    n_sweeps: int
-    n_burn_in: int
-    thin: int
-
-    def keeps(self, sweep: int) -> bool:
-        """Whether the draw after this many sweeps is kept."""
-        return sweep > self.n_burn_in and (sweep - self.n_burn_in) % self.thin == 0
-
-    def n_kept(self, sweep: int) -> int:
-        """How many draws are kept until this sweep."""
-        return max(0, sweep - self.n_burn_in) // self.thin
 
 
 class Task(NamedTuple):
@@ -66,7 +51,7 @@ class Swept(NamedTuple):
 
 
 Receive = Callable[[Swept], None]
-# Runs the tasks, at most so many at once, and hands over every chain's `Swept` in the order of its sweeps. Setting the
+# Runs the tasks, a limited number at once, and hands over every chain's `Swept` in the order of its sweeps. Setting the
 # event ends each chain after its present sweep.
 Runner = Callable[[Sequence[Task], int, Receive, threading.Event], None]
 
@@ -81,8 +66,12 @@ def sweeps_of(task: Task, is_stopped: Callable[[], bool]) -> Iterator[Swept]:
     log_joint = _LogJoint(task.is_reported)
     is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
     while not is_last:
+        tried, accepted = chain.tried.total(), chain.accepted.total()
         (draw,) = chain.advance(1)
-        kept = keep(draw, chain.model) if schedule.keeps(draw.sweep) else None
+        kept = None
+        if schedule.keeps(draw.sweep):
+            tried, accepted = chain.tried.total() - tried, chain.accepted.total() - accepted
+            kept = keep(draw, chain.model, accepted / max(tried, 1))
         is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
         position = None
         if is_last or monotonic() >= next_position:
@@ -159,7 +148,7 @@ def run_chains(
                 watcher.see(swept)
                 watcher(swept.progress)
         except BaseException as error:
-            # Not in the chain's way: it ends after this sweep, and leaves where it stands.
+            # Do not interrupt the sweep: the chain ends after it, in its current state.
             raised.append(error)
             stop.set()
 
@@ -178,7 +167,7 @@ def run_chains(
 
 
 def document_order(counts: sparse.csr_array, ids: list[str]) -> np.ndarray:
-    """An order of the documents that depends on what they hold, not on how they came: by content, then by id.
+    """Return an order of the documents that depends on what they hold, not on how they came: by content, then by id.
 
     The chain scans documents in this order, so that shuffled input gives the same concepts.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -11,14 +12,16 @@ import numpy as np
 from scipy import sparse
 
 from superwords.cluster import check_cluster
-from superwords.corpus.corpus import documents_using
 from superwords.errors import InputError
+from superwords.features.specs import check_spec, is_spec
 from superwords.fitting.running import Schedule
 from superwords.jobs import n_workers
 from superwords.progress import make_watcher
-from superwords.sampler.initial import parse_start
-from superwords.sampler.model import PRIOR_PROPOSALS, PUBLISHED, Prior, Steps
-from superwords.sampler.part_start import LARGE, ROWS
+from superwords.sampler.compiling import compile_ahead
+from superwords.sampler.init.starts import NUMBERED, parse_start
+from superwords.sampler.init.subsample import LARGE, ROWS
+from superwords.sampler.model import PRIOR_PROPOSALS, Prior, Steps
+from superwords.text.corpus import documents_using
 
 # About so many words in a concept before looking; with a b₂ that holds them to it fewer, and those of many
 # documents first: else they gather in one concept that half of the documents hold.
@@ -31,21 +34,19 @@ _LARGE_B1 = 0.1  # per document
 _UNCORRELATED = 1e-6
 THETA_NAMES = ("uniform", "frequency", "root", "sample")
 KEPT_PER_CHAIN = 100
-# From so many rows on documents change apart from each other, so that threads share them, but for one in so many
-# (docs/performance.md).
-MANY_ROWS, TURNS = 10_000, 10
-STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS, "published": PUBLISHED}
+STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS}
 
 
-MOST_ROWS = 8_000  # of a shard, where it is not said
+MOST_ROWS = 8_000  # of a shard, by default
 _SHARDS = re.compile(r"shards:(?P<shards>[1-9]\d{0,5})(x(?P<rows>[1-9]\d{0,8}))?")
 
 
 def check_settings(given: Mapping[str, Any]) -> None:
-    """Refuse what no corpus could be fitted with, so that it is said before any text is read."""
+    """Raise InputError for invalid settings before any text is read."""
     make_starts(given)
     make_start_rows(given, 1)
     make_schedule(given)
+    whole_number("n_pilots", given["n_pilots"], 0)
     make_steps(given)
     check_seed(given["random_state"])
     n_workers(given["n_jobs"])
@@ -58,26 +59,32 @@ def check_settings(given: Mapping[str, Any]) -> None:
     make_theta(given["theta"], _any_counts(given["theta"]))
 
 
+def check_model(given: Mapping[str, Any], features: Any) -> None:
+    """Check all that is known before any text is read, and compile kernels meanwhile."""
+    check_settings(given)
+    if is_spec(features):
+        check_spec(features)
+    compile_ahead()
+
+
 def _any_counts(per_word: Any) -> sparse.csr_array:
     n_words = 1 if per_word is None or isinstance(per_word, str) else max(1, np.size(per_word))
     return sparse.csr_array(np.ones((1, n_words), np.int32))
 
 
 def make_schedule(given: Mapping[str, Any]) -> Schedule:
-    """Half of the sweeps are burn-in and about a hundred draws of each chain are kept, unless told otherwise."""
+    """Return the schedule; by default half of the sweeps are burn-in and about 100 draws are kept."""
     n_sweeps, n_burn_in, thin = given["n_sweeps"], given["n_burn_in"], given["thin"]
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
     burn_in = n_sweeps // 2 if n_burn_in is None else whole_number("n_burn_in", n_burn_in, 0)
     if burn_in >= n_sweeps:
-        raise InputError(
-            f"n_burn_in={burn_in} leaves no draw of n_sweeps={n_sweeps}; give a smaller n_burn_in."
-        )
+        problem = f"leaves no draw of {{n_sweeps:{n_sweeps}}}"
+        raise InputError(problem, "n_burn_in", burn_in, "give a smaller {n_burn_in}")
     most = n_sweeps - burn_in
     every = max(1, most // KEPT_PER_CHAIN) if thin is None else whole_number("thin", thin, 1)
     if every > most:
-        raise InputError(
-            f"thin={every} keeps no draw of the {most} sweeps after burn-in; give a smaller thin."
-        )
+        problem = f"keeps no draw of the {most} sweeps after burn-in"
+        raise InputError(problem, "thin", every, "give a smaller {thin}")
     return Schedule(n_sweeps, burn_in, every)
 
 
@@ -90,9 +97,21 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
         raise InputError(
             f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all."
         )
-    for start in init:
-        parse_start(start)
-    return init
+    return [_numbered(start, given["n_concepts"]) for start in init]
+
+
+def _numbered(init: str, n_concepts: int | None) -> str:
+    """Return the start with the number of concepts that is asked for, if any."""
+    name, number = parse_start(init)
+    if n_concepts is None:
+        return init
+    n = whole_number("n_concepts", n_concepts, 1)
+    if number is not None or name not in NUMBERED:
+        raise InputError(
+            f"n_concepts={n} and init={init!r} do not go together; leave one of them out, or give init as one of "
+            f"{', '.join(map(repr, NUMBERED))}."
+        )
+    return f"{name}:{n}"
 
 
 def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
@@ -102,7 +121,7 @@ def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
         return None
     if isinstance(rows, str):
         if rows != "auto":
-            raise InputError(f"start_rows={rows!r} is not known; give 'auto', a number of rows, or None.")
+            raise InputError("is not known", "start_rows", rows, "give 'auto', a number of rows, or None")
         rows = ROWS if n_rows > LARGE else n_rows
     rows = whole_number("start_rows", rows, 1)
     return rows if rows < n_rows else None
@@ -119,10 +138,8 @@ def parse_approximation(approximate: Any) -> Plan | None:
         return None
     found = _SHARDS.fullmatch(approximate) if isinstance(approximate, str) else None
     if found is None or found["shards"] == "1":
-        raise InputError(
-            f"approximate={approximate!r} is not known; give 'shards:8' for eight shards, or 'shards:8x5000' for "
-            "eight of 5,000 rows each."
-        )
+        remedy = "give 'shards:8' for eight shards, or 'shards:8x5000' for eight of 5,000 rows each"
+        raise InputError("is not known", "approximate", approximate, remedy)
     return Plan(int(found["shards"]), int(found["rows"] or MOST_ROWS))
 
 
@@ -135,10 +152,8 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
         if value is None or (name in SAMPLED and isinstance(value, str) and value in ("auto", "sample")):
             return default
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-            raise InputError(
-                f"{name}={value!r} is not a positive number; give one greater than 0"
-                + (", 'auto' or 'sample'." if name in SAMPLED else ".")
-            )
+            remedy = "give one greater than 0" + (", 'auto' or 'sample'" if name in SAMPLED else "")
+            raise InputError("is not a positive number", name, value, remedy)
         return float(value)
 
     b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
@@ -157,17 +172,15 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
     )
 
 
-def make_steps(given: Mapping[str, Any], n_rows: int = 1) -> Steps:
-    """The moves of a sweep: the named kind, and the hyperparameters it samples; with many rows, words apart."""
+def make_steps(given: Mapping[str, Any]) -> Steps:
+    """Return the moves of a sweep: the named kind, and the hyperparameters it samples."""
     if given["steps"] not in STEPS:
-        raise InputError(f"steps={given['steps']!r} is not known; choose 'exact', 'prior' or 'published'.")
+        raise InputError("is not known", "steps", given["steps"], "choose 'exact' or 'prior'")
 
     def sampled(name: str) -> bool:
         return isinstance(given[name], str) and given[name] == "sample"
 
-    is_apart = given["steps"] == "exact" and n_rows > MANY_ROWS
     return STEPS[given["steps"]]._replace(
-        turns=TURNS if is_apart else 1,
         sample_theta=sampled("theta"),
         sample_alpha_omega=sampled("alpha_omega"),
         sample_b1=sampled("b1"),
@@ -203,9 +216,8 @@ def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
         return np.ones(n_words)
     if isinstance(theta, str):
         if theta not in THETA_NAMES:
-            raise InputError(
-                f"theta={theta!r} is not known; give 'uniform', 'frequency', 'root', 'sample', or numbers."
-            )
+            remedy = "give 'uniform', 'frequency', 'root', 'sample', or numbers"
+            raise InputError("is not known", "theta", theta, remedy)
         frequency = np.asarray(counts.sum(axis=0)).ravel() + 0.5
         values = frequency if theta == "frequency" else np.sqrt(frequency)
     else:
@@ -223,7 +235,7 @@ def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
     try:
         values = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name}={value!r} is not a number; give a number, or one per word.") from None
+        raise InputError("is not a number", name, value, "give a number, or one per word") from None
     if values.ndim == 0:
         return np.full(n_words, float(values))
     if values.shape != (n_words,):
@@ -252,6 +264,12 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
             f"The feature in row {row}, column {column} is infinite; give finite numbers, or NaN for unknown words."
         )
     unknown = np.isnan(values).any(axis=1)
+    n_partly = int((unknown & ~np.isnan(values).all(axis=1)).sum())
+    if n_partly:
+        warnings.warn(
+            f"{n_partly} words have some features missing (NaN) and some not; they count as words without features.",
+            stacklevel=2,
+        )
     values[unknown] = np.nan
     if values.shape[1] == 0 or unknown.all():
         return None
@@ -275,7 +293,7 @@ def are_uncorrelated(values: np.ndarray) -> bool:
 
 def whole_number(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name}={value!r} is not a whole number of at least {least}.")
+        raise InputError("is not a whole number of at least {least}", name, value, least=least)
     return int(value)
 
 
@@ -296,21 +314,5 @@ def check_seed(random_state: Any) -> None:
     if random_state is None or isinstance(random_state, np.random.Generator | np.random.RandomState):
         return
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InputError(
-            f"random_state={random_state!r} is not a seed; give a whole number of at least 0, or None."
-        )
-
-
-def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The estimator's parameters as a file holds them, but for those that only make sense where they were given."""
-    kept = {name: value for name, value in given.items() if name not in ("progress", "cluster")}
-    if not isinstance(kept["random_state"], int | np.integer):
-        kept["random_state"] = None
-    return {name: _plain_setting(value) for name, value in kept.items()}
-
-
-def _plain_setting(value: Any) -> Any:
-    if isinstance(value, str | int | float | np.generic | None):
-        return value
-    array = np.asarray(value)
-    return array if array.dtype.kind in "biuf" else array.tolist()
+        remedy = "give a whole number of at least 0, or None"
+        raise InputError("is not a seed", "random_state", random_state, remedy)

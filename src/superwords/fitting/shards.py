@@ -16,20 +16,20 @@ import numpy as np
 from scipy import sparse
 
 from superwords.cluster import current
-from superwords.concepts.alignment import Usage, described, find_partners, usage_of
-from superwords.draws import ChainDraws, Kept, keep
 from superwords.errors import InputError
 from superwords.fitting.folding import fold_elsewhere
 from superwords.fitting.running import Schedule
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
+from superwords.posterior.alignment import Usage, described, find_partners, usage_of
+from superwords.posterior.draws import ChainDraws, Kept, keep
 from superwords.sampler.chain import Chain, Draw
-from superwords.sampler.growth import start_of
-from superwords.sampler.initial import counts_of
+from superwords.sampler.init.grow import start_of
+from superwords.sampler.init.starts import counts_of
+from superwords.sampler.init.subsample import SWEEPS, join_rows
 from superwords.sampler.model import Data, Model, make_data, n_documents
-from superwords.sampler.moves.tokens import impute_tokens
+from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.new_state import concatenated, gathered
-from superwords.sampler.part_start import SWEEPS, join_rows
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, Tokens
 
@@ -45,7 +45,7 @@ class Sampled(NamedTuple):
     chains: list[Chain]  # at their end
     draws: list[ChainDraws]
     schedule: Schedule
-    note: str  # what is to be said of all that is found
+    note: str  # caveat for all results
 
 
 class Shard(NamedTuple):
@@ -54,7 +54,7 @@ class Shard(NamedTuple):
 
 
 def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The rows of each shard, and those of none."""
+    """Return the rows of each shard, and those of none."""
     size = min(plan.n_rows, -(-n_rows // plan.n_shards))
     if n_rows // plan.n_shards < _FEWEST_ROWS:
         raise InputError(
@@ -67,7 +67,7 @@ def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.n
 
 
 def note_of(shards: Sequence[np.ndarray], rest: np.ndarray) -> str:
-    """One sentence that goes before every verdict."""
+    """Return one sentence that goes before every verdict."""
     folded = f", and {len(rest):,} more folded in" if len(rest) else ""
     return (
         f"This is an approximation: {len(shards)} shards of about {len(shards[0]):,} rows were sampled separately and "
@@ -78,7 +78,7 @@ def note_of(shards: Sequence[np.ndarray], rest: np.ndarray) -> str:
 def sample_shards(
     given: Mapping[str, Any], whole: Model, theta: np.ndarray, seed: int, schedule: Schedule, run: Run
 ) -> Sampled:
-    """Chains of all rows, put together from those of the shards."""
+    """Return chains of all rows, put together from those of the shards."""
     plan = parse_approximation(given["approximate"])
     assert plan is not None
     cut, rest = cut_rows(n_documents(whole.data), plan, seed)
@@ -111,7 +111,7 @@ def sample_shards(
 def _pilots(
     starts: Sequence[str], shards: list[Shard], theta: np.ndarray, seed: int, run: Run
 ) -> list[Chain]:
-    """A chain on one shard for each start."""
+    """Return a chain on one shard for each start."""
     own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
     models = [shards[c % len(shards)].model for c in range(len(starts))]
     pilots = [
@@ -123,7 +123,7 @@ def _pilots(
 
 
 def _starts(pilots: list[Chain], shards: list[Shard], seed: int) -> Iterator[tuple[Shard, State]]:
-    """Where the chain of every shard begins, pilot by pilot."""
+    """Return where the chain of every shard begins, pilot by pilot."""
     for c, pilot in enumerate(pilots):
         for k, shard in enumerate(shards):
             if k == c % len(shards):
@@ -134,7 +134,7 @@ def _starts(pilots: list[Chain], shards: list[Shard], seed: int) -> Iterator[tup
 
 
 def _joined(chain: Chain, counts: sparse.csr_array, seed: int, c: int) -> State:
-    """Further rows beside a chain's concepts, by the cluster if there is one."""
+    """Join further rows to a chain's concepts, on the cluster if there is one."""
     stream, machines = new_stream(seed, c), current()
     blocks = [sparse.csr_array(counts[a : a + _BLOCK]) for a in range(0, counts.shape[0], _BLOCK)]
     join = partial(_join_block, chain, stream)
@@ -154,7 +154,7 @@ def _compact(concept: np.ndarray) -> np.ndarray:
 def _united(
     draws: Sequence[Kept], shards: list[Shard], rest: np.ndarray, whole: Model, seed: int, chain: int
 ) -> Draw:
-    """One draw of all rows."""
+    """Return one draw of all rows."""
     places = united_concepts([usage_of(one) for one in draws])
     theta = np.mean([one.state.theta for one in draws], axis=0)
     parts = [
@@ -178,7 +178,7 @@ def _data_of(whole: Model, rows: np.ndarray) -> Data:
 
 
 def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:
-    """For each shard the number among all concepts of each of its own; partners have the same."""
+    """Return for each shard the numbers of its concepts among all; partners share one."""
     places: list[np.ndarray] = []
     together = Usage(
         np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2))
@@ -209,7 +209,7 @@ def _padded(matrix: sparse.csr_array, n_rows: int) -> sparse.csr_array:
 
 
 def _in_order(parts: list[tuple[np.ndarray, State, Tokens]], theta: np.ndarray) -> tuple[State, Tokens]:
-    """Rows of several parts in ascending order."""
+    """Return rows of several parts in ascending order."""
     state = concatenated([one for _, one, _ in parts], theta)
     tokens = Tokens(*(np.concatenate(arrays) for arrays in zip(*(one for _, _, one in parts))))
     order = np.argsort(np.concatenate([rows for rows, _, _ in parts]), kind="stable")

@@ -1,6 +1,6 @@
 """Any number of new documents weighed, part by part, by all cores or the cluster: each part a Parquet file of its own.
 
-A part appears whole or not at all, so a run that was stopped goes on with the parts that are missing.
+A part appears whole or not at all, so an interrupted run continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.analysis.curation import merged_weights
+from superwords.analysis.tables import source_shares, sources
 from superwords.cluster import packed, spread, unpacked
-from superwords.concepts.curating import merged_weights
-from superwords.concepts.tables import source_shares, sources
-from superwords.container import Choice
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.sources import Documents
-from superwords.corpus.stream import Piece
 from superwords.errors import InputError
-from superwords.files import whole_path, write_whole
+from superwords.files import atomic_path, write_atomic
 from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
-from superwords.sampler.workspace import Concepts
+from superwords.sampler.leave_one_out import LeaveOneOutCounts
+from superwords.storage.model_file import Choice
+from superwords.text.corpus import Corpus
+from superwords.text.sources import Documents
+from superwords.text.stream import Piece
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -56,12 +56,13 @@ class Weighed(NamedTuple):
 class Weigher:
     """All that a worker needs of a model."""
 
-    concepts: Concepts
+    concepts: LeaveOneOutCounts
     seed: int
     vocabulary: list[str]
     recipe: Mapping[str, Any]
     unit: str
     choices: Sequence[Choice]
+    shown: Sequence[int]
     folder: Path
 
     def write(self, part: Part) -> Weighed:
@@ -80,16 +81,16 @@ class Weigher:
         ids = new.ids
         if new.parent is not None:
             weights, ids = source_shares(new) @ weights, sources(new)[0]
-        with whole_path(part_path(self.folder, part.number)) as path:
-            weight_table(ids, weights).to_parquet(path, index=False)
+        with atomic_path(part_path(self.folder, part.number)) as path:
+            weight_table(ids, weights, self.shown).to_parquet(path, index=False)
         n_empty = int((weights.sum(axis=1) == 0).sum())
         return Weighed(len(ids), n_empty, int(new.notes.get("unknown_words", 0)))
 
 
-def weight_table(ids: list[str], weights: Any) -> pd.DataFrame:
-    """A row per document, a column per concept."""
+def weight_table(ids: list[str], weights: Any, concepts: Sequence[int]) -> pd.DataFrame:
+    """Return a row per document, and a column per concept, whose numbers are given."""
     dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
-    names = [f"concept_{j + 1}" for j in range(dense.shape[1])]
+    names = [f"concept_{j}" for j in concepts]
     table = pd.DataFrame(dense, columns=pd.Index(names))
     table.insert(0, "document", ids)
     return table
@@ -122,6 +123,7 @@ def write_parts(
         model.corpus_.notes["recipe"],
         unit,
         model.choices_,
+        model.result_.shown,
         folder.resolve(),
     )
     # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
@@ -131,22 +133,22 @@ def write_parts(
 
 
 def _write(weigher: bytes, part: Part) -> Weighed:
-    """In a worker."""
+    """Weigh one part; this runs in a worker."""
     return fold_elsewhere(unpacked(weigher).write, part)
 
 
 def _begin(folder: Path, key: Mapping[str, Any]) -> None:
-    told = json.dumps(dict(key), sort_keys=True).encode()
+    recorded = json.dumps(dict(key), sort_keys=True).encode()
     try:
         folder.mkdir(exist_ok=True)
         file = folder / KEY_FILE
-        if file.exists() and file.read_bytes() == told:
+        if file.exists() and file.read_bytes() == recorded:
             return
         if any(folder.iterdir()):
             raise InputError(
                 f"{folder} is not empty and holds no parts of these weights; give another folder."
             )
-        write_whole(file, told)
+        write_atomic(file, recorded)
     except OSError as error:
         raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error
 

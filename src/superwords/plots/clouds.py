@@ -1,4 +1,4 @@
-"""Word clouds: a word's area is its weight, the heaviest darkest, all words level and easily read."""
+"""Draw word clouds: a word's area is its weight, the heaviest darkest, all words level."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from superwords.errors import InputError
-from superwords.plots.figures import FAINT, INK, new_figure, write_texts
 from superwords.plots.fonts import drawable
+from superwords.plots.style import FAINT, INK, TEXT, characters, new_figure, write_texts
 
 MAX_WORDS = 100
 SMALLEST = 0.25  # of the heaviest word's size: smaller is not read
 SHADES = colormaps["viridis"]
 LIGHTEST = 0.45  # of the way along viridis: lighter is too pale on white
 CELL = 1.0  # points: the step of the layout grid
-GAP = 2.5  # points kept free around a word
+GAP = 2.5  # points of free space around a word
 POINTS_PER_INCH = 72.0
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A word in a layout: what is drawn, its font, and the box of its ink, in points from the lower left.
+    """Hold a placed word: its text, font, and ink box in points from the lower left.
 
     `ink` is the ink's left, bottom, width and height at a font size of one point, from the pen's start.
     """
@@ -47,21 +47,21 @@ class Layout:
     heaviest: float
 
     def size_of(self, weight: float) -> float:
-        """Area grows as the weight: the side, which is the font size, as its square root."""
+        """Return font sizes by the square root of the weight, so that area grows as the weight."""
         return self.font_size * max(math.sqrt(min(1.0, weight / self.heaviest)), SMALLEST)
 
 
 def cloud(
-    weights: Mapping[str, float], title: str | None = None, width: float = 5.0, height: float = 3.2
+    weights: Mapping[str, float], title: str | None = None, width: float = 3.1, height: float = 2.0
 ) -> Figure:
-    """One word cloud of at most a hundred words.
+    """Draw one word cloud of at most a hundred words.
 
     Parameters
     ----------
     weights : mapping of str to float
         Words and their weights; a word's area is its weight.
     title : str, optional
-        What stands above.
+        The title.
     width, height : float
         In inches.
 
@@ -84,19 +84,19 @@ def cloud_grid(
     clouds: Sequence[Mapping[str, float]],
     titles: Sequence[str] | None = None,
     columns: int = 3,
-    width: float = 4.0,
-    height: float = 2.6,
+    width: float = 2.07,
+    height: float = 1.5,
 ) -> Figure:
-    """Several clouds, each laid out for itself.
+    """Draw several clouds, each laid out for itself.
 
     Parameters
     ----------
     clouds : sequence of mappings
         Words and weights, as `cloud` takes them.
     titles : sequence of str, optional
-        What stands above each.
+        The title of each.
     columns : int
-        How many stand side by side.
+        How many there are side by side.
     width, height : float
         Of each, in inches.
 
@@ -125,10 +125,10 @@ def cloud_pair(
     weights_a: Mapping[str, float],
     weights_b: Mapping[str, float],
     titles: Sequence[str] | None = None,
-    width: float = 4.6,
-    height: float = 3.2,
+    width: float = 3.16,
+    height: float = 2.2,
 ) -> Figure:
-    """One concept for two groups, or before and after: each word at the same place in both panels.
+    """Draw one concept for two groups, or before and after, each word at the same place in both.
 
     A word has its own group's size, on one scale for both; a word that a group lacks is small and grey.
 
@@ -137,7 +137,7 @@ def cloud_pair(
     weights_a, weights_b : mapping of str to float
         Words and weights, as `cloud` takes them.
     titles : sequence of str, optional
-        What stands above each.
+        The title of each.
     width, height : float
         Of each, in inches.
 
@@ -173,7 +173,7 @@ def positive(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
-    """The heaviest hundred, heaviest first; equal weights in the order of the alphabet."""
+    """Return the heaviest hundred, heaviest first; equal weights in the order of the alphabet."""
     ordered = sorted(positive(weights).items(), key=lambda item: (-item[1], item[0]))
     return dict(ordered[:MAX_WORDS])
 
@@ -181,11 +181,11 @@ def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
 def panel_grid(
     n_panels: int, columns: int, titles: Sequence[str] | None, width: float, height: float
 ) -> tuple[Figure, list[Axes]]:
-    """Panels of exactly `width` by `height` inches, since words are laid out in absolute sizes."""
+    """Return panels of exactly `width` by `height` inches, since words are laid out in absolute sizes."""
     if titles is not None and len(titles) != n_panels:
         raise InputError(f"There are {len(titles)} titles for {n_panels} clouds; give one per cloud.")
     rows = -(-n_panels // columns)
-    margin, head = 0.12, 0.12 if titles is None else 0.38
+    margin, head = 0.12, 0.12 if titles is None else 0.36
     total_width = columns * (width + margin) + margin
     total_height = rows * (height + head) + margin
     figure = new_figure(total_width, total_height)
@@ -200,15 +200,15 @@ def panel_grid(
         axes.set(xlim=(0, width * POINTS_PER_INCH), ylim=(0, height * POINTS_PER_INCH), xticks=[], yticks=[])
         axes.spines[:].set_color("#DDDDDD" if n_panels > 1 else "none")
         if titles is not None:
-            axes.set_title(titles[index], fontsize=11, color=INK, pad=5)
+            axes.set_title(titles[index], fontsize=TEXT + 1, color=INK, pad=3)
         panels.append(axes)
     if titles is not None:
-        write_texts([axes.title for axes in panels])
+        write_texts([axes.title for axes in panels], characters(width * 25.4, TEXT + 1))
     return figure, panels
 
 
 def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout | None:
-    """Places every word, heaviest first, at the largest size at which all of them fit; None without words."""
+    """Place every word, heaviest first, at the largest size at which all of them fit; None without words."""
     if not weights:
         return None
     heaviest = max(weights.values())
@@ -235,7 +235,7 @@ def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float
 
 
 def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: float) -> float:
-    """Where the search starts: no word wider than the panel, the heaviest at most a quarter of its height,
+    """Return where the search starts: no word wider than the panel, the heaviest at most a quarter of its height,
     three quarters of the panel covered."""
     area = sum(w * h for w, h in boxes.values())
     widest = max(w for w, _ in boxes.values())
@@ -245,7 +245,7 @@ def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: fl
 def place(
     boxes: Mapping[str, tuple[float, float]], font_size: float, wide: float, high: float
 ) -> dict[str, tuple[float, float]] | None:
-    """The centre of each word's box at this font size, or None when one of them finds no room."""
+    """Return the centre of each word's box at this font size, or None if one does not fit."""
     rows, columns = int(high / CELL), int(wide / CELL)
     taken = np.zeros((rows, columns), dtype=np.int32)
     centers = {}
@@ -264,7 +264,7 @@ def place(
 
 
 def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] | None:
-    """The upper left corner of the free box of this size that is nearest to the middle; None without room."""
+    """Return the upper left corner of the free box nearest to the middle, or None."""
     rows, columns = taken.shape
     before = np.zeros((rows + 1, columns + 1), dtype=np.int32)  # taken cells above and to the left
     np.cumsum(np.cumsum(taken, axis=0), axis=1, out=before[1:, 1:])
@@ -279,7 +279,7 @@ def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] |
 
 
 def draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:
-    """Writes each placed word in its own weight's size and shade, centred on its place in the layout."""
+    """Write each placed word in its own weight's size and shade, centred on its place in the layout."""
     if layout is None:
         axes.text(0.5, 0.5, "no words", transform=axes.transAxes, ha="center", va="center", color=INK)
         return

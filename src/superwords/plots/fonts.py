@@ -1,4 +1,4 @@
-"""Which font draws which word: DejaVu Sans where it covers the script, else an installed one."""
+"""Choose a font for each word: DejaVu Sans where it covers the script, else an installed one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MISSING = "□"
 
 
 def drawable(texts: Iterable[str]) -> dict[str, tuple[str, FontProperties]]:
-    """For each text, what to draw and in which font.
+    """Return what to draw for each text, and in which font.
 
-    Characters that no single installed font covers are drawn as □, and one warning sentence says so for all
+    Characters that no single installed font covers are drawn as □, with one warning for all
     of `texts` together.
     """
     chosen: dict[str, tuple[str, FontProperties]] = {}
@@ -46,7 +46,7 @@ def drawable(texts: Iterable[str]) -> dict[str, tuple[str, FontProperties]]:
 
 @lru_cache(maxsize=4096)
 def covering_font(characters: frozenset[str]) -> str | None:
-    """The file of the first font that has every character: DejaVu Sans, then the system's, regular first."""
+    """Return the first font file with every character: DejaVu Sans, then the system's."""
     if characters <= covered_characters(DEFAULT_FONT):
         return DEFAULT_FONT
     return next((path for path in system_fonts() if characters <= covered_characters(path)), None)
@@ -64,7 +64,7 @@ def system_fonts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def covered_characters(path: str) -> frozenset[str]:
-    """None of a font of bitmaps (as of coloured emoji), which cannot be drawn at any size but its own."""
+    """Return None for a bitmap font (as of coloured emoji), which has only one size."""
     try:
         font = FT2Font(path)
         return frozenset(map(chr, font.get_charmap())) if font.scalable else frozenset()

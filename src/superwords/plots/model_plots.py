@@ -1,4 +1,4 @@
-"""Pictures of a fitted model, each a matplotlib Figure: its concepts, their words by group, its chains."""
+"""Draw a fitted model: its concepts, their words by group, its chains."""
 
 from __future__ import annotations
 
@@ -9,52 +9,49 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
-from superwords.concepts.agreement import plain_quantities
-from superwords.concepts.groups import group_values
-from superwords.concepts.tables import concept_index, concept_names
-from superwords.corpus.corpus import row_name
+from superwords.analysis.groups import group_values
+from superwords.analysis.tables import concept_index, concept_names
+from superwords.analysis.verdict import plain_quantities
 from superwords.errors import InputError
 from superwords.fitting.settings import make_starts, make_theta
-from superwords.plots.charts import histogram, prevalence_by_group, traces
+from superwords.plots.charts import histogram, traces
 from superwords.plots.clouds import cloud, cloud_pair
-from superwords.sampler.initial import initial_state
+from superwords.posterior.traces import mixing
+from superwords.sampler.init.starts import initial_state
 from superwords.sampler.state import n_concepts as count_concepts
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
-MOST_CONCEPTS = 25
 MOST_WORDS = 40  # in a cloud: the words after them are all as small as can be read
-LONGEST_LABEL = 42
 
 
 def concept_weights(model: ConceptModel, concept: int) -> dict[str, float]:
-    """The most telling words that are used for a concept, with their scores, as in its table of words."""
+    """Return the most telling words that are used for a concept, with their scores."""
     table = model.words_of(concept)
     return _heaviest(table["word"], table["score"])
 
 
 def _heaviest(words: pd.Series, weights: pd.Series) -> dict[str, float]:
-    """The first words of those that weigh anything: an unused word weighs nothing."""
+    """Return the first words of those that weigh anything: an unused word weighs nothing."""
     top = weights[weights > 0].sort_values(ascending=False, kind="stable").index[:MOST_WORDS]
     return dict(zip(words[top], weights[top].astype(float)))
 
 
 def concept_cloud(model: ConceptModel, concept: int) -> Figure:
-    """The cloud of a concept (1, 2, …)."""
+    """Draw the cloud of a concept (1, 2, …)."""
     return cloud(concept_weights(model, concept), concept_label(model, concept))
 
 
 def concept_label(model: ConceptModel, concept: int) -> str:
-    name = concept_names(model.result_)[concept_index(model.result_, concept)]
-    short = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1].rstrip()}…"
-    return f"{concept}. {short}"
+    """Return a concept's number and name."""
+    return f"{concept}. {concept_names(model.result_)[concept_index(model.result_, concept)]}"
 
 
 def group_clouds(
     model: ConceptModel, column: str, concept: int, first: Any = None, second: Any = None
 ) -> Figure:
-    """A concept's words in two groups of documents, each word at one place; the two largest if not given."""
+    """Draw a concept's words in two groups of documents; the two largest if not given."""
     if first is None and second is None:
         first, second = largest_groups(model, column)
     words = model.group_words(column, concept)
@@ -72,7 +69,7 @@ def group_clouds(
 
 
 def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
-    """The two groups of a column with the most documents."""
+    """Return the two groups of a column with the most documents."""
     metadata = model.corpus_.metadata
     if column not in metadata.columns:
         known = ", ".join(repr(name) for name in metadata.columns) or "none"
@@ -85,7 +82,7 @@ def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
 
 
 def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
-    """Where the chain of the most probable draw started, and where it came: the start's concept most alike.
+    """Draw where the chain of the most probable draw started, and where it came: the start's concept most alike.
 
     A word is as large as its score is beside its own panel's highest: a start has no draws to spread its words over.
     `start` is `start_scores(model)`, for those who draw many concepts.
@@ -106,24 +103,24 @@ def _beside_heaviest(weights: dict[str, float]) -> dict[str, float]:
 
 
 def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
-    wanted = model.concept_word_[concept_index(model.result_, concept)]
+    own_words = model.result_.concept_word[concept_index(model.result_, concept)]
     if score.shape[0] == 0:
         return {}
     length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
-    nearest = int(np.argmax((score @ wanted) / np.where(length > 0, length, 1.0)))
+    nearest = int(np.argmax((score @ own_words) / np.where(length > 0, length, 1.0)))
     row = score[[nearest]].toarray().ravel()
     return _heaviest(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
 
 
 def shown_start(model: ConceptModel) -> tuple[int, str]:
-    """The chain the concepts are shown of, and the name of its start."""
+    """Return the chain the concepts are shown of, and the name of its start."""
     aligned = model.result_.summary.alignment
-    chain = int(aligned.chain[aligned.reference])
+    chain = int(aligned.chain[aligned.closest])
     return chain, make_starts(model.get_params())[chain]
 
 
 def start_scores(model: ConceptModel) -> sparse.csr_array:
-    """(J, V) of the start: the score of a word, a document using each word that it has and that is on in it."""
+    """Return the scores (J, V) of the start, a document using each word that it has and that is on in it."""
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
     counts = sparse.csr_array(model.corpus_.counts[model.order_])
     chain, name = shown_start(model)
@@ -148,47 +145,18 @@ def start_scores(model: ConceptModel) -> sparse.csr_array:
 
 
 def concepts_per_word(model: ConceptModel) -> Figure:
-    """In how many concepts of the most probable draw a word is on."""
+    """Draw in how many concepts of the most probable draw a word is on."""
     return histogram((model.concept_word_ > 0).sum(axis=0), "concepts that hold a word", "words")
 
 
 def words_per_concept(model: ConceptModel) -> Figure:
-    """How many words the concepts use, in the mean over the draws."""
+    """Draw how many words the concepts use, in the mean over the draws."""
     return histogram(model.concepts(0)["n_words"].to_numpy().round(), "words that a concept uses", "concepts")
 
 
-def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS) -> Figure:
-    """Concepts by groups with intervals, the largest differences between the two largest groups first."""
-    table = model.by_group(column, 0)
-    compared = table[table["group"].isin(largest_groups(model, column))]
-    spread = compared.groupby("concept")["prevalence"].agg(lambda values: values.max() - values.min())
-    chosen = spread.sort_values(ascending=False, kind="stable").index[:most]
-    rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
-    labels = {concept: concept_label(model, int(concept)) for concept in chosen}
-    drawn = pd.DataFrame(
-        {
-            "concept": rows["concept"].map(labels),
-            "group": rows["group"],
-            "prevalence": rows["prevalence"],
-            "low": rows["prevalence_low"],
-            "high": rows["prevalence_high"],
-        }
-    )
-    shown = f" ({len(chosen)} of {len(spread)}, the largest differences)" if len(chosen) < len(spread) else ""
-    figure = prevalence_by_group(drawn, f"Concepts by {column}{shown}")
-    axes = figure.axes[0]
-    told = f"share of the group's {row_name(model.corpus_)} that hold the concept"
-    axes.set_xlabel(told, loc="right")  # centred, it would leave the picture beside long names
-    return figure
-
-
 def chain_traces(model: ConceptModel) -> Figure:
-    """What the chains traced, a line per chain, with R-hat where there are chains to compare."""
-    rhat = model.convergence().set_index("quantity")["rhat"]
-    posterior = model.trace_["posterior"]
+    """Draw the traces, a line per chain, with R-hat where there are chains to compare."""
     plain = plain_quantities(model.result_)
-    named = {str(name): plain.get(str(name), str(name)).removeprefix("the ") for name in rhat.index}
-    return traces(
-        {label: posterior[name].values for name, label in named.items()},
-        {label: float(rhat[name]) for name, label in named.items() if np.isfinite(rhat[name])},
-    )
+    values = {plain[name].removeprefix("the "): one for name, one in model.result_.trace_values.items()}
+    found = {label: mixing(one) for label, one in values.items()}
+    return traces(values, {label: one.rhat for label, one in found.items() if one and np.isfinite(one.rhat)})

@@ -1,131 +1,339 @@
-"""Pictures of how concepts relate to time, to columns and to one another, each a matplotlib Figure."""
+"""Draw how concepts relate to groups, to time, to columns and to one another."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from scipy.cluster import hierarchy
 
-from superwords.concepts.tables import concept_index
-from superwords.corpus.corpus import row_name
+from superwords.analysis.dates import as_years
+from superwords.analysis.design import CURVES
+from superwords.analysis.groups import by_group
+from superwords.analysis.over_time import time_curves
+from superwords.analysis.tables import concept_index, concept_table
 from superwords.errors import InputError
-from superwords.plots.figures import FAINT, INK, PALETTE, bare, new_figure, write_texts
-from superwords.plots.model_plots import concept_label
+from superwords.plots.charts import prevalence_by_group
+from superwords.plots.style import (
+    FAINT,
+    GRID,
+    INK,
+    MARK,
+    MOST_GROUPS,
+    PAGE,
+    PALETTE,
+    SMALL,
+    TEXT,
+    bare,
+    caption,
+    characters,
+    group_styles,
+    legend,
+    print_figure,
+    row_labels,
+    side_label,
+    write_texts,
+)
+from superwords.text.corpus import row_name
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
-_PANELS, _ACROSS = 12, 3
-_MOST_EFFECTS = 15
-_PANEL_LABEL = 36  # characters that a panel has room for
+MOST_CONCEPTS = 12
+_MOST_EFFECTS, _MOST_TERMS = 10, 6
+_PANEL, _ROWS = 38.0, 180.0  # mm: the height of a panel with its title, and of all rows of dots
+
+
+class Labels:
+    """Concepts as figures call them: number and name, with a mark where the concept is not reliable."""
+
+    def __init__(self, model: ConceptModel) -> None:
+        table = concept_table(model.result_, 0)
+        self.doubtful = set(table.loc[table["leftover"].astype(bool), "concept"])
+        self.names = dict(zip(table["concept"], table["name"]))
+
+    def __call__(self, concept: Any) -> str:
+        mark = MARK if concept in self.doubtful else ""
+        return f"{concept}. {self.names[concept]}{mark}"
+
+    def marked(self, concepts: Sequence[Any]) -> bool:
+        """Return whether any of the concepts has a mark."""
+        return any(concept in self.doubtful for concept in concepts)
+
+    def first(self, scores: pd.Series, most: int) -> list[int]:
+        """Return the concepts with the highest scores, those that are reliable first."""
+        order = scores.fillna(-1.0).sort_values(ascending=False, kind="stable").index
+        return sorted(order, key=lambda concept: concept in self.doubtful)[:most]
+
+
+def group_prevalence(
+    model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = PAGE
+) -> Figure:
+    """Draw concepts by groups with intervals: reliable ones first, those that differ most between groups."""
+    table = by_group(model.result_, column, 0, MOST_GROUPS)
+    table = table[table["concept"].isin(model.result_.shown)]
+    if table["group"].nunique() < 2:
+        raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
+    label, n_concepts = Labels(model), table["concept"].nunique()
+    most = min(most, _most_rows(table["group"].nunique(), width))
+    chosen = label.first(table.groupby("concept")[["prevalence", "n_rows"]].apply(_spread), most)
+    rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
+    drawn = pd.DataFrame(
+        {
+            "concept": rows["concept"].map(label),
+            "group": [f"{group} ({n:,})" for group, n in zip(rows["group"], rows["n_rows"])],
+            "prevalence": rows["prevalence"],
+            "low": rows["prevalence_low"],
+            "high": rows["prevalence_high"],
+        }
+    )
+    description = f"share of the group's {row_name(model.corpus_)} that use the concept, with 95% interval"
+    some = (
+        f" ({len(chosen)} of {n_concepts} concepts, those that differ most)"
+        if len(chosen) < n_concepts
+        else ""
+    )
+    return prevalence_by_group(drawn, f"{column}: {description}{some}", width)
+
+
+def _most_rows(n_groups: int, width: float) -> int:
+    """Return how many concepts fit on a page."""
+    return int(_ROWS / max(2.1 * n_groups + 1.5, 7 if width > 120 else 13))
+
+
+def _spread(own: pd.DataFrame) -> float:
+    """Return the standard deviation between groups, each weighted by its documents."""
+    mean = np.average(own["prevalence"], weights=own["n_rows"])
+    return float(np.sqrt(np.average((own["prevalence"] - mean) ** 2, weights=own["n_rows"])))
+
+
+def panel_grid(n_panels: int, width: float, legend_lines: int = 0) -> tuple[Figure, list[Axes], float]:
+    """Return a figure, its panels on one scale (three across on a page), and the width of a panel in mm."""
+    across = min(n_panels, 3 if width > 120 else 2)
+    down = -(-n_panels // across)
+    height = 12 + 3.5 * legend_lines + _PANEL * down
+    figure = print_figure(width, height)
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes in grid[n_panels:]:
+        axes.set_visible(False)
+    for axes in grid[max(0, n_panels - across) : n_panels]:
+        axes.tick_params(labelbottom=True)
+    return figure, grid[:n_panels].tolist(), (width - 12) / across
 
 
 def small_multiples(
-    model: ConceptModel, column: str, by: Any = None, concepts: Sequence[int] | None = None
+    model: ConceptModel,
+    column: str,
+    by: Any = None,
+    concepts: Sequence[int] | None = None,
+    width: float = PAGE,
 ) -> Figure:
-    """Prevalence by period with intervals, a panel for each concept: those whose trends are surest, if not given."""
-    table = model.over_time(column, by)
+    """Draw prevalence over time, a panel for each concept on one scale: a smooth curve, and each period's share.
+
+    Without `concepts`, those whose trends are surest, the reliable ones first.
+    """
     for concept in concepts or []:
         concept_index(model.result_, concept)
-    chosen = list(concepts) if concepts is not None else _surest(model, column, by)
+    label = Labels(model)
+    chosen = (
+        list(concepts) if concepts is not None else _surest(model, column, by, label, 9 if width > 120 else 6)
+    )
     if not chosen:
         raise InputError("The model has no concepts, so there is nothing to draw.")
-    n_across = min(_ACROSS, len(chosen))
-    n_down = -(-len(chosen) // n_across)
-    figure = new_figure(3.1 * n_across + 0.4, 1.9 * n_down + 0.6)
-    grid = figure.subplots(n_down, n_across, squeeze=False)
-    for axes, concept in zip(grid.ravel(), chosen):
-        own = table[table["concept"] == concept]
-        _panel(axes, own)
-        label = concept_label(model, concept)
-        short = label if len(label) <= _PANEL_LABEL else f"{label[: _PANEL_LABEL - 1].rstrip(' ,')}…"
-        write_texts([axes.set_title(short, fontsize=8, color=INK, loc="left")])
-    for axes in grid.ravel()[len(chosen) :]:
-        axes.set_visible(False)
-    rows = row_name(model.corpus_)
-    figure.supxlabel(column, fontsize=9, color=INK, parse_math=False)
-    figure.supylabel(f"share of {rows} that hold the concept", fontsize=9, color=INK)
-    figure.set_layout_engine("tight")
-    return figure
-
-
-def _surest(model: ConceptModel, column: str, by: Any) -> list[int]:
-    told = model.trends(column, by)
-    sure = (told["probability_rises"] - 0.5).abs()
-    first = sure.sort_values(ascending=False, kind="stable").index[:_PANELS]
-    return told.loc[sorted(first), "concept"].tolist()
-
-
-def _panel(axes: Any, own: pd.DataFrame) -> None:
-    """Lines break where a period has no documents; a period between two such is a dot."""
-    place = np.arange(len(own))
-    axes.fill_between(
-        place, own["prevalence_low"], own["prevalence_high"], color=PALETTE[4], alpha=0.35, linewidth=0
+    dots, curves = time_curves(model.result_, column, by)
+    figure, panels, room = panel_grid(len(chosen), width)
+    for axes, concept in zip(panels, chosen):
+        own = dots[dots["concept"] == concept]
+        _band(axes, curves[curves["concept"] == concept], "when", PALETTE[0], "-")
+        axes.vlines(own["when"], own["low"], own["high"], color=FAINT, linewidth=0.7)
+        axes.plot(own["when"], own["predicted"], "o", color=INK, markersize=1.8)
+        _title(axes, label(concept), room)
+        _shares(axes)
+    periods = dots[dots["concept"] == chosen[0]]
+    _ticks(panels, periods["when"].to_numpy(), periods["period"].tolist(), room)
+    both = pd.concat([dots, curves])
+    both = both[both["concept"].isin(chosen)]
+    _limits(panels, both["predicted"], both["high"])
+    description = (
+        f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
     )
-    axes.plot(place, own["prevalence"], color=PALETTE[0], linewidth=1.4, marker="o", markersize=2.5)
-    empty = own["n_rows"].to_numpy() == 0
-    axes.plot(place[empty], np.zeros(empty.sum()), linestyle="", marker="x", markersize=3, color=FAINT)
-    axes.set_ylim(0, None)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=3))
-    every = max(1, len(own) // 3)
-    axes.set_xticks(place[::every], own["period"].tolist()[::every], fontsize=7)
-    bare(axes)
-    axes.tick_params(labelsize=7)
-
-
-def effect_intervals(model: ConceptModel, table: pd.DataFrame, of: str = "prevalence") -> Figure:
-    """Effects with intervals, a panel for each term: adjusted for the other columns (filled) and alone (hollow).
-
-    `table` is that of `model.effects`; the concepts with the clearest effects are drawn.
-    """
-    if table.empty:
-        raise InputError("There is no effect to draw.")
-    clear = table["effect"].abs() / (table["high"] - table["low"])
-    clearest = clear.groupby(table["concept"]).max().sort_values(ascending=False, kind="stable")
-    chosen = clearest.index[:_MOST_EFFECTS].tolist()
-    terms = table["term"].drop_duplicates().tolist()
-    figure = new_figure(2.4 + 2.6 * len(terms), 1.1 + 0.3 * len(chosen))
-    all_axes = figure.subplots(1, len(terms), squeeze=False, sharey=True)[0]
-    place = np.arange(len(chosen))
-    for axes, term in zip(all_axes, terms):
-        own = table[table["term"] == term].set_index("concept").loc[chosen]
-        for start, shift, filled in (("", -0.14, True), ("unadjusted", 0.14, False)):
-            names = ("effect", "low", "high") if filled else ("unadjusted", f"{start}_low", f"{start}_high")
-            middle, low, high = (100 * own[name].to_numpy() for name in names)
-            colour = PALETTE[0] if filled else PALETTE[1]
-            axes.hlines(place + shift, low, high, color=colour, linewidth=1.3)
-            face = colour if filled else "white"
-            label = "adjusted for the other columns" if filled else "this column alone"
-            axes.plot(
-                middle, place + shift, "o", color=colour, markerfacecolor=face, markersize=4, label=label
-            )
-        axes.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
-        axes.set_title(term, fontsize=9, color=INK)
-        write_texts([axes.title])
-        bare(axes)
-    all_axes[0].set_yticks(place, [concept_label(model, int(j)) for j in chosen], fontsize=8)
-    write_texts(all_axes[0].get_yticklabels())
-    all_axes[0].invert_yaxis()
-    figure.supxlabel(f"effect on {of}, percentage points, with 95% interval", fontsize=9, color=INK)
-    handles, labels = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper right", frameon=False, fontsize=7, ncols=2)
-    figure.set_layout_engine("tight", rect=(0, 0, 1, 1 - 0.25 / figure.get_figheight()))
+    caption(figure, description, width, label.marked(chosen))
+    side_label(figure, _share_of(model), figure.get_figheight() * 25.4)
     return figure
 
 
-def concept_tree(model: ConceptModel) -> Figure:
-    """The tree of the concepts, a colour for each theme; the line is where it is cut."""
-    tree = model.tree()
+def _share_of(model: ConceptModel) -> str:
+    rows = row_name(model.corpus_)
+    if rows == "documents":
+        return "share of documents that use the concept"
+    return f"share of a document's {rows} that use the concept, mean over documents"
+
+
+def _surest(model: ConceptModel, column: str, by: Any, label: Labels, most: int) -> list[int]:
+    trends = model.trends(column, by)
+    size = trends["change"].abs() * (2 * (trends["probability_rises"] - 0.5).abs() >= 0.9)
+    return label.first(size.set_axis(trends["concept"]), most)
+
+
+def _band(axes: Axes, own: pd.DataFrame, x: str, color: str, dash: Any, name: str | None = None) -> Any:
+    axes.fill_between(own[x], own["low"], own["high"], color=color, alpha=0.18, linewidth=0)
+    return axes.plot(own[x], own["predicted"], color=color, linestyle=dash, linewidth=1.2, label=name)[0]
+
+
+def _title(axes: Axes, text: str, room: float) -> None:
+    axes.set_title(text, fontsize=TEXT, color=INK, loc="left")
+    write_texts([axes._left_title], characters(room * 0.9))  # type: ignore[attr-defined]
+
+
+def _shares(axes: Axes) -> None:
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes.grid(axis="y", color=GRID, linewidth=0.5)
+    axes.set_axisbelow(True)
+    bare(axes, SMALL)
+
+
+def _limits(panels: list[Axes], middle: pd.Series, high: pd.Series) -> None:
+    """Set one scale that shows every estimate and all but the widest intervals."""
+    top = max(1.08 * np.nanmax(middle), float(np.nanquantile(high, 0.95)), 0.02)
+    panels[0].set_ylim(0, min(top, 1.02))
+
+
+def _ticks(panels: list[Axes], places: np.ndarray, labels: Sequence[str], room: float) -> None:
+    """Label as many periods as fit, including the first and the last."""
+    longest = max(map(len, labels))
+    n = int(np.clip((room - 8) / (longest * 0.21 * SMALL + 5), 2, 5))
+    at = np.unique(np.linspace(0, len(places) - 1, min(n, len(places))).round().astype(int))
+    for axes in panels:
+        axes.set_xticks(places[at], [labels[k] for k in at], fontsize=SMALL)
+        ticks = axes.get_xticklabels()
+        if len(ticks) > 1:
+            ticks[0].set_horizontalalignment("left")
+            ticks[-1].set_horizontalalignment("right")
+
+
+def effect_intervals(
+    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = PAGE
+) -> Figure:
+    """Draw effects with intervals, a panel for each term on one scale: adjusted (filled) and alone (hollow).
+
+    `table` is that of `model.effects`. The concepts and terms with the clearest effects are drawn, reliable concepts
+    first; splines and polynomials, whose coefficients mean nothing by themselves, are for `predicted_values`.
+    """
+    drawn = table[~table["term"].str.contains(rf"\b(?:{'|'.join(CURVES)})\(", regex=True)]
+    if drawn.empty:
+        raise InputError("There is no effect to draw; of splines and polynomials, draw predicted values.")
+    label = Labels(model)
+    clear = drawn["effect"].abs() / (drawn["high"] - drawn["low"])
+    terms = clear.groupby(drawn["label"], sort=False).max()
+    most = _MOST_EFFECTS if width > 120 and len(terms) <= 3 else 7 if width > 120 else 5
+    chosen = label.first(clear.groupby(drawn["concept"]).max(), most)
+    kept = set(terms.sort_values(ascending=False, kind="stable").index[: _MOST_TERMS if width > 120 else 3])
+    shown = [term for term in terms.index if term in kept]
+    across = min(len(shown), 3 if width > 120 else 1)
+    down = -(-len(shown) // across)
+    room = characters(0.27 * width if across > 1 else 0.42 * width)
+    lines = max(len(textwrap.wrap(label(j), room)) for j in chosen)
+    figure = print_figure(width, 20 + down * (8 + len(chosen) * max(4.5, 2.7 * lines + 1)))
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, term in zip(grid, shown):
+        _effects(axes, drawn[drawn["label"] == term].set_index("concept").loc[chosen])
+        _title(axes, term, (width * (0.7 if across > 1 else 0.55)) / across)
+    for axes in grid[len(shown) :]:
+        axes.set_visible(False)
+    for axes in grid[: len(shown) : across]:
+        row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
+    grid[0].set_ylim(len(chosen) - 0.5, -0.5)
+    some = f"; {len(shown)} of {len(terms)} terms" if len(shown) < len(terms) else ""
+    caption(
+        figure, f"effect on {of} in percentage points, with 95% interval{some}", width, label.marked(chosen)
+    )
+    legend(figure, width, *grid[0].get_legend_handles_labels())
+    return figure
+
+
+def _effects(axes: Axes, own: pd.DataFrame) -> None:
+    place, alone = np.arange(len(own)), own["unadjusted"].notna().any()
+    same = np.allclose(own["effect"], own["unadjusted"], equal_nan=True)
+    for name, shift, filled in (("", -0.15, True), ("unadjusted_", 0.15, False)):
+        if not filled and (same or not alone):
+            continue
+        middle = own["effect" if filled else "unadjusted"]
+        color, face = (PALETTE[0], PALETTE[0]) if filled else (PALETTE[1], "white")
+        at = place + (0 if same else shift)
+        axes.hlines(at, 100 * own[f"{name}low"], 100 * own[f"{name}high"], color=color, linewidth=1.0)
+        series = "adjusted for the other columns" if filled else "this column alone"
+        axes.plot(
+            100 * middle, at, "os"[not filled], color=color, markerfacecolor=face, markersize=3, label=series
+        )
+    axes.axvline(0, color=INK, linewidth=0.6, zorder=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    bare(axes, TEXT)
+
+
+def predicted_values(
+    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = PAGE
+) -> Figure:
+    """Draw predicted values with intervals: dots by group, curves over numbers and dates, curves by group.
+
+    `table` is that of `model.predicted`. The concepts that vary most are drawn, reliable ones first.
+    """
+    by, label = list(table.attrs["by"]), Labels(model)
+    x = next((name for name in by if _is_numeric(table[name])), None)
+    groups = [name for name in by if name != x]
+    table = table.assign(group=table[groups].astype(str).agg(", ".join, axis=1) if groups else "")
+    varied = table.groupby("concept")["predicted"].std()
+    description = f"predicted {of} of the concept, with 95% interval"
+    if x is None:
+        chosen = label.first(varied, min(MOST_CONCEPTS, _most_rows(table["group"].nunique(), width)))
+        rows = pd.concat([table[table["concept"] == j] for j in chosen])
+        rows = rows.assign(concept=rows["concept"].map(label)).rename(columns={"predicted": "prevalence"})
+        return prevalence_by_group(rows, f"{', '.join(by)}: {description}", width)
+    chosen = label.first(varied, 9 if width > 120 else 6)
+    styles = group_styles(table["group"])
+    figure, panels, room = panel_grid(len(chosen), width, legend_lines=len(styles) > 1)
+    years = as_years(table[x])
+    table = table.assign(at=table[x].astype(float) if years is None else years)
+    for axes, concept in zip(panels, chosen):
+        own = table[table["concept"] == concept]
+        handles = [
+            _band(axes, own[own["group"] == group], "at", color, dash, group)
+            for group, (color, _, dash) in styles.items()
+        ]
+        _title(axes, label(concept), room)
+        _shares(axes)
+    points = table[["at", x]].drop_duplicates()
+    words = [one if isinstance(one, str) else f"{one:g}" for one in points[x]]
+    _ticks(panels, points["at"].to_numpy(), words, room)
+    own = table[table["concept"].isin(chosen)]
+    _limits(panels, own["predicted"], own["high"])
+    if len(styles) > 1:
+        legend(figure, width, handles, list(styles))
+    caption(figure, x, width, label.marked(chosen))
+    side_label(figure, description, figure.get_figheight() * 25.4)
+    return figure
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    return values.dtype.kind in "iuf" or as_years(values) is not None
+
+
+def concept_tree(model: ConceptModel, width: float = PAGE) -> Figure:
+    """Draw the tree of the concepts, a colour for each theme; the dashed line is where it is cut."""
+    tree, label = model.tree(), Labels(model)
     n_leaves = len(tree.concepts)
     if n_leaves < 2:
         raise InputError("The model has fewer than two concepts, so there is no tree to draw.")
-    figure = new_figure(7.5, 0.8 + 0.2 * n_leaves)
+    size, room = (TEXT, 80) if width > 120 else (SMALL, characters(0.6 * width, SMALL))
+    lines = max(len(textwrap.wrap(label(j), room)) for j in tree.concepts)
+    figure = print_figure(width, 14 + (2.4 * lines + 1.2) * n_leaves)
     axes = figure.subplots()
     n_themes = len(tree.theme_names)
     heights = tree.linkage[:, 2]
@@ -138,16 +346,22 @@ def concept_tree(model: ConceptModel) -> Figure:
         color_threshold=0,
         above_threshold_color=INK,
     )
+    for branches in axes.collections:
+        branches.set_linewidth(0.7)
     axes.yaxis.tick_right()
-    labels = [concept_label(model, tree.concepts[k]) for k in drawn["leaves"]]
-    axes.set_yticks(5 + 10 * np.arange(n_leaves), labels, fontsize=8)
-    ticks = axes.get_yticklabels()
-    write_texts(ticks)
-    for tick, leaf in zip(ticks, drawn["leaves"]):
-        tick.set_color(PALETTE[(int(tree.theme[leaf]) - 1) % len(PALETTE)])
+    leaves = drawn["leaves"]
+    bare(axes, size)
+    row_labels(axes, 5 + 10 * np.arange(n_leaves), [label(tree.concepts[k]) for k in leaves], room, size)
+    order = list(dict.fromkeys(int(tree.theme[leaf]) for leaf in leaves))
+    for tick, leaf in zip(axes.get_yticklabels(), leaves):  # neighbouring themes differ in colour
+        tick.set_color(PALETTE[order.index(int(tree.theme[leaf])) % 3])
     if np.isfinite(cut):
-        axes.axvline(cut, color=PALETTE[1], linestyle="--", linewidth=1)
-    axes.set_xlabel("1 − likeness of words and documents", color=INK, fontsize=9)
+        axes.axvline(cut, color=PALETTE[1], linestyle="--", linewidth=0.8)
     axes.spines[["top", "left", "right"]].set_visible(False)
-    figure.set_layout_engine("tight")
+    caption(
+        figure,
+        "1 − likeness of words and documents; where the colour changes, another theme begins",
+        width,
+        label.marked(tree.concepts),
+    )
     return figure

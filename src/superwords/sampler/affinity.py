@@ -6,16 +6,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from superwords.sampler.model import Affinity
+from superwords.sampler.model import Affinity, with_absent
 
 _NEAR = 24
 _LEAST, _MOST = 0.02, 0.9
-_ABSENT = 0.5  # a near word that the document does not use is that much less probable
 _BLOCK = 256
 
 
 def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affinity:
-    """Each word's nearest words: by the angle of their features where known, else by the documents they share."""
+    """Return each word's nearest words, by features where known, else by shared documents."""
     n_words = counts.shape[1]
     n_near = min(n_words, _NEAR)
     known = np.zeros(n_words, bool) if features is None else ~np.isnan(features).any(axis=1)
@@ -37,10 +36,3 @@ def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affi
         near[rows] = best
         cosine[rows] = np.take_along_axis(angle, best, axis=1)
     return with_absent(near, np.clip(np.square(np.clip(cosine, 0.0, 1.0)), _LEAST, _MOST))
-
-
-def with_absent(near: np.ndarray, rho: np.ndarray) -> Affinity:
-    """The affinity, given each word's near words and their probabilities where the document uses them."""
-    absent = rho * _ABSENT
-    absent[:, 0] = rho[:, 0]
-    return Affinity(near, rho, absent)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from time import perf_counter
-from typing import NamedTuple
 
 from superwords.sampler.density import log_joint, log_score
-from superwords.sampler.model import Model, Prior, n_documents, n_words
-from superwords.sampler.moves.concentrations import move_concentrations
-from superwords.sampler.moves.concepts import move_concepts
+from superwords.sampler.document import KINDS
+from superwords.sampler.model import Model, n_documents, n_words
+from superwords.sampler.moves.assignments import move_theta, move_tokens
 from superwords.sampler.moves.contract import ChainState, Move
+from superwords.sampler.moves.documents import move_concepts
+from superwords.sampler.moves.hyperparameters import move_concentrations
+from superwords.sampler.moves.reassign_word import move_word_tokens
 from superwords.sampler.moves.split_merge.attempt import move_split_merge
-from superwords.sampler.moves.tokens import move_theta, move_tokens
-from superwords.sampler.moves.word_move import move_word_tokens
-from superwords.sampler.moves.words import move_words
-from superwords.sampler.open_document import KINDS
+from superwords.sampler.moves.word_inclusion import move_words
 from superwords.sampler.random import new_stream
-from superwords.sampler.state import State, Tokens, check_state
+from superwords.sampler.records import Draw as Draw
+from superwords.sampler.records import Position, State, Tokens, check_state
 
 # The moves of a sweep in their order: c → z and π → word moves → splits and merges → f → θ → concentrations. z is
 # imputed once, and discarded with the sweep. A new move is one line here.
@@ -33,30 +33,6 @@ MOVES: dict[str, Move] = {
 }
 # The kinds of proposal that a move counts; moves that are not here are Gibbs steps, which are always accepted.
 PROPOSALS = {"concepts": KINDS, "word_moves": ("word move",), "split_merge": ("split", "merge")}
-PUBLISHED_ORDER = ("concepts", "words", "tokens", "theta", "concentrations")  # f by the z of the last sweep
-
-
-class Draw(NamedTuple):
-    """A state after a sweep, with the z it came with."""
-
-    sweep: int
-    state: State
-    tokens: Tokens
-
-
-class Position(NamedTuple):
-    """A chain between two sweeps: with the model and the seed, all that its further course depends on.
-
-    `seconds` are by move, `tried` and `accepted` by kind of proposal.
-    """
-
-    sweep: int
-    prior: Prior
-    state: State
-    tokens: Tokens | None
-    seconds: Mapping[str, float] = {}
-    tried: Mapping[str, int] = {}
-    accepted: Mapping[str, int] = {}
 
 
 class Chain:
@@ -81,13 +57,13 @@ class Chain:
         self.accepted: Counter[str] = Counter()
 
     def position(self) -> Position:
-        """Where the chain stands, as plain arrays of its own."""
+        """Return a checkpoint of the chain as plain arrays of its own."""
         state = State(*(array.copy() for array in self.state))
         counts = dict(self.seconds), dict(self.tried), dict(self.accepted)
         return Position(self.sweep, self.model.prior, state, self.tokens, *counts)
 
     def go_to(self, at: Position) -> None:
-        """Go on from there."""
+        """Continue from a checkpoint."""
         self.sweep, self.state, self.tokens = at.sweep, State(*(one.copy() for one in at.state)), at.tokens
         self.model = self.model._replace(prior=at.prior)
         self.seconds = {**dict.fromkeys(MOVES, 0.0), **at.seconds}
@@ -100,11 +76,11 @@ class Chain:
             yield Draw(self.sweep, self.state, self.tokens)
 
     def step(self) -> None:
-        """One sweep."""
+        """Run one sweep."""
         now = ChainState(self.model, self.state, self.tokens, self.n_threads)
-        for name in PUBLISHED_ORDER if self.model.steps.published_order else MOVES:
+        for name, move in MOVES.items():
             start = perf_counter()
-            now, info = MOVES[name](self.stream, self.sweep, now)
+            now, info = move(self.stream, self.sweep, now)
             self.seconds[name] += perf_counter() - start
             self.tried.update(info.tried)
             self.accepted.update(info.accepted)
@@ -115,6 +91,6 @@ class Chain:
         return log_joint(self.state, self.model)
 
     def log_score(self) -> float:
-        """Of the present draw; needs the z of its sweep."""
+        """Return the log score of the present draw; needs the z of its sweep."""
         assert self.tokens is not None
         return log_score(self.state, self.tokens, self.model)

@@ -7,6 +7,8 @@ last digit; as every fit has them compiled here, the first run has the bits of a
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import os
 import subprocess
 import sys
@@ -30,7 +32,7 @@ _running: list[subprocess.Popen[bytes]] = []
 
 
 def compile_ahead() -> None:
-    """Start compiling what is not on disk yet; comes back at once."""
+    """Start compiling the kernels that are not on disk, and return at once."""
     folder = cache_folder()
     if folder is None or _running:
         return
@@ -41,13 +43,13 @@ def compile_ahead() -> None:
 
 
 def await_kernels() -> None:
-    """Wait for what `compile_ahead` started. Where it fails, kernels are compiled when they are first called."""
+    """Wait for `compile_ahead`; what failed is compiled on its first call."""
     while _running:
         _running.pop().wait()
 
 
 def compile_here() -> None:
-    """Have the kernels compiled by one of the processes of this machine; the others wait for it."""
+    """Compile the kernels in one process of this machine; the others wait for it."""
     with one_at_a_time():
         compile_ahead()
         await_kernels()
@@ -55,7 +57,7 @@ def compile_here() -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Only one process of this machine is in here at any moment, where files can be locked."""
+    """Hold a lock that one process of this machine can have, where files can be locked."""
     folder = cache_folder()
     if folder is None or os.name != "posix":
         yield
@@ -68,11 +70,13 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def _mark(folder: str, moves: tuple[str, ...]) -> Path:
-    return Path(folder) / f"{'-'.join(moves)}.compiled"
+    """Return the file that marks moves as compiled for this copy of the package: numba keeps machine code by path."""
+    copy = hashlib.sha256(__file__.encode()).hexdigest()[:16]
+    return Path(folder) / f"{'-'.join(moves)}-{copy}.compiled"
 
 
 def _compile(moves: tuple[str, ...]) -> None:
-    """Call the moves once, on a problem of the types that a fit has: three documents that hold two concepts each."""
+    """Call the moves once, on a small problem with the types that a fit has."""
     prior = Prior(3.0, 1.0, 1.0, np.full(4, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
     data = make_data(sparse.csr_array(np.full((3, 4), 2)), np.eye(4)[:, :2])
     pairs = np.arange(7, dtype=np.int64)
@@ -87,6 +91,7 @@ def _compile(moves: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # a sixth of the time, and the process is short
     _compile(tuple(sys.argv[1:]))
     if folder := cache_folder():
         _mark(folder, tuple(sys.argv[1:])).touch()

@@ -7,24 +7,24 @@ import math
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from superwords.sampler.hyperprior import expected_rows, log_hyperprior
+from superwords.sampler.feature_likelihood import log_features
+from superwords.sampler.hyperprior import expected_concepts, log_hyperprior
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Data, Model, Prior
-from superwords.sampler.semantics import log_features
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 
 def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
-    """Beta process BP(b₁, ·) with ω integrated out: e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D − m_j + b₁)."""
+    """Return log of BP(b₁, ·), ω out: e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)."""
     return float(
         len(holders) * math.log(prior.alpha_omega * prior.b1)
-        - prior.alpha_omega * expected_rows(prior.b1, n_documents)
+        - prior.alpha_omega * expected_concepts(prior.b1, n_documents)
         + betaln(holders, n_documents - holders + prior.b1).sum()
     )
 
 
 def log_word_sets(sizes: Sizes, prior: Prior) -> float:
-    """Nested beta process BP(b₂, Q) with γ integrated out, as a term for m_ji = 0 plus a correction where it is not."""
+    """Return log of BP(b₂, Q), γ out: a term for m_ji = 0 plus a correction elsewhere."""
     on, off = prior.b2 * prior.lam, prior.b2 * (1 - prior.lam)
     level, how_many = np.unique(off, return_counts=True)
     holders = sizes.holders[:, None]
@@ -37,13 +37,13 @@ def log_word_sets(sizes: Sizes, prior: Prior) -> float:
 
 
 def log_weights(weight: np.ndarray, prior: Prior) -> float:
-    """Π Gamma(π_j^(d); α_π, 1)."""
+    """Return log Π Gamma(π_j^(d); α_π, 1)."""
     return float(((prior.alpha_pi - 1) * np.log(weight) - weight - gammaln(prior.alpha_pi)).sum())
 
 
 @kernel
 def log_text(state, data):
-    """Text with z summed out: Π_d S_d^{−N_d} Π_i (Σ_{j: c f = 1} θ_i π_j^(d) / T_dj)^{#_di}."""
+    """Return the text's log probability, z out: Π_d S_d^{−N_d} Π_i (Σ_j θ_i π_j/T_dj)^{#_di}."""
     explained = np.zeros(len(state.theta))
     log_p = 0.0
     for d in range(len(data.doc_ptr) - 1):
@@ -64,6 +64,7 @@ def log_text(state, data):
             i = data.word[a]
             if explained[i] <= 0.0:
                 return -np.inf
+            # P(w^(d) | c, π, f), section 4: z summed out
             log_p += data.count[a] * math.log(state.theta[i] * explained[i] / total)
         if data.null[d] > 0 and first < last:
             if empty <= 0.0:
@@ -75,12 +76,12 @@ def log_text(state, data):
 
 
 def log_theta(theta: np.ndarray, prior: Prior) -> float:
-    """Π Gamma(θ_i; α_θ, 1), when θ is sampled (the paper's footnote 4)."""
+    """Return log Π Gamma(θ_i; α_θ, 1), when θ is sampled (the paper's footnote 4)."""
     return float(((prior.alpha_theta - 1) * np.log(theta) - theta - gammaln(prior.alpha_theta)).sum())
 
 
 def log_joint(state: State, model: Model) -> float:
-    """The log of the target density of a state, up to a constant."""
+    """Return the log of the target density of a state, up to a constant."""
     sizes = sizes_of(state)
     log_p = (
         log_concepts(sizes.holders, len(state.doc_ptr) - 1, model.prior)
@@ -95,7 +96,7 @@ def log_joint(state: State, model: Model) -> float:
 
 
 def log_score(state: State, tokens: Tokens, model: Model) -> float:
-    """What the most probable draw is chosen by: the log density with π integrated out, given the imputed z.
+    """Return the log density given z with π integrated out, to rank draws by.
 
     Densities over π of different dimension cannot be compared; given z, π is Dirichlet-multinomial.
     """
@@ -111,7 +112,7 @@ def log_score(state: State, tokens: Tokens, model: Model) -> float:
 
 
 def _log_tokens(state: State, tokens: Tokens, data: Data, prior: Prior) -> float:
-    """log P(z, w | c, f) with π integrated out; null tokens left out, as no real corpus has any."""
+    """Return log P(z, w | c, f), π integrated out; null tokens are left out."""
     per_doc = np.diff(state.doc_ptr)
     busy = per_doc > 0
     total = per_doc[busy] * prior.alpha_pi

@@ -13,13 +13,13 @@ LOG_SPREAD = 3.0  # log b₁ ~ N(log D, 3²), log b₂ ~ N(log 10, 3²)
 B2_CENTRE = 10.0
 
 
-def expected_rows(b1: float, n_documents: int) -> float:
-    """The expected number of concepts for α_ω = 1: Σ_d b₁/(b₁ + d − 1)."""
+def expected_concepts(b1: float, n_documents: int) -> float:
+    """Return the expected number of concepts at α_ω = 1: Σ_d b₁/(b₁ + d − 1)."""
     return float((b1 / (b1 + np.arange(n_documents))).sum())
 
 
 def log_hyperprior(prior: Prior, n_documents: int, steps: Steps) -> float:
-    """Of the sampled ones, as densities of α_ω, log b₁ and log b₂."""
+    """Return the log prior of the sampled ones among α_ω, log b₁ and log b₂."""
     log_p = 0.0
     if steps.sample_alpha_omega:
         log_p += (MASS_SHAPE - 1) * math.log(prior.alpha_omega) - MASS_RATE * prior.alpha_omega
@@ -31,5 +31,5 @@ def log_hyperprior(prior: Prior, n_documents: int, steps: Steps) -> float:
 
 
 def log_normal(x: float, centre: float) -> float:
-    """log N(x; centre, LOG_SPREAD²), up to a constant."""
+    """Return log N(x; centre, LOG_SPREAD²), up to a constant."""
     return -0.5 * ((x - centre) / LOG_SPREAD) ** 2

@@ -14,7 +14,7 @@ import numba
 from numba.core import config as numba_config
 from numba.core.types import unliteral
 
-from superwords.sampler.handles import hand_on
+from superwords.sampler.numba_refs import HelperCompiler, as_ref
 
 config: Any = numba_config
 
@@ -24,7 +24,7 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 
 @cache
 def cache_folder() -> str | None:
-    """A folder for compiled kernels that changes with their sources, or None where nothing can be written.
+    """Return a folder for compiled kernels keyed by their sources, or None.
 
     numba's own cache does not notice an edit in an imported module; keying the folder by the text of every module
     with kernels, or with types they use, does.
@@ -50,29 +50,29 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FA
 INSIDE: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def part(function: Callable[..., Any]) -> Any:
-    """A part of kernels, called by them alone."""
-    return _for_any_value(numba.njit(**INSIDE)(function))
+def helper(function: Callable[..., Any]) -> Any:
+    """Compile a function that only kernels call."""
+    return _for_any_value(numba.njit(pipeline_class=HelperCompiler, **INSIDE)(function))
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """A part with a single caller, which is compiled with it: each level of calls is compiled anew by the one above."""
+def inline_helper(function: Callable[..., Any]) -> Any:
+    """Compile a helper into its single caller, which saves compiling each level anew."""
     return numba.njit(inline="always", **INSIDE)(function)
 
 
-def lean(function: Callable[..., Any]) -> Any:
-    """A kernel that allocates nothing and returns no array: its arguments are handed on by pointers (handles.py)."""
+def ref_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that allocates nothing; it passes its arguments on by pointer."""
     names, code = signature(function).parameters, function.__code__
-    handed = ", ".join(f"hand_on({name})" for name in names)
+    handed = ", ".join(f"as_ref({name})" for name in names)
     source = f"def {function.__name__}({', '.join(names)}):\n    return body({handed})"
-    scope = {"body": inlined(function), "hand_on": hand_on, "__name__": function.__module__}
+    scope = {"body": inline_helper(function), "as_ref": as_ref, "__name__": function.__module__}
     # On the function's own line of its own file, as numba keeps machine code by them.
     exec(compile("\n" * (code.co_firstlineno - 1) + source, code.co_filename, "exec"), scope)
     return _compile(scope[function.__name__])
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile `function` on first call, without the GIL, and keep the machine code on disk."""
+    """Compile `function` on first call, without the GIL, and cache the machine code."""
     return _compile(function)
 
 
@@ -88,7 +88,7 @@ def _compile(function: Callable[..., Any]) -> Any:
 
 
 def _for_any_value(compiled: Any) -> Any:
-    """Have kernels call it as it is for any number: numba compiles a function anew for every constant it is given."""
+    """Let kernels call it for any value: numba would compile anew for every constant."""
     find = getattr(compiled, "get_call_template", None)
     if find is not None:  # else kernels take longer to compile, and nothing else
         compiled.get_call_template = lambda args, named: find(

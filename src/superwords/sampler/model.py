@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+_ABSENT = 0.5  # a near word that the document does not use is that much less probable
+
 
 class Prior(NamedTuple):
     """The hyperparameters, in the paper's symbols; `lam` has one entry per word."""
@@ -47,15 +49,16 @@ class Affinity(NamedTuple):
     rho_absent: np.ndarray  # (V, M) and of one that does not
 
 
+def with_absent(near: np.ndarray, rho: np.ndarray) -> Affinity:
+    """Return the affinity given each word's near words and their probabilities if used."""
+    absent = rho * _ABSENT
+    absent[:, 0] = rho[:, 0]
+    return Affinity(near, rho, absent)
+
+
 class Steps(NamedTuple):
-    """Which moves a sweep makes, and whether it makes them as published.
+    """Which moves a sweep makes, and how often; the paper's inexact steps are in experiments/published.py."""
 
-    The `published_*` switches run the paper's inexact steps (docs/algebra.md section 2) for comparison.
-    """
-
-    turns: int = (
-        1  # one document in so many (0: none) changes in turn in a sweep; the others apart (moves/apart.py)
-    )
     flips: bool = True
     attempts: float = 2.0  # shared concepts that a document tries to join or leave, whatever their words
     overlap: float = (
@@ -73,38 +76,27 @@ class Steps(NamedTuple):
     sample_alpha_omega: bool = False
     sample_b1: bool = False
     sample_b2: bool = False
-    published_pi: bool = False
-    published_birth: bool = False
-    published_eta: bool = False
-    published_join: bool = False
-    published_order: bool = False
 
 
-PUBLISHED = Steps(
-    swaps=0,
-    divisions=0,
-    births=1.0,
-    data_driven=False,
-    word_moves=0.0,
-    split_merges=0,
-    published_pi=True,
-    published_birth=True,
-    published_eta=True,
-    published_join=True,
-    published_order=True,
-)
 PRIOR_PROPOSALS = Steps(swaps=0, divisions=0, births=1.0, data_driven=False, word_moves=0.0, split_merges=0)
 
 
 class Model(NamedTuple):
+    """What a chain samples from.
+
+    `fixed` conditions its first concepts, which keep their numbers 0, 1, …: 1 where a word is on in every document that
+    holds the concept, −1 where it is off in all of them, 0 where it is sampled.
+    """
+
     prior: Prior
     data: Data
     affinity: Affinity
     steps: Steps
+    fixed: np.ndarray = np.zeros((0, 0), np.int8)  # (K, V)
 
 
 def make_data(counts: sparse.csr_array, features: np.ndarray | None, null: np.ndarray | None = None) -> Data:
-    """Counts (D, V) and features (V, F; a NaN row is unknown) in the sampler's arrays."""
+    """Return counts (D, V) and features (V, F; NaN rows unknown) as the sampler's arrays."""
     n_documents, n_words = counts.shape
     counts = sparse.csr_array(counts)
     counts.sort_indices()

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import part
-from superwords.sampler.open_document import PAIRS, Document
+from superwords.sampler.document import DocumentState
+from superwords.sampler.jit import helper
+from superwords.sampler.leave_one_out import longer
 from superwords.sampler.state import State
-from superwords.sampler.workspace import longer
 
 
 class NewState(NamedTuple):
@@ -23,7 +23,7 @@ class NewState(NamedTuple):
 
 
 def new_state(like: State, n_rows: int) -> NewState:
-    """Room for so many documents like those of a state."""
+    """Allocate a state for `n` documents like those of a state."""
     share = n_rows / max(1, len(like.doc_ptr) - 1)
     n_pairs, n_entries = int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024
     return NewState(
@@ -36,7 +36,7 @@ def new_state(like: State, n_rows: int) -> NewState:
 
 
 def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
-    """Room for document d, which has so many pairs and entries; doubled where it was short."""
+    """Return a copy with room for document d, doubled where it was short."""
     pairs = new.doc_ptr[d]
     if pairs + n_pairs > len(new.concept):
         n = 2 * len(new.concept) + n_pairs
@@ -50,23 +50,23 @@ def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
     return new
 
 
-def grow_for(new: NewState, d: int, doc: Document) -> NewState:
-    """Room for the document at hand, which is to be the d-th."""
-    n_pairs = int(doc.number[PAIRS])
+def grow_for(new: NewState, d: int, doc: DocumentState) -> NewState:
+    """Return a copy with room for the loaded document as the d-th."""
+    n_pairs = int(doc.n_pairs)
     return grow_state(new, d, n_pairs, int(doc.size[:n_pairs].sum()))
 
 
-@part
+@helper
 def append_document(new, doc, d):
-    """Append the document at hand, its word sets in ascending order; False where there is no room."""
+    """Append the loaded document, words ascending; return False where there is no room."""
     pairs = new.doc_ptr[d]
     at = new.pair_ptr[pairs]
     need = at
-    for k in range(doc.number[PAIRS]):
+    for k in range(doc.n_pairs):
         need += doc.size[k]
-    if pairs + doc.number[PAIRS] > len(new.concept) or need > len(new.word):
+    if pairs + doc.n_pairs > len(new.concept) or need > len(new.word):
         return False
-    for k in range(doc.number[PAIRS]):
+    for k in range(doc.n_pairs):
         new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
         start = at
         for e in range(doc.start[k], doc.start[k] + doc.size[k]):
@@ -95,7 +95,7 @@ def finish_state(new: NewState, theta: np.ndarray) -> State:
 
 
 def concatenated(parts: list[State], theta: np.ndarray) -> State:
-    """The states of rows that follow each other, as one."""
+    """Return the states of consecutive rows as one."""
     return State(
         _chained([one.doc_ptr for one in parts]),
         np.concatenate([one.concept for one in parts]),
@@ -112,7 +112,7 @@ def _chained(pointers: list[np.ndarray]) -> np.ndarray:
 
 
 def take_rows(state: State, rows: np.ndarray) -> State:
-    """The documents in these places, in that order."""
+    """Return the documents at these indices, in that order."""
     doc_ptr, pairs = gathered(state.doc_ptr, rows)
     pair_ptr, entries = gathered(state.pair_ptr, pairs)
     return State(
@@ -120,18 +120,8 @@ def take_rows(state: State, rows: np.ndarray) -> State:
     )
 
 
-def put_rows(state: State, changed: State, rows: np.ndarray) -> State:
-    """The state with the documents in these places changed."""
-    n_rows = len(state.doc_ptr) - 1
-    if len(rows) == n_rows:
-        return changed
-    place = np.arange(n_rows)
-    place[rows] = n_rows + np.arange(len(rows))
-    return take_rows(concatenated([state, changed], state.theta), place)
-
-
 def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slices of `ptr` in another order: where they begin then, and what they hold."""
+    """Return the slices of `ptr` in another order, and what they hold."""
     size = np.diff(ptr)[order]
     new = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     return new, np.arange(new[-1]) - np.repeat(new[:-1] - ptr[:-1][order], size)

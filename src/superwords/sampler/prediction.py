@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.sampler.foldin import begin_document, flip_unused, redraw_words, sweep_concepts
-from superwords.sampler.instance import no_features
-from superwords.sampler.jit import lean, part
+from superwords.sampler.document import clear, new_document
+from superwords.sampler.feature_draw import no_features
+from superwords.sampler.fold_in import begin_document, flip_unused, redraw_words, sweep_concepts
+from superwords.sampler.jit import helper, ref_kernel
+from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.sampler.model import Data, make_data
-from superwords.sampler.moves.word_sets import draw_absent, held_back
-from superwords.sampler.open_document import LENGTH, PAIRS, USED, WORDS, clear, new_document
+from superwords.sampler.moves.proposals import downweighted, draw_absent
 from superwords.sampler.random import gamma, new_stream, uniform
-from superwords.sampler.workspace import Concepts
 
 SWEEPS, BURN_IN = 30, 10
 _SPLIT_SEED = 20120322  # one split for all models and all seeds
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 
 def make_halves(counts: sparse.csr_array) -> Halves:
-    """Documents with at least two tokens, their tokens shared out at random: the first half gets the odd token."""
+    """Split the tokens of documents with at least two at random into two halves."""
     rng = np.random.default_rng(_SPLIT_SEED)
     seen: list[np.ndarray] = []
     hidden: list[np.ndarray] = []
@@ -75,8 +75,8 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
 
 
-def predict(concepts: Concepts, halves: Halves, seed: int, n_sweeps: int = SWEEPS) -> np.ndarray:
-    """(N) the probability of each token to predict."""
+def predict(concepts: LeaveOneOutCounts, halves: Halves, seed: int, n_sweeps: int = SWEEPS) -> np.ndarray:
+    """Return (N) the probability of each token to predict."""
     if not len(halves.row) or not len(concepts.holders):
         return np.zeros(len(halves.row))
     first, n_words = halves.first, halves.first.shape[1]
@@ -92,12 +92,12 @@ def predict(concepts: Concepts, halves: Halves, seed: int, n_sweeps: int = SWEEP
         shown=np.zeros(longest, np.uint8),
     )
     doc = new_document(n_words, longest, len(concepts.holders))
-    instance = no_features(len(concepts.holders), n_words)
+    regression = no_features(len(concepts.holders), n_words)
     burn_in = min(BURN_IN, n_sweeps // 3)
     unread = np.zeros((1, len(concepts.holders)))
     total = np.zeros(len(cells))
     stream = new_stream(seed, 0)
-    complete(data, concepts, asked, doc, instance, stream, n_sweeps, burn_in, unread, total)
+    complete(data, concepts, asked, doc, regression, stream, n_sweeps, burn_in, unread, total)
     return total[place] / (n_sweeps - burn_in)
 
 
@@ -109,24 +109,24 @@ def _places(data: Data, row: np.ndarray, word: np.ndarray) -> Sequence[int]:
     return found
 
 
-@lean
-def complete(data, concepts, asked, doc, instance, stream, n_sweeps, n_burn_in, unread, total):
-    """The sweeps of a fold-in; after z, what is predicted given it is added to `total`."""
+@ref_kernel
+def complete(data, concepts, asked, doc, regression, stream, n_sweeps, n_burn_in, unread, total):
+    """Run the sweeps of a fold-in; after z, add what is predicted given it to `total`."""
     for d in range(len(data.length)):
         key = begin_document(d, data, concepts, doc, stream)
         for sweep in range(1, n_sweeps + 1):
-            sweep_concepts(sweep, key, doc, concepts, instance, stream)
+            sweep_concepts(sweep, key, doc, concepts, regression, stream)
             flip_unused(0, False, doc, concepts, stream, unread, unread)
             if sweep > n_burn_in:
-                for k in range(doc.number[PAIRS]):
+                for k in range(doc.n_pairs):
                     _add_prediction(d, k, concepts, asked, doc, stream, total)
             redraw_words(doc, concepts, stream)
         clear(doc)
 
 
-@part
+@helper
 def _add_prediction(d, k, concepts, asked, doc, stream, total):
-    """Of the k-th concept. f is drawn anew given z, as in `redraw_words`, with each word asked about drawn by itself.
+    """Add the k-th concept's prediction; f is drawn anew given z, as in `redraw_words`.
 
     Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
     """
@@ -135,9 +135,9 @@ def _add_prediction(d, k, concepts, asked, doc, stream, total):
     u = gamma(stream, float(tokens)) / doc.mass[k] if tokens > 0 else 0.0
     for t in range(first, last):
         if asked.own[t] < 0:
-            doc.spot[asked.word[t]] = 1  # kept out of the words drawn here
-    _, mass = draw_absent(j, u, u, doc.number[USED], doc, concepts, stream)
-    for a in range(doc.number[WORDS]):
+            doc.local_index[asked.word[t]] = 1  # kept out of the words drawn here
+    _, mass = draw_absent(j, u, u, doc.used, doc, concepts, stream)
+    for a in range(doc.n_words):
         asked.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
         mass += doc.theta[a] * asked.shown[a]
     for t in range(first, last):
@@ -145,10 +145,10 @@ def _add_prediction(d, k, concepts, asked, doc, stream, total):
         if asked.own[t] >= 0:
             asked.on[t - first] = asked.shown[asked.own[t]]
         else:
-            doc.spot[w] = 0
+            doc.local_index[w] = 0
             asked.on[t - first] = uniform(stream) < _on_unseen(w, j, u, doc, concepts)
             mass += concepts.theta[w] * asked.on[t - first]
-    weight = (alpha_pi + tokens) / (doc.number[PAIRS] * alpha_pi + doc.number[LENGTH])
+    weight = (alpha_pi + tokens) / (doc.n_pairs * alpha_pi + doc.length)
     for t in range(first, last):
         w, a = asked.word[t], asked.own[t]
         theta = concepts.theta[w]
@@ -157,15 +157,15 @@ def _add_prediction(d, k, concepts, asked, doc, stream, total):
         total[t] += weight * on * theta / (theta + others)
 
 
-@part
+@helper
 def _on_given(k, a, u, doc):
-    """P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
+    """Return P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
     if doc.on[k, a] == 2:
         return 1.0
-    return held_back(doc.p[a, doc.concept[k]], u * doc.theta[a])
+    return downweighted(doc.p[a, doc.concept[k]], u * doc.theta[a])
 
 
-@part
+@helper
 def _on_unseen(w, j, u, doc, concepts):
-    """The same of a word that the document was not shown with."""
-    return held_back((concepts.m[w, j] + concepts.extra[w]) * concepts.inverse[j], u * concepts.theta[w])
+    """Return the same of a word that the document was not shown with."""
+    return downweighted((concepts.m[w, j] + concepts.extra[w]) * concepts.inverse[j], u * concepts.theta[w])

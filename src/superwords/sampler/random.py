@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from superwords.sampler.jit import kernel, part
+from superwords.sampler.jit import helper, kernel
 
 # What a stream is for; the fourth word of the counter.
 (
@@ -32,9 +32,7 @@ from superwords.sampler.jit import kernel, part
     CONCENTRATION,
     SPLIT_MERGE,
     WORD_MOVES,
-    SHARES,
-    JUDGING,
-) = range(15)
+) = range(13)
 
 # Places in a stream
 COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3
@@ -51,7 +49,7 @@ _FEW = 8.0  # exponentials that are drawn sooner than by rejection
 
 
 def _multiply_high(typingctx, a, b):
-    """The upper 64 bits of a 64 × 64 bit product."""
+    """Return the upper 64 bits of a 64 × 64 bit product."""
     signature = types.uint64(types.uint64, types.uint64)
 
     def codegen(context, builder, signature, args):
@@ -66,7 +64,7 @@ _mulhi: Any = intrinsic(_multiply_high)
 
 
 def new_stream(seed: int, chain: int) -> np.ndarray:
-    """A generator for one chain: [counter (4), key (2), block (4), used]. Open a stream before drawing."""
+    """Return a generator for one chain: [counter (4), key (2), block (4), used]."""
     stream = np.zeros(11, np.uint64)
     stream[SEED] = np.uint64(seed % 2**64)
     stream[CHAIN] = np.uint64(chain)
@@ -74,9 +72,9 @@ def new_stream(seed: int, chain: int) -> np.ndarray:
     return stream
 
 
-@part
+@helper
 def open_stream(stream, move, sweep, ident):
-    """Go to the start of the stream of `ident` (a document or a word) in a move of a sweep."""
+    """Go to the start of the stream of `ident` (a document or a word) in a move."""
     stream[COUNTER] = np.uint64(0)
     stream[IDENT] = np.uint64(ident)
     stream[SWEEP] = np.uint64(sweep)
@@ -84,7 +82,7 @@ def open_stream(stream, move, sweep, ident):
     stream[USED] = _FOUR
 
 
-@part
+@helper
 def _fill_block(stream):
     c0, c1, c2, c3 = stream[COUNTER], stream[IDENT], stream[SWEEP], stream[MOVE]
     k0, k1 = stream[SEED], stream[CHAIN]
@@ -99,9 +97,9 @@ def _fill_block(stream):
     stream[USED] = np.uint64(0)
 
 
-@part
+@helper
 def uniform(stream):
-    """A uniform number in (0, 1), never 0 or 1."""
+    """Return a uniform number in (0, 1), never 0 or 1."""
     if stream[USED] == _FOUR:
         _fill_block(stream)
     used = np.int64(stream[USED])
@@ -110,21 +108,21 @@ def uniform(stream):
     return (np.float64(bits >> _SHIFT) + 0.5) * _TO_UNIT
 
 
-@part
+@helper
 def below(stream, n):
-    """A uniform whole number in 0..n−1."""
+    """Return a uniform whole number in 0..n−1."""
     return min(int(uniform(stream) * n), n - 1)
 
 
-@part
+@helper
 def normal(stream):
     radius = math.sqrt(-2.0 * math.log(uniform(stream)))
     return radius * math.cos(2.0 * math.pi * uniform(stream))
 
 
-@part
+@helper
 def gamma(stream, shape):
-    """Gamma(shape, 1): a sum of exponentials for small whole numbers, else by Marsaglia and Tsang (2000)."""
+    """Draw Gamma(shape, 1): exponentials if small and whole, else Marsaglia–Tsang (2000)."""
     if shape <= _FEW and shape == math.floor(shape):
         product = 1.0
         for _ in range(int(shape)):
@@ -136,7 +134,7 @@ def gamma(stream, shape):
     return gamma_above_one(stream, shape)
 
 
-@part
+@helper
 def gamma_above_one(stream, shape):
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -151,9 +149,9 @@ def gamma_above_one(stream, shape):
             return d * v
 
 
-@part
+@helper
 def poisson(stream, mean):
-    """Poisson(mean) for small means, by counting exponential gaps."""
+    """Draw Poisson(mean) for small means, by counting exponential gaps."""
     count, at = 0, -math.log(uniform(stream))
     while at < mean:
         count += 1
@@ -161,9 +159,9 @@ def poisson(stream, mean):
     return count
 
 
-@part
+@helper
 def skip(stream, p):
-    """How many failures come before the first success of probability p (2^62 if it never comes)."""
+    """Draw the number of failures before the first success of probability p (2^62: never)."""
     if p >= 1.0:
         return 0
     if p <= 0.0:
@@ -171,9 +169,9 @@ def skip(stream, p):
     return skip_by_log(stream, math.log1p(-p))
 
 
-@part
+@helper
 def skip_by_log(stream, log_miss):
-    """The same, given log(1 − p) < 0."""
+    """Draw the same, given log(1 − p) < 0."""
     gap = math.log(uniform(stream)) / log_miss
     return int(gap) if gap < 4e18 else 1 << 62
 

@@ -7,18 +7,28 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from superwords.sampler.feature_likelihood import mixing_matrix
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Prior
 from superwords.sampler.random import DATA, STRUCTURE, gamma, new_stream, open_stream, poisson, uniform
-from superwords.sampler.semantics import mixing_matrix
 from superwords.sampler.state import State, sizes_of
 
 
 class Simulated(NamedTuple):
+    """Simulated documents and the truth behind them."""
+
     counts: sparse.csr_array  # (D, V)
     null: np.ndarray  # (D) tokens drawn from an empty concept, or in a document with none
     features: np.ndarray  # (V, F)
     state: State  # the truth
+
+    def weights(self) -> np.ndarray:
+        """(D, J): π_j^(d) / S_d, 0 where a document does not hold a concept."""
+        state = self.state
+        document = np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr))
+        out = np.zeros((len(state.doc_ptr) - 1, int(state.concept.max(initial=-1)) + 1))
+        out[document, state.concept] = state.weight
+        return out / np.maximum(out.sum(axis=1, keepdims=True), 1e-300)
 
 
 def simulate(
@@ -29,7 +39,7 @@ def simulate(
     seed: int = 0,
     chain: int = 0,
 ) -> Simulated:
-    """Documents of the given lengths, their concepts, word sets and weights, and the words' features.
+    """Draw documents of the given lengths with their concepts, and the words' features.
 
     With theta=None the words' importance is drawn from its Gamma(α_θ, 1) prior.
     """
@@ -52,7 +62,7 @@ def _draw_importance(prior, stream):
 
 @kernel
 def draw_structure(prior, lengths, theta, stream, sweep):
-    """c, f and π: documents enter the two nested buffets one after the other."""
+    """Draw c, f and π: documents enter the two nested buffets one after the other."""
     n_documents, n_words = len(lengths), len(prior.lam)
     open_stream(stream, STRUCTURE, sweep, 0)
     m = np.zeros((16, n_words))
@@ -86,7 +96,7 @@ def draw_structure(prior, lengths, theta, stream, sweep):
 
 @kernel
 def draw_text(state, lengths, stream, sweep):
-    """w given c, f and π, as dense counts (D, V) and null tokens (D)."""
+    """Draw w given c, f and π, as dense counts (D, V) and null tokens (D)."""
     n_documents = len(lengths)
     counts = np.zeros((n_documents, len(state.theta)), np.int32)
     null = np.zeros(n_documents, np.int64)
@@ -115,7 +125,7 @@ def draw_text(state, lengths, stream, sweep):
 
 
 def draw_features(state: State, prior: Prior, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """Y given c and f: σ_k² ~ InvGamma(α_σ, β_σ), X_kj ~ N(0, σ_k²/K), Y_k ~ N(X_k Φ, σ_k² I)."""
+    """Draw Y given c, f: σ_k² ~ InvGamma(α_σ, β_σ), X_kj ~ N(0, σ_k²/K), Y_k ~ N(X_k Φ, σ_k² I)."""
     sizes = sizes_of(state)
     phi = mixing_matrix(sizes, np.ones(len(state.theta), bool))
     sigma = np.sqrt(prior.beta_sigma / rng.gamma(prior.alpha_sigma, size=n_features))

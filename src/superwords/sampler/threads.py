@@ -16,10 +16,10 @@ _LEAST = 256  # documents in a block: a smaller one is done sooner than handed o
 Made = TypeVar("Made")
 
 
-def in_blocks(
+def map_blocks(
     work: Callable[[int, int], Made], n: int, n_threads: int, least: int | None = None
 ) -> list[Made]:
-    """What `work(first, last)` makes of 0..n−1 in blocks of at least so many, in their order."""
+    """Return `work(first, last)` over 0..n−1 in blocks, in their order."""
     n_blocks = min(n_threads * _BLOCKS_PER_THREAD, n // (least or _LEAST))
     if n_threads == 1 or n_blocks < 2:
         return [work(0, n)]
@@ -29,8 +29,8 @@ def in_blocks(
 
 
 @contextmanager
-def beside(work: Callable[[], Made], n_threads: int) -> Iterator[Callable[[], Made]]:
-    """Call what is given here for what `work` makes; with several threads it is made while the body runs."""
+def in_background(work: Callable[[], Made], n_threads: int) -> Iterator[Callable[[], Made]]:
+    """Yield a function that returns what `work` makes, in a thread while the body runs."""
     if n_threads == 1:
         yield work
         return

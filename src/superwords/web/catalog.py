@@ -1,4 +1,4 @@
-"""A fitted model as the tables that its pages ask for, each computed once and when first asked for."""
+"""Tables of a fitted model for its pages, each computed once on first use."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.agreement import plain_quantities
-from superwords.concepts.curating import Curation, decisions, history
-from superwords.concepts.dates import time_columns
-from superwords.concepts.examples import telling_passage
-from superwords.concepts.groups import group_values
-from superwords.concepts.labels import row_labels
-from superwords.concepts.ranking import TYPICAL, automatic_names
-from superwords.concepts.tables import concept_index, draw_weights, of_shown, weights_of_told
-from superwords.corpus.corpus import row_name
+from superwords.analysis.curation import Curation, decisions, history
+from superwords.analysis.dates import time_columns
+from superwords.analysis.groups import group_values
+from superwords.analysis.labels import row_labels
+from superwords.analysis.prevalence import draw_weights, drawn_weights
+from superwords.analysis.ranking import TYPICAL, automatic_names
+from superwords.analysis.representatives import telling_passage
+from superwords.analysis.tables import concept_index, marked, of_shown
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.tabular import plain
+from superwords.text.corpus import row_name
 from superwords.web.json_tables import Column, Table
 
 MOST_GROUPS = 12
@@ -29,10 +29,11 @@ MOST_HISTORY = 200
 SHOWN_GROUP_COLUMNS = 2
 MARKER_WORDS = 10
 KEPT_TABLES = 64
+CONCEPT_COLUMN = Column("name", "Concept", "concept", link="concept", mark="leftover")
 
 
 class Catalog:
-    """Tables of one model. Concepts are known by their ids (1, 2, …), documents by their rows (0, 1, …)."""
+    """Compute the tables of one model; concepts have ids (1, 2, …), documents rows (0, 1, …)."""
 
     def __init__(self, model: ConceptModel):
         if not model.result_.has_concepts:
@@ -46,7 +47,7 @@ class Catalog:
         self.compared = lru_cache(KEPT_TABLES)(model.compare_groups)
 
     def facts(self) -> dict[str, Any]:
-        """What the page must know before it shows anything."""
+        """Return what the page must know before it shows anything."""
         corpus = self.corpus
         return {
             "rows": corpus.n_documents,
@@ -65,14 +66,14 @@ class Catalog:
 
     @cached_property
     def _verdict(self) -> str:
-        return self.model.verdict()
+        return str(self.model.verdict())
 
     @cached_property
     def time_columns(self) -> list[str]:
         return [str(name) for name in time_columns(self.corpus.metadata)]
 
     def decided(self) -> dict[str, Any]:
-        """What people decided: the concepts that are away and why, the themes, and every decision."""
+        """Return what people decided: concepts merged or hidden, themes, and every decision."""
         model = self.model
         decided = decisions(model.choices_)
         return {
@@ -86,11 +87,12 @@ class Catalog:
                 for j, those in sorted(_members(decided).items())
             ],
             "themes": sorted(set(model.result_.themes.values())),
+            "proposed": len(decided.proposed),
             "history": history(model.choices_)[:MOST_HISTORY],
         }
 
     def _as_sampled(self, concept: int) -> dict[str, Any]:
-        """A concept that is away by its own words."""
+        """Return a concept that is away by its own words."""
         return {
             "concept": concept,
             "name": self.model.names_.get(concept, self._sampled_names[concept - 1]),
@@ -102,7 +104,7 @@ class Catalog:
 
     @cached_property
     def group_columns(self) -> dict[str, list[str]]:
-        """Columns that divide the documents into groups, and the groups' names; those asked for at the fit first.
+        """Return columns that divide the documents into groups, with the groups' names; the fit's first.
 
         Other columns count if they have a few groups only.
         """
@@ -113,7 +115,7 @@ class Catalog:
             try:
                 sizes = values.astype(str).value_counts()
                 n_groups = values.nunique()
-            except TypeError:  # lists and the like cannot be told apart
+            except TypeError:  # lists and the like are not hashable
                 continue
             most = MOST_CHOSEN_GROUPS if column in chosen else MOST_GROUPS
             if 2 <= n_groups <= most and n_groups == len(sizes) and n_groups < len(values):
@@ -121,7 +123,7 @@ class Catalog:
         return found
 
     def column(self, name: str) -> Any:
-        """The metadata's own key of a column that the page names by its text."""
+        """Return the metadata's own key of a column that the page names by its text."""
         if name not in self.group_columns:
             raise InputError("There is no such column of groups.")
         return next(key for key in self.corpus.metadata.columns if str(key) == name)
@@ -151,23 +153,36 @@ class Catalog:
         return of_shown(self.model.result_, self._every_concept)
 
     def chains_of(self, concepts: pd.Series) -> dict[str, np.ndarray]:
-        """How many chains find each of these concepts, and how many there are."""
+        """Return how many chains find each of these concepts, and how many there are."""
         known = self._every_concept.set_index("concept").loc[concepts]
         return {
             "found_by": known["found_by"].to_numpy(),
             "n_chains": known["stability_by_chain"].map(len).to_numpy(),
         }
 
+    def reliable_first(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return rows of concepts with their names and marks, in the same order but leftovers last."""
+        names = texts(self.names[j - 1] for j in rows["concept"]).to_numpy()
+        return marked(self.model.result_, rows.assign(name=names)).sort_values("leftover", kind="stable")
+
+    @property
+    def n_pilots(self) -> int:
+        """Return the number of fits to samples in which concepts were looked for again."""
+        pilots = self.model.result_.pilots
+        return 0 if pilots is None else pilots.n_pilots
+
     def concepts(self) -> Table:
         columns = [
-            Column("name", "Concept", "concept", link="concept"),
+            CONCEPT_COLUMN,
             Column("top_words", "Most telling words", "words", sortable=False),
             Column("prevalence", "Prevalence", "share", "prevalence_low", "prevalence_high"),
             Column("strength", "Strength", "share", "strength_low", "strength_high"),
             Column("n_words", "Words", "number"),
             Column("coherence", "Coherence", "decimal"),
             Column("found_by", "Found by", "chains", link="n_chains"),
-            Column("stability", "Stability", "share"),
+            Column("found_again", "Found again", "of", link="n_pilots")
+            if self.n_pilots
+            else Column("stability", "Stability", "share"),
         ]
         themes = self.model.result_.themes
         if self.concept_rows["much_like"].notna().any():
@@ -178,13 +193,14 @@ class Catalog:
             name=texts(self.shown_names),
             theme=texts(themes.get(j) for j in self.concept_rows["concept"]),
             n_chains=self.concept_rows["stability_by_chain"].map(len),
+            n_pilots=self.n_pilots,
             much_like=pd.to_numeric(self.concept_rows["much_like"]),
         )
         rows = rows.sort_values("prevalence", ascending=False, kind="stable", na_position="last")
-        return Table(columns, rows, "prevalence")
+        return Table(columns, rows.sort_values("leftover", kind="stable"))
 
     def concept(self, concept: int) -> dict[str, Any]:
-        """What the head of a concept's page says."""
+        """Return the head of a concept's page."""
         j = concept_index(self.model.result_, concept)
         row = self._every_concept.set_index("concept", drop=False).loc[j + 1]
         known = {str(key): plain(value) for key, value in row.items()}
@@ -212,20 +228,20 @@ class Catalog:
         return Table(columns, self.words_of(concept))
 
     def scores(self, concept: int) -> dict[str, float]:
-        """The words that are used for a concept, with their scores: what its cloud is drawn of."""
+        """Return the words that are used for a concept, with their scores: what its cloud is drawn of."""
         words = self.words_of(concept)
         used = words[words["score"] > 0]
         return dict(zip(used["word"], used["score"].astype(float)))
 
     @cached_property
     def held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
-        """(D, J): mean weights over the draws that find j, and the share of them in which a document holds it.
+        """Return (D, J) mean weights over the draws that find j, and the share of them in which a document holds it.
 
         Both are 0 in rows without any word.
         """
         weight = sparse.csc_array((self.corpus.n_documents, self.model.n_concepts_))
         held = weight.copy()
-        for one, share in zip(weights_of_told(self.model.result_), draw_weights(self.model.result_)):
+        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
             of_draw = sparse.csc_array(one @ sparse.diags_array(share))
             of_draw.eliminate_zeros()
             weight = weight + of_draw
@@ -234,14 +250,14 @@ class Catalog:
 
     @cached_property
     def weights(self) -> sparse.csr_array:
-        return self.model.result_.reference_weights
+        return self.model.result_.weights
 
     @cached_property
     def n_tokens(self) -> np.ndarray:
         return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
 
     def holders(self, concept: int) -> pd.DataFrame:
-        """Rows that hold a concept in at least half of the draws, by how well they show it: w · log(1 + w N_d)."""
+        """Return rows with a concept in at least half of the draws, by w · log(1 + w N_d)."""
         j = concept_index(self.model.result_, concept)
         weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self.held)
         row = np.flatnonzero(held >= TYPICAL)
@@ -259,16 +275,16 @@ class Catalog:
 
     @cached_property
     def row_labels(self) -> list[str]:
-        """What each row of the corpus is called."""
+        """Return what each row of the corpus is called."""
         return row_labels(self.corpus)
 
     @cached_property
     def shown_groups(self) -> dict[str, Any]:
-        """The first columns of groups, as tables of documents show them."""
+        """Return the first columns of groups, as tables of documents show them."""
         return {f"label {name}": self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]}
 
     def labels_of(self, rows: np.ndarray) -> dict[str, pd.Series]:
-        """Of some rows: label, id and groups."""
+        """Return label, id and groups of some rows."""
         metadata = self.corpus.metadata.iloc[rows]
         return {
             "label": texts(self.row_labels[d] for d in rows),
@@ -289,7 +305,7 @@ class Catalog:
             self.row_column(),
             *self.label_columns(),
             Column("weight", "Weight", "share"),
-            Column("probability", "P(holds it)", "share"),
+            Column("probability", "P(uses it)", "share"),
             Column("tokens", "Tokens", "number"),
         ]
         if self.corpus.texts is None:
@@ -302,7 +318,7 @@ class Catalog:
         return Table(columns, self.holders(concept), complete=with_passages)
 
     def passage(self, row: int, concept: int) -> str:
-        """The stretch of a document that shows a concept best."""
+        """Return the stretch of a document that shows a concept best."""
         if self.corpus.texts is None:
             return ""
         words = self.words_of(concept).head(MARKER_WORDS)
@@ -310,7 +326,7 @@ class Catalog:
         return telling_passage(self.corpus.texts[row], marks)
 
     def concept_groups(self, concept: int, column: str) -> Table:
-        """A concept's prevalence and words in each group of a column."""
+        """Return a concept's prevalence and words in each group of a column."""
         concept_index(self.model.result_, concept)
         key = self.column(column)
         rows = self.by_group(key)
@@ -327,18 +343,17 @@ class Catalog:
         return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=texts(top)))
 
     def group_differences(self, column: str, first: str, second: str) -> Table:
-        """Prevalence in one group less that in another, the largest differences first."""
+        """Return prevalence in one group less that in another, the largest differences first."""
         rows = self.compared(self.column(column), *self._two(column, first, second))
         rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
         columns = [
-            Column("name", "Concept", "concept", link="concept"),
+            CONCEPT_COLUMN,
             Column("one", f"In {first}", "share", beside="other"),
             Column("other", f"In {second}", "share", beside="one"),
             Column("difference", "Difference", "difference", "low", "high"),
             Column("probability_greater", f"P(more in {first})", "share"),
         ]
-        names = self.names
-        return Table(columns, rows.assign(name=texts(names[j - 1] for j in rows["concept"])))
+        return Table(columns, self.reliable_first(rows))
 
     def _two(self, column: str, first: str, second: str) -> tuple[str, str]:
         labels = self.group_columns[column]
@@ -347,7 +362,7 @@ class Catalog:
         return first, second
 
     def group_shares(self, concept: int, column: str, label: str) -> dict[str, float]:
-        """The words one group uses for a concept, with the share of its documents that do."""
+        """Return the words one group uses for a concept, with the share of its documents that do."""
         self.column(column)
         if label not in self.group_columns[column]:
             raise InputError("There is no such group.")
@@ -356,21 +371,21 @@ class Catalog:
         return dict(zip(own["word"], own["share"].astype(float)))
 
     def convergence(self) -> Table:
-        """R-hat, effective sample size and Monte-Carlo error of what was traced."""
+        """Return R-hat, effective sample size and Monte-Carlo error of what was traced."""
         rows = self.model.convergence()
-        known = plain_quantities(self.model.result_)
-        plainly = [known.get(name, name) for name in rows["quantity"]]
+        plainly = rows["label"]
         columns = [
             Column("quantity", "Quantity"),
             Column("rhat", "R-hat", "decimal"),
             Column("ess", "Effective sample size", "number"),
+            Column("ess_tail", "In the tails", "number"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
         return Table(columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in plainly)))
 
 
 def _members(decided: Curation) -> dict[int, list[int]]:
-    """The concepts that are merged into each one that is shown."""
+    """Return the concepts that are merged into each one that is shown."""
     members: dict[int, list[int]] = {}
     for one, into in decided.merged.items():
         members.setdefault(into, []).append(one)
@@ -378,7 +393,7 @@ def _members(decided: Curation) -> dict[int, list[int]]:
 
 
 def group_texts(values: pd.Series) -> pd.Series:
-    """Groups as they are shown."""
+    """Return groups as they are shown."""
     return texts(None if pd.isna(value) else str(value) for value in values)
 
 

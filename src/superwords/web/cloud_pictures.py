@@ -1,4 +1,4 @@
-"""Word clouds as places and sizes, for pages that write the words themselves as text."""
+"""Word clouds as positions and sizes, for pages that render the words as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from superwords.plots.clouds import POINTS_PER_INCH, Layout, heaviest_words, lay
 WIDTH, HEIGHT = 5.0, 3.0
 MOST_WORDS = 30
 FAINT = "#767676"  # a word that a group lacks: grey, and still read on white
-PALEST = 0.1  # of the heaviest weight: the shade of lighter words would not stand out 4.5 to 1 from white
+PALEST = (
+    0.1  # of the heaviest weight: the shade of lighter words would have a contrast below 4.5 to 1 on white
+)
 FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
 # matplotlib's settings and Python's warnings are the whole process's, so pictures are drawn one at a time.
 drawing = threading.Lock()
@@ -24,10 +26,10 @@ def cloud_words(
     most_words: int = MOST_WORDS,
     shares: Sequence[Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
-    """One layout for all clouds: each word at the same place in every one, in that cloud's size and shade.
+    """Return one layout for all clouds: each word at the same place in every one, in that cloud's size and shade.
 
     Words that a cloud lacks are small and grey in it. Sizes are in points, places from the upper left. `shares` of
-    documents are told beside the words; they are the weights themselves if not given.
+    documents label the words; by default they are the weights.
     """
     own = [positive(weights) for weights in clouds]
     shared = _shared_words(own, most_words)
@@ -40,16 +42,16 @@ def cloud_words(
         "height": HEIGHT * POINTS_PER_INCH,
         "font": FONT,
         "clouds": [
-            [] if layout is None else _placed(layout, weights, told)
-            for weights, told in zip(own, own if shares is None else shares)
+            [] if layout is None else _placed(layout, weights, labels)
+            for weights, labels in zip(own, own if shares is None else shares)
         ],
     }
 
 
 def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dict[str, float]:
-    """The words to draw with their greatest weights: some of each cloud's heaviest, then the heaviest of all.
+    """Return the words to draw with their greatest weights: some of each cloud's heaviest, then the heaviest of all.
 
-    A cloud whose words all weigh little keeps its say so.
+    So a cloud of light words stays readable.
     """
     greatest: dict[str, float] = {}
     chosen: set[str] = set()
@@ -88,7 +90,7 @@ def _placed(
 
 
 def cloud_svg(weights: Mapping[str, float], label: str, most_words: int = MOST_WORDS) -> str:
-    """A cloud as SVG in HTML, its words as text that a page can search and copy."""
+    """Return a cloud as SVG in HTML, its words as text that a page can search and copy."""
     drawn = cloud_words([weights], most_words)
     texts = "".join(
         f'<text x="{one["x"]}" y="{one["y"]}" font-size="{one["size"]}" textLength="{one["length"]}" '

@@ -1,4 +1,4 @@
-"""Documents and passages as the explorer shows them: their concepts, their words, and their text in parts."""
+"""Serve documents and passages to the explorer: concepts, words, and the text in parts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.concepts.curating import decisions
-from superwords.concepts.labels import document_labels, names_of, passage_places
-from superwords.concepts.ranking import TYPICAL
-from superwords.concepts.tables import one_document, source_shares
+from superwords.analysis.curation import decisions
+from superwords.analysis.labels import document_labels, names_of, passage_places
+from superwords.analysis.ranking import TYPICAL
+from superwords.analysis.tables import one_document, source_shares
 from superwords.errors import InputError
 from superwords.tabular import plain
 from superwords.web.catalog import Catalog, group_texts, texts
@@ -29,7 +29,7 @@ Pair = tuple[int, np.ndarray, np.ndarray]
 
 
 class DocumentPages:
-    """Rows of the corpus (documents or passages) with the words of the most probable draw, and whole documents."""
+    """Present rows of the corpus with the words of the consensus draw, and whole documents."""
 
     def __init__(self, catalog: Catalog):
         self.catalog = catalog
@@ -39,27 +39,26 @@ class DocumentPages:
 
     @cached_property
     def _position(self) -> np.ndarray:
-        """Where the chains have a row."""
+        """Return where the chains have a row."""
         position = np.empty(len(self.model.order_), int)
         position[self.model.order_] = np.arange(len(self.model.order_))
         return position
 
     @cached_property
     def _column(self) -> np.ndarray:
-        """The concept (0, 1, …; -1: hidden) that a concept of the most probable draw is counted as."""
-        order = self.model.result_.concept_order
-        column = np.empty(len(order), int)
-        column[order] = decisions(self.model.choices_).columns(len(order))
-        return column
+        """Return the concept (0, 1, …; -1: hidden) that a concept of the consensus draw is counted as."""
+        own = self.model.sampled_.consensus_column
+        shown = decisions(self.model.choices_).columns(self.model.n_concepts_)
+        return np.where(own >= 0, np.append(shown, -1)[own], -1)
 
     @cached_property
     def _parents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Of each passage its document, its place in it, and how many it has; None where rows are documents."""
+        """Return each passage's document, its place in it and their number; None if rows are documents."""
         return None if self.corpus.parent is None else passage_places(self.corpus.parent)
 
     @cached_property
     def _passages_of(self) -> list[np.ndarray]:
-        """The rows of each whole document, in their order."""
+        """Return the rows of each whole document, in their order."""
         assert self._parents is not None
         document = self._parents[0]
         order = np.argsort(document, kind="stable")
@@ -80,7 +79,7 @@ class DocumentPages:
 
     @cached_property
     def _documents(self) -> pd.DataFrame:
-        """Whole documents; each passage counts by its tokens."""
+        """Return whole documents; each passage counts by its tokens."""
         assert self._parents is not None
         ids, metadata = names_of(self.corpus)
         fold = source_shares(self.corpus)
@@ -101,11 +100,11 @@ class DocumentPages:
         )
 
     def rows(self) -> Table:
-        """Rows of the corpus."""
+        """Return rows of the corpus."""
         return self._listed(self._rows, self.catalog.row_column(), [])
 
     def documents(self) -> Table:
-        """Whole documents."""
+        """Return whole documents."""
         if self._parents is None:
             return self.rows()
         column = Column("label", "Document", "document", link="number", note="document")
@@ -125,7 +124,7 @@ class DocumentPages:
         return Table(columns, rows.assign(name=texts(held).to_numpy()))
 
     def document(self, number: int) -> dict[str, Any]:
-        """What the head of a whole document's page says."""
+        """Return the head of a whole document's page."""
         self._check_document(number)
         ids, metadata = self._names
         return {
@@ -146,7 +145,7 @@ class DocumentPages:
         return document_labels(self.corpus)
 
     def document_passages(self, number: int) -> Table:
-        """The passages of a whole document, in their order."""
+        """Return the passages of a whole document, in their order."""
         self._check_document(number)
         table = self._listed(self._rows.iloc[self._passages_of[number]], self.catalog.row_column(), [])
         groups = self.catalog.shown_groups
@@ -154,13 +153,13 @@ class DocumentPages:
         rows = table.rows.assign(place=np.arange(1, len(table.rows) + 1))
         columns[0] = Column("place", "Passage", "passage-link", link="row")
         if self.corpus.texts is not None:
-            kept = self.corpus.texts
-            rows["begin"] = [_begin(kept[d]) for d in rows["row"]]
+            texts = self.corpus.texts
+            rows["begin"] = [_begin(texts[d]) for d in rows["row"]]
             columns.insert(1, Column("begin", "Begins", "passage", sortable=False))
         return Table(columns, rows, "place", False)
 
     def whole_concepts(self, number: int) -> Table:
-        """The concepts of a whole document, over the draws."""
+        """Return the concepts of a whole document, over the draws."""
         self._check_document(number)
         rows = one_document(self.model.result_, number)
         names = self.catalog.names
@@ -168,7 +167,7 @@ class DocumentPages:
         columns = [
             Column("name", "Concept", "concept", link="concept"),
             Column("weight", "Weight", "share", "low", "high"),
-            Column("probability", "Held in, of the draws that find it", "share"),
+            Column("probability", "Probability that it uses it", "share"),
             Column("found_by", "Found by", "chains", link="n_chains"),
         ]
         known = rows[["concept", "weight", "low", "high", "probability"]].reset_index(drop=True)
@@ -183,7 +182,7 @@ class DocumentPages:
             raise InputError(f"There is no such document; there are {len(self._passages_of)}.")
 
     def row(self, row: int) -> dict[str, Any]:
-        """What the head of the page of a row says."""
+        """Return the head of a row's page."""
         self._check(row)
         return {
             "label": self.catalog.row_labels[row],
@@ -196,7 +195,7 @@ class DocumentPages:
         }
 
     def _around(self, row: int) -> dict[str, Any]:
-        """The rows before and after: of a passage, those of its document."""
+        """Return the rows before and after: of a passage, those of its document."""
         if self._parents is None:
             before = row - 1 if row else None
             return {"before": before, "after": row + 1 if row + 1 < self.corpus.n_documents else None}
@@ -215,8 +214,9 @@ class DocumentPages:
             raise InputError(f"There is no such {what}; there are {self.corpus.n_documents}.")
 
     def _pairs(self, row: int) -> list[Pair]:
-        """Each concept (0, 1, …) a row holds: the words that are on, and the tokens imputed to each."""
-        state, tokens = self.model.best_draw_.state, self.model.best_draw_.tokens
+        """Return each concept (0, 1, …) a row holds: the words that are on, and the tokens imputed to each."""
+        draw = self.model.sampled_.consensus_draw
+        state, tokens = draw.state, draw.tokens
         at = self._position[row]
         found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
         for p in range(state.doc_ptr[at], state.doc_ptr[at + 1]):
@@ -225,10 +225,10 @@ class DocumentPages:
         return [_joined(j, those) for j, those in found.items() if j >= 0]
 
     def concepts(self, row: int) -> Table:
-        """The concepts a row holds, and which of their words it uses, could have used, and lacks."""
+        """Return the concepts a row holds, and which of their words it uses, could have used, and lacks."""
         self._check(row)
         vocabulary, names = self.corpus.vocabulary, self.catalog.names
-        share = self.model.concept_word_
+        share = self.model.result_.concept_word
         weight = self._row_weights[[row]].toarray().ravel()
         rows: list[dict[str, Any]] = []
         for j, words, tokens in self._pairs(row) if self.catalog.n_tokens[row] else []:
@@ -265,7 +265,7 @@ class DocumentPages:
         return sparse.csr_array(self.catalog.held[0])
 
     def _imputed(self, row: int) -> list[dict[str, Any]]:
-        """The concepts of a row by the tokens imputed to them: what its colours stand for."""
+        """Return the concepts of a row by their imputed tokens: the legend of its colours."""
         names = self.catalog.names
         total = Counter({j: int(tokens.sum()) for j, _, tokens in self._pairs(row)})
         return [{"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0]
@@ -276,7 +276,7 @@ class DocumentPages:
         return text_parts(self.corpus.texts[row], self.places.language)
 
     def text(self, row: int, part: int) -> dict[str, Any]:
-        """A part of a row's text, in stretches: plain, or a word with the concepts it is imputed to.
+        """Return a part of a row's text, in stretches: plain, or a word with the concepts it is imputed to.
 
         A word's tokens in a row are exchangeable, so each of its places shows all of its concepts, that with the most
         tokens first.
@@ -304,7 +304,7 @@ class DocumentPages:
 
 
 def _held(weights: sparse.csr_array, held: sparse.csr_array) -> dict[str, Any]:
-    """How many concepts each row of weights holds in at least half of the draws, and its strongest one."""
+    """Return how many concepts each row of weights holds in at least half of the draws, and its strongest one."""
     row = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     strongest = [
         int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
@@ -317,7 +317,7 @@ def _held(weights: sparse.csr_array, held: sparse.csr_array) -> dict[str, Any]:
 
 
 def _joined(j: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> Pair:
-    """The words of the members of a merged concept, each once."""
+    """Return the words of the members of a merged concept, each once."""
     if len(parts) == 1:
         return j, *parts[0]
     words, at = np.unique(np.concatenate([one for one, _ in parts]), return_inverse=True)
@@ -326,7 +326,7 @@ def _joined(j: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> Pair:
 
 
 def _told(labels: pd.Series) -> list[list[str]]:
-    """Metadata as pairs of texts."""
+    """Return metadata as pairs of texts."""
     known = {str(key): plain(value) for key, value in labels.items() if not isinstance(value, list | dict)}
     return [[key, str(value)[:LONGEST_LABEL]] for key, value in known.items() if value is not None]
 

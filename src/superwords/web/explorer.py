@@ -1,16 +1,19 @@
-"""The explorer's web application: a page, and a model's tables as JSON or CSV."""
+"""Serve the explorer: a page, and a model's tables as JSON or CSV."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -18,12 +21,13 @@ from starlette.routing import Route
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.web import guard
+from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import Catalog
 from superwords.web.explorer_choices import Decider
 from superwords.web.explorer_texts import TextIndex
 from superwords.web.explorer_views import Views
-from superwords.web.json_tables import read_query
-from superwords.web.serving import LOOPBACK
+from superwords.web.json_tables import Table, read_query
+from superwords.web.serving import LOOPBACK, set_aside
 
 STATIC_TYPES = {
     ".html": "text/html",
@@ -32,15 +36,25 @@ STATIC_TYPES = {
     ".svg": "image/svg+xml",
 }
 MOST_BYTES = 65_536
+FORMULAS = frozenset({"effects"})
+# What is computed anew for each request, or for each of many possible ones.
+COSTLY = frozenset(
+    {"search", "diverse", "recommend", "cloud", "time", "trends", "word-changes", "said", "said-by"}
+    | {"word-neighbours", "words-beside", "map", "nearest", "tree", "themes", "group-differences"}
+)
 NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 
 
 class Explorer:
-    """One model, as the handlers of the web application."""
+    """Handle the requests of the web application for one model."""
 
     def __init__(self, model: ConceptModel, path: Path | None = None) -> None:
-        self.views = Views(Catalog(model), TextIndex(model.corpus_))
+        bounded = None if path is None else BoundedModel(path)
+        self.views = Views(Catalog(model), TextIndex(model.corpus_), bounded)
         self.decider = Decider(path)
+        # Few at a time: threads that compute take the interpreter from the one that answers.
+        self._formulas, self._costly, self._others = (guard.Turnstile(n) for n in (1, 1, 2))
+        self._coming: dict[tuple[Views, str], asyncio.Future[Response]] = {}
         folder = Path(__file__).parent / "static"
         self.static = {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix in STATIC_TYPES}
 
@@ -52,41 +66,83 @@ class Explorer:
                 return
             try:
                 step()
-            except InputError:  # there is nothing of that kind; the view that needs it will say so
+            except InputError:  # there is nothing of that kind; the view that needs it reports it
                 continue
+        set_aside()
 
-    def traces(self, request: Request) -> Response:
-        return Response(self.views.chains.traces, media_type=STATIC_TYPES[".svg"])
+    def _turnstile(self, name: str, kind: str = "json") -> guard.Turnstile:
+        if name in FORMULAS:
+            return self._formulas
+        return self._costly if name in COSTLY or kind == "csv" else self._others
 
-    def part(self, request: Request) -> Response:
-        """Something of the model, as JSON."""
-        answer = self.views.parts.get(request.path_params["name"])
-        if answer is None:
+    async def _answer(
+        self, request: Request, turnstile: guard.Turnstile, make: Callable[[Views], Response]
+    ) -> Response:
+        """Return the answer to an address: the one that was given before, or a new one in its turn."""
+        views, address = self.views, f"{request.url.path}?{request.url.query}"
+        known = views.answers.get(address)
+        if known is None:
+            known = await self._new_answer(views, address, partial(turnstile.run, make, views))
+        return Response(known.body, known.status_code, dict(known.headers))
+
+    async def _new_answer(
+        self, views: Views, address: str, make: Callable[[], Awaitable[Response]]
+    ) -> Response:
+        """Compute an answer once, however many ask for it meanwhile."""
+        key = views, address
+        if key in self._coming:
+            return await asyncio.shield(self._coming[key])
+        coming = self._coming[key] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await make()
+        except BaseException as error:
+            coming.set_exception(error if isinstance(error, Exception) else HTTPException(503, guard.BUSY))
+            coming.exception()  # it may be that nobody else waits for it
+            raise
+        else:
+            views.answers.put(address, answer)
+            coming.set_result(answer)
+            return answer
+        finally:
+            del self._coming[key]
+
+    async def traces(self, request: Request) -> Response:
+        """Answer with the traces as a picture."""
+        return await self._answer(
+            request,
+            self._costly,
+            lambda views: Response(views.chains.traces, media_type=STATIC_TYPES[".svg"]),
+        )
+
+    async def part(self, request: Request) -> Response:
+        """Answer with one part of the model as JSON."""
+        name, given = request.path_params["name"], request.query_params
+        if name not in self.views.parts:
             raise HTTPException(404)
-        return JSONResponse(answer(request.query_params))
+        return await self._answer(
+            request, self._turnstile(name), lambda views: JSONResponse(views.parts[name](given))
+        )
 
-    def model_facts(self, request: Request) -> Response:
-        return JSONResponse(self._facts())
+    async def model_facts(self, request: Request) -> Response:
+        """Answer with what the page shows before any table."""
+        return await self._answer(request, self._others, lambda views: JSONResponse(self._facts(views)))
 
-    def _facts(self) -> dict[str, Any]:
-        return {**self.views.catalog.facts(), "decides": self.decider.file is not None}
+    def _facts(self, views: Views) -> dict[str, Any]:
+        return {**views.catalog.facts(), "decides": self.decider.file is not None}
 
-    def table(self, request: Request) -> Response:
-        """A page of a table as JSON, or all its pages as CSV."""
-        name = request.path_params["name"]
-        make = self.views.tables.get(name)
-        if make is None or request.path_params["kind"] not in ("json", "csv"):
+    async def table(self, request: Request) -> Response:
+        """Answer with a page of a table as JSON, or all its pages as CSV."""
+        name, kind, given = request.path_params["name"], request.path_params["kind"], request.query_params
+        if name not in self.views.tables or kind not in ("json", "csv"):
             raise HTTPException(404)
-        given = request.query_params
-        query = read_query(given)
-        if request.path_params["kind"] == "json":
-            return JSONResponse(make(given).page(query))
-        content = make(given).csv(query).encode("utf-8-sig")  # spreadsheets read UTF-8 only with the mark
-        headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+        return await self._answer(
+            request,
+            self._turnstile(name, kind),
+            lambda views: _table_answer(views.tables[name], given, name, kind),
+        )
 
     async def decide(self, request: Request) -> Response:
-        """Take in what a person decided about concepts."""
+        """Store what a person decided about concepts."""
         guard.refuse_cross_site(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -105,16 +161,28 @@ class Explorer:
             before = self.views.catalog.model
             model = self.decider.decide(before, given)
             is_same = model.result_.away == before.result_.away
-            self.views = self.views.renamed(model) if is_same else Views(Catalog(model), self.views.index)
+            views = self.views
+            self.views = (
+                views.renamed(model) if is_same else Views(Catalog(model), views.index, views.bounded)
+            )
         if not is_same:
             threading.Thread(target=self.warm_up, daemon=True).start()
-        return self._facts()
+        return self._facts(self.views)
 
-    def static_file(self, request: Request) -> Response:
+    async def static_file(self, request: Request) -> Response:
         name = request.path_params.get("name", "explorer.html")
         if name not in self.static:
             raise HTTPException(404)
         return Response(self.static[name], media_type=STATIC_TYPES[Path(name).suffix])
+
+
+def _table_answer(make: Callable[..., Table], given: Mapping[str, str], name: str, kind: str) -> Response:
+    query = read_query(given)
+    if kind == "json":
+        return JSONResponse(make(given).page(query))
+    content = make(given).csv(query).encode("utf-8-sig")  # spreadsheets read UTF-8 only with the mark
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def plain_input_error(request: Request, error: Exception) -> Response:
@@ -122,7 +190,7 @@ def plain_input_error(request: Request, error: Exception) -> Response:
 
 
 def create_app(explorer: Explorer, hosts: Sequence[str] = LOOPBACK, token: str | None = None) -> Starlette:
-    """The application; `hosts` are the host names it answers for, `token` what its address must hold once."""
+    """Return the application for these host names; `token` is needed once, in the address."""
     return Starlette(
         routes=[
             Route("/", explorer.static_file),
@@ -133,7 +201,10 @@ def create_app(explorer: Explorer, hosts: Sequence[str] = LOOPBACK, token: str |
             Route("/api/tables/{name}.{kind}", explorer.table),
             Route("/api/choices", explorer.decide, methods=["POST"]),
         ],
-        middleware=guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
+        middleware=[
+            *guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
+            Middleware(guard.OwnPagesOnly, below="/api/"),
+        ],
         exception_handlers={
             HTTPException: guard.plain_http_error,
             InputError: plain_input_error,

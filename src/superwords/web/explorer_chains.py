@@ -1,4 +1,4 @@
-"""The chains as the explorer shows them: convergence, agreement, and what their moves did."""
+"""Serve the chains to the explorer: convergence, agreement, and acceptance of moves."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from superwords.plots.figures import figure_bytes
 from superwords.plots.model_plots import chain_traces
+from superwords.plots.style import figure_bytes
 from superwords.web.catalog import Catalog, texts
 from superwords.web.cloud_pictures import drawing
 from superwords.web.json_tables import Column, Table
 
 
 class ChainPages:
-    """Tables and a picture of a model's chains."""
+    """Compute tables and a picture of a model's chains."""
 
     def __init__(self, catalog: Catalog):
         self.catalog = catalog
@@ -23,12 +23,12 @@ class ChainPages:
 
     @cached_property
     def traces(self) -> bytes:
-        """The traces as SVG."""
+        """Return the traces as SVG."""
         with drawing:
             return figure_bytes(chain_traces(self.model), "svg")
 
     def moves(self) -> Table:
-        """What every move of a sweep tried, what was accepted, and the time it took, over all chains."""
+        """Return what every move of a sweep tried, what was accepted, and the time it took, over all chains."""
         columns = [
             Column("move", "Move"),
             Column("proposal", "Proposal"),
@@ -41,7 +41,7 @@ class ChainPages:
         return Table(columns, self.model.moves())
 
     def others(self) -> Table:
-        """Concepts that at least two chains find and the list lacks."""
+        """Return concepts that at least two chains find and the list lacks."""
         found = self.model.other_concepts()
         chains = zip(found["found_by"], found["stability_by_chain"])
         rows = pd.DataFrame(
@@ -53,7 +53,7 @@ class ChainPages:
         return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
 
     def agreement(self) -> Table:
-        """Concepts by the share of each chain's draws in which they are found, the least agreed first."""
+        """Return concepts by the share of each chain's draws in which they are found, the least agreed first."""
         shares = np.array(self.catalog.concept_rows["stability_by_chain"].tolist(), float)
         n_chains = shares.shape[1] if shares.ndim == 2 else 0
         by_chain = {f"chain {c + 1}": shares[:, c] for c in range(n_chains)}

@@ -1,4 +1,4 @@
-"""What people decide about concepts in the explorer: read from a request, kept in the model file, taken back."""
+"""Decisions about concepts in the explorer: read from a request, stored in the model file, undone."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from superwords.concepts import curating
-from superwords.concepts.choices import add_choices, undo_choices
-from superwords.concepts.naming import checked_name
-from superwords.concepts.ranking import automatic_names
-from superwords.concepts.tables import concept_index
-from superwords.container import Choice
+from superwords.analysis import curation as curating
+from superwords.analysis.decisions import add_choices, undo_choices
+from superwords.analysis.naming import checked_name
+from superwords.analysis.proposals import pasted
+from superwords.analysis.ranking import automatic_names
+from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.storage.model_file import Choice
 
 MOST_CONCEPTS = 2_000  # of one decision
-CHANGED = "The model file has changed since it was opened, so nothing was kept; open the model anew."
-UNWRITABLE = "This could not be kept, because the model file cannot be written."
-NO_FILE = "This model was opened without its file, so nothing can be kept."
+LONGEST_REPLY = 1_000_000  # characters of pasted names
+CHANGED = "The model file has changed since it was opened, so nothing was saved; open the model again."
+UNWRITABLE = "This could not be saved: the model file cannot be written."
+NO_FILE = "This model was opened without its file, so nothing can be saved."
 
 
 class ModelFile:
-    """The file a model came from, which what people decide is kept in."""
+    """Store decisions in the file that a model came from."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -55,14 +57,14 @@ class ModelFile:
 
 
 class Decider:
-    """Takes decisions one after the other."""
+    """Apply decisions one at a time."""
 
     def __init__(self, path: Path | None):
         self.file = None if path is None else ModelFile(path)
         self.turn = threading.Lock()
 
     def decide(self, model: ConceptModel, given: Mapping[str, Any]) -> ConceptModel:
-        """A model like this one that follows the decision as well, which its file now holds."""
+        """Return a model like this one that follows the decision as well, which its file now holds."""
         if self.file is None:
             raise HTTPException(403, NO_FILE)
         if given.get("do") == "undo":
@@ -70,7 +72,9 @@ class Decider:
         else:
             made = _made(model, given)
             choices = [*model.choices_, *made]
-        decided = copy.copy(model).choose(choices)  # before it is kept: what makes no sense is refused
+        decided = copy.copy(model).choose(
+            choices
+        )  # before it is stored, so that an invalid decision is refused
         if not decided.result_.shown:
             raise InputError("No concept would be left to show.")
         self.file.keep(made)
@@ -81,6 +85,12 @@ def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
     result, do = model.result_, given.get("do")
     if do == "themes":
         return _gathered(model, given.get("themes"))
+    if do == "propose":
+        return curating.propose(
+            result, pasted(result, _text(given.get("text"))[:LONGEST_REPLY], model.taken_names())
+        )
+    if do == "accept" and given.get("concepts") is None:
+        return curating.accept(result, model.choices_)
     concepts = _concepts(given.get("concepts"))
     if do == "rename":
         return curating.rename(result, {one: _name(model, one, given) for one in concepts[:1]})
@@ -90,20 +100,22 @@ def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
         return curating.hide(result, concepts)
     if do == "restore":
         return curating.restore(result, model.choices_, concepts)
+    if do == "accept":
+        return curating.accept(result, model.choices_, concepts)
     if do == "gather":
         return curating.gather(result, _text(given.get("name")), concepts)
     raise HTTPException(400)
 
 
 def _name(model: ConceptModel, concept: int, given: Mapping[str, Any]) -> str:
-    """The name that is asked for; the automatic one is kept as none."""
-    result, wanted = model.result_, checked_name(_text(given.get("name")))
+    """Return the new name, or none for the automatic one."""
+    result, name = model.result_, checked_name(_text(given.get("name")))
     j = concept_index(result, concept)
-    return "" if wanted == automatic_names(result)[j] else wanted
+    return "" if name == automatic_names(result)[j] else name
 
 
 def _gathered(model: ConceptModel, themes: Any) -> list[Choice]:
-    """Several themes as one decision."""
+    """Return several themes as one decision."""
     if not isinstance(themes, list) or not themes or not all(isinstance(one, dict) for one in themes):
         raise HTTPException(400)
     made: list[Choice] = []

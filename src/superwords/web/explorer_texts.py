@@ -1,4 +1,4 @@
-"""The texts searched word by word: what was said, and who said it (SQLite's FTS5)."""
+"""Full-text search by SQLite's FTS5: passages that contain words, and documents by name."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from superwords.concepts.labels import document_labels, names_of
-from superwords.concepts.terms import AS_WRITTEN, STEMMED
-from superwords.corpus.corpus import Corpus
+from superwords.analysis.labels import document_labels, names_of
 from superwords.errors import InputError
+from superwords.search.terms import AS_WRITTEN, STEMMED
+from superwords.text.corpus import Corpus
 from superwords.web.catalog import Catalog, group_texts, texts
-from superwords.web.json_tables import Column, Table
+from superwords.web.json_tables import LONGEST_QUERY, Column, Table
 
-LONGEST_QUERY = 500
 BEGIN, END = "\x02", "\x03"  # around a word that was found, in a snippet
 _SNIPPET_WORDS = 40
 _PART = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class TextIndex:
-    """Texts and labels of a corpus as full-text indexes, made on first use; nothing of it depends on concepts."""
+    """Index the texts and labels of a corpus on first use, independent of concepts."""
 
     def __init__(self, corpus: Corpus):
         self.corpus = corpus
@@ -54,11 +53,11 @@ class TextIndex:
             _ = self._database
 
     def rows(self, query: str) -> np.ndarray:
-        """The rows of the corpus that have all the words, the best first."""
+        """Return the rows of the corpus that have all the words, the best first."""
         return self._found("said", query)
 
     def documents(self, query: str) -> np.ndarray:
-        """The documents whose label has all the words."""
+        """Return the documents whose label has all the words."""
         return self._found("labels", query)
 
     def _found(self, name: str, query: str) -> np.ndarray:
@@ -69,19 +68,19 @@ class TextIndex:
             return np.array([row for (row,) in found], int)
 
     def snippets(self, query: str, rows: Iterable[int]) -> list[str]:
-        """The stretch of each of a few rows that has most of the words, these in marks."""
-        kept = self.corpus.texts
-        wanted = list(rows)
-        if kept is None or not wanted:
-            return ["" for _ in wanted]
+        """Return the stretch of each of a few rows that has most of the words, these in marks."""
+        texts = self.corpus.texts
+        chosen = list(rows)
+        if texts is None or not chosen:
+            return ["" for _ in chosen]
         with closing(sqlite3.connect(":memory:")) as database:
-            _fill(database, "said", [kept[d] for d in wanted], self.tokenizer)
+            _fill(database, "said", [texts[d] for d in chosen], self.tokenizer)
             found = database.execute(
                 f"SELECT rowid, snippet(said, 0, ?, ?, ' … ', {_SNIPPET_WORDS}) FROM said WHERE said MATCH ?",
                 [BEGIN, END, match_words(query)],
             )
             known = dict(found.fetchall())
-        return [" ".join(known.get(k, "").split()) for k in range(len(wanted))]
+        return [" ".join(known.get(k, "").split()) for k in range(len(chosen))]
 
 
 def _fill(
@@ -94,7 +93,7 @@ def _fill(
 
 
 def match_words(query: str) -> str:
-    """What FTS5 is asked: all words, phrases in quotation marks as they are, `health*` for any ending.
+    """Return a query of FTS5: all words, phrases in quotation marks as they are, `health*` for any ending.
 
     >>> match_words('Kennedy "health care" tax*')
     '"Kennedy" "health care" "tax" *'
@@ -112,14 +111,14 @@ def match_words(query: str) -> str:
 
 
 class TextPages:
-    """The tables of a search for words."""
+    """Compute the tables of a search for words."""
 
     def __init__(self, catalog: Catalog, index: TextIndex):
         self.catalog = catalog
         self.index = index
 
     def said(self, query: str) -> Table:
-        """The rows whose text has the words."""
+        """Return the rows whose text has the words."""
         found = self.index.rows(query)
         rows = pd.DataFrame({"row": found, **self.catalog.labels_of(found)})
         columns: list[Any] = [self.catalog.row_column(), *self.catalog.label_columns()]
@@ -131,7 +130,7 @@ class TextPages:
         return Table(columns, rows, complete=with_snippets)
 
     def said_by(self, query: str) -> Table:
-        """The documents whose speaker, title, id or group has the words."""
+        """Return the documents whose speaker, title, id or group has the words."""
         found = self.index.documents(query)
         ids, metadata = names_of(self.catalog.corpus)
         labels = document_labels(self.catalog.corpus)

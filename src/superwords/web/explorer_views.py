@@ -1,17 +1,22 @@
-"""All that the explorer's pages ask for, of a model as people have decided about it so far."""
+"""Tables and parts that the explorer's pages request, with the decisions made so far."""
 
 from __future__ import annotations
 
 import copy
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
 
-from superwords.concepts.discovery import taste_views
-from superwords.concepts.searching import search_index
+from starlette.responses import Response
+
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.search.discovery import taste_views
+from superwords.search.index import search_index
+from superwords.tabular import records
+from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_words
 from superwords.web.document_pages import DocumentPages
@@ -23,24 +28,56 @@ from superwords.web.json_tables import Table, whole_number
 from superwords.web.landscape import Landscape
 from superwords.web.word_pages import WordPages
 
-KEPT_CLOUDS = 512
+ANSWER_BYTES, ANSWERS_BYTES = 2**20, 2**26  # of one cached answer, and of all
 # Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
 _MOST_INDEXED = 20_000
 
 Given = Mapping[str, str]
 
 
-class Views:
-    """Tables and parts by their names in an address. Nothing changes in them: a decision makes new ones."""
+class Answers:
+    """Cache the latest answers by address, up to a number of bytes."""
 
-    def __init__(self, catalog: Catalog, index: TextIndex) -> None:
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Response] = OrderedDict()
+        self._size = 0
+        self._turn = threading.Lock()
+
+    def get(self, address: str) -> Response | None:
+        """Return the cached answer to an address, or None."""
+        with self._turn:
+            if address in self._known:
+                self._known.move_to_end(address)
+            return self._known.get(address)
+
+    def put(self, address: str, answer: Response) -> None:
+        """Cache an answer, and evict the least recently used ones."""
+        if len(answer.body) > ANSWER_BYTES:
+            return
+        with self._turn:
+            before = self._known.pop(address, None)
+            self._known[address] = answer
+            self._size += _size(address, answer) - (0 if before is None else _size(address, before))
+            while self._size > ANSWERS_BYTES:
+                self._size -= _size(*self._known.popitem(last=False))
+
+
+def _size(address: str, answer: Response) -> int:
+    return len(answer.body) + len(address) + 1_000
+
+
+class Views:
+    """Map names in an address to tables and parts; immutable, a decision makes new ones."""
+
+    def __init__(self, catalog: Catalog, index: TextIndex, bounded: BoundedModel | None = None) -> None:
         self.catalog = catalog
         self.index = index
+        self.bounded = bounded
         self.documents = DocumentPages(catalog)
         self.words = WordPages(catalog)
         self.chains = ChainPages(catalog)
-        self.relations = RelationPages(catalog)
-        self._clouds: OrderedDict[tuple[str, ...], dict[str, Any]] = OrderedDict()
+        self.relations = RelationPages(catalog, bounded)
+        self.answers = Answers()
         self._connect()
 
     def _connect(self) -> None:
@@ -75,6 +112,7 @@ class Views:
             "others": lambda given: self.chains.others(),
             "moves": lambda given: self.chains.moves(),
             "nearest": lambda given: self.landscape.nearest(),
+            "quality": lambda given: self.landscape.quality(),
         }
         self.parts: dict[str, Callable[[Given], Any]] = {
             "concept": lambda given: catalog.concept(concept_of(given)),
@@ -82,7 +120,11 @@ class Views:
             "row": lambda given: documents.row(place_of(given, "row")),
             "text": lambda given: documents.text(place_of(given, "row"), whole_number(given, "part", 1)),
             "word": lambda given: words.word(text_of(given, "word")),
+            "names": lambda given: {"prompt": catalog.model.name_prompt()},
             "map": lambda given: {"points": self.landscape.points()},
+            "document-map": lambda given: self.landscape.documents,
+            "quality": lambda given: records(self.landscape.quality().rows),
+            "predicted": relations.predicted_page,
             "tree": lambda given: relations.tree_page(),
             "time": relations.time,
             "effects": relations.effect_page,
@@ -93,8 +135,9 @@ class Views:
         }
 
     def renamed(self, model: ConceptModel) -> Views:
-        """The same with other names and themes; what was computed is kept."""
+        """Return a copy with other names and themes that shares what was computed."""
         other = copy.copy(self)
+        other.answers = Answers()
         other.catalog = _with(self.catalog, model=model)
         known = {"catalog": other.catalog, "model": model}
         other.documents, other.words, other.chains, other.relations = (
@@ -103,6 +146,7 @@ class Views:
         other.relations.__dict__.pop("_themes", None)
         if "landscape" in self.__dict__:
             other.landscape = _with(self.landscape, catalog=other.catalog)
+            other.landscape.__dict__.pop("documents", None)  # its regions have names
         other._connect()
         return other
 
@@ -111,7 +155,7 @@ class Views:
         return Landscape(self.catalog)
 
     def steps(self) -> Iterator[Callable[[], Any]]:
-        """What takes long and is asked for again and again, what is looked at first coming first."""
+        """Return what takes long and is asked for again and again, what is looked at first coming first."""
         catalog, documents, relations = self.catalog, self.documents, self.relations
         columns = list(catalog.group_columns)
         yield catalog.concepts
@@ -139,9 +183,6 @@ class Views:
 
     def _cloud(self, given: Given) -> dict[str, Any]:
         concept = concept_of(given)
-        key = tuple(given.get(name, "") for name in ("concept", "column", "first", "second"))
-        if key in self._clouds:
-            return self._clouds[key]
         if "column" in given:
             column = text_of(given, "column")
             clouds = shares = [
@@ -152,14 +193,11 @@ class Views:
             words = self.catalog.words_of(concept)
             clouds = [self.catalog.scores(concept)]
             shares = [dict(zip(words["word"], words["share_used"].astype(float)))]
-        drawn = self._clouds[key] = cloud_words(clouds, shares=shares)
-        if len(self._clouds) > KEPT_CLOUDS:
-            self._clouds.popitem(last=False)
-        return drawn
+        return cloud_words(clouds, shares=shares)
 
 
 def _with(part: Any, **changed: Any) -> Any:
-    """The same with other attributes, and with what it has computed."""
+    """Return a copy with other attributes, and with what it has computed."""
     other = copy.copy(part)
     other.__dict__.update(changed)
     return other
@@ -170,7 +208,7 @@ def concept_of(given: Given) -> int:
 
 
 def place_of(given: Given, name: str = "document") -> int:
-    """The place of a document, or of a row; addresses count from 1."""
+    """Return the place of a document, or of a row; addresses count from 1."""
     return whole_number(given, name) - 1
 
 

@@ -1,4 +1,4 @@
-"""Search and discovery as the explorer shows them: hits and why, documents that cover the rest, a reader's taste."""
+"""Serve search and discovery to the explorer: hits with reasons, coverage, a reader's taste."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.concepts.discovery import diverse, recommend, tastes
-from superwords.concepts.labels import names_of
-from superwords.concepts.means import rows_of_documents
-from superwords.concepts.searching import search, search_page
+from superwords.analysis.document_means import rows_of_documents
+from superwords.analysis.labels import names_of
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.search.discovery import diverse, recommend, tastes
+from superwords.search.index import search, search_page
 from superwords.tabular import records
-from superwords.web.json_tables import whole_number
+from superwords.web.json_tables import LONGEST_QUERY, whole_number
 
 SHOWN, MOST_SHOWN, AMONG = 10, 50, 100
 MOST_MARKS = 200
@@ -23,25 +23,25 @@ _BETWEEN = "\t"  # ids in an address
 
 
 class Finder:
-    """What the page "Search" asks for; documents are named by their ids and linked by the row of a passage."""
+    """Answer the page "Search"; documents have ids and link to the row of a passage."""
 
     def __init__(self, model: ConceptModel):
         self.model = model
 
     def search(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Documents that answer a query."""
-        return search_page(self.model.result_, given.get("query", ""), _shown(given))
+        """Return documents that answer a query."""
+        return search_page(self.model.result_, _query(given), _shown(given))
 
     def diverse(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Documents that together cover the collection, or the first hits of a query."""
-        result, query = self.model.result_, given.get("query", "").strip()
+        """Return documents that together cover the collection, or the first hits of a query."""
+        result, query = self.model.result_, _query(given).strip()
         among = search(result, query, AMONG) if query else None
         if among is not None and among.empty:
             return {"hits": []}
         return {"hits": self._linked(diverse(result, _shown(given), among))}
 
     def recommend(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Documents like those marked, and what the marks taught."""
+        """Return documents like those marked, and what the marks taught."""
         liked, disliked = _marks(given, "liked"), _marks(given, "disliked")
         found = recommend(self.model.result_, liked, disliked, _shown(given))
         taught = tastes(self.model.result_, liked, disliked)
@@ -52,11 +52,18 @@ class Finder:
         return {"hits": self._linked(found), "tastes": records(ends)}
 
     def _linked(self, table: pd.DataFrame) -> list[dict[str, Any]]:
-        """Rows of a table with the first row of each document in the corpus."""
+        """Return rows of a table with the first row of each document in the corpus."""
         rows = rows_of_documents(self.model.result_)
         number = {one: d for d, one in enumerate(names_of(self.model.corpus_)[0])}
         first = [int(rows.indices[rows.indptr[number[one]]]) for one in table["document"]]
         return records(table.assign(row=first))
+
+
+def _query(given: Mapping[str, str]) -> str:
+    query = given.get("query", "")
+    if len(query) > LONGEST_QUERY:
+        raise InputError(f"The search has {len(query)} characters; give at most {LONGEST_QUERY}.")
+    return query
 
 
 def _shown(given: Mapping[str, str]) -> int:

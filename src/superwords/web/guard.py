@@ -1,12 +1,14 @@
-"""What keeps a served page safe: strict headers, known hosts, a token, bounded bodies, short plain answers."""
+"""Protect a served page: strict headers, known hosts, a token, bounded bodies and work, short plain answers."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -18,6 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from superwords.web.serving import bracketed
 
 BODY_SECONDS = 20.0
+PIECE_BYTES = 65_536
+MOST_WAITING = 64  # for each request that is being computed
+BUSY = "The server is busy with other requests of this kind; try again in a few seconds."
 TOKEN_SECONDS = 30 * 24 * 3600
 HEADERS = {
     "Content-Security-Policy": (
@@ -28,6 +33,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+Result = TypeVar("Result")
 REASONS = {
     400: "This request cannot be understood.",
     404: "There is no such page.",
@@ -36,7 +42,10 @@ REASONS = {
 
 
 class SafeHeaders:
-    """Puts the headers above on every answer, and `no-store` on those that do not say how long they keep."""
+    """Put the headers above on every answer, and `no-store` on those without a lifetime of their own.
+
+    Large answers are sent in pieces, so that the one who reads slowly holds one piece in the server's buffer.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -48,13 +57,49 @@ class SafeHeaders:
                 for name, value in HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
-            await send(message)
+            for piece in _pieces(message):
+                await send(piece)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
+def _pieces(message: Message) -> Iterator[Message]:
+    """Yield a message, a long body in several."""
+    body = message.get("body", b"")
+    if len(body) <= PIECE_BYTES:
+        yield message
+        return
+    for start in range(0, len(body), PIECE_BYTES):
+        more = start + PIECE_BYTES < len(body) or message.get("more_body", False)
+        yield {**message, "body": body[start : start + PIECE_BYTES], "more_body": more}
+
+
+class Turnstile:
+    """Run costly requests in threads of their own, a few at a time; refuse those that would wait too long.
+
+    Other requests are answered meanwhile, since they do not share these threads.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once, self._most = at_once, at_once * MOST_WAITING
+        self._n = 0
+        self._limiter: CapacityLimiter | None = None
+
+    async def run(self, function: Callable[..., Result], *given: Any) -> Result:
+        """Return what the function returns, or raise 503 when too many requests wait already."""
+        if self._n >= self._most:
+            raise HTTPException(503, BUSY, {"Retry-After": "5"})
+        if self._limiter is None:  # an event loop must run
+            self._limiter = CapacityLimiter(self._at_once)
+        self._n += 1
+        try:
+            return await to_thread.run_sync(function, *given, limiter=self._limiter)
+        finally:
+            self._n -= 1
+
+
 class TokenGate:
-    """Lets in whoever opens the address with its token, and knows them by a cookie from then on."""
+    """Admit whoever opens the address with its token, and recognise them by a cookie from then on."""
 
     def __init__(self, app: ASGIApp, token: str, refusal: str) -> None:
         self.app = app
@@ -83,12 +128,12 @@ class TokenGate:
         return answer
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), wanted.encode())
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode())
 
 
 def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> list[Middleware]:
-    """What stands before an application: headers, its host names, and a token with what to say without it."""
+    """Return the middleware of an application: headers, host names, and a token with the message of its refusal."""
     allowed = [bracketed(host) for host in hosts]
     layers = [
         Middleware(SafeHeaders),
@@ -100,16 +145,32 @@ def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> li
 
 
 def refuse_cross_site(request: Request) -> None:
-    """Raises 403 when the browser says that the post comes from a page of another site."""
+    """Raise 403 when the browser reports that another site's page made the request."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     foreign_origin = origin is not None and origin.partition("://")[2] != request.headers.get("host")
     if foreign_origin or site not in (None, "same-origin", "none"):
-        raise HTTPException(403, "Posts from another site are refused; open this page itself.")
+        raise HTTPException(403, "Requests from another site are refused; open this page itself.")
+
+
+class OwnPagesOnly:
+    """Refuse requests below some paths that another site's page makes: each would cost work."""
+
+    def __init__(self, app: ASGIApp, below: str) -> None:
+        self.app, self.below = app, below
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(self.below):
+            try:
+                refuse_cross_site(Request(scope))
+            except HTTPException as error:
+                await PlainTextResponse(f"{error.detail}\n", error.status_code)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 async def bounded_body(request: Request, most_bytes: int) -> bytes:
-    """The whole body, or 413 when it is too large and 408 when it does not arrive."""
+    """Return the whole body; raise 413 when it is too large and 408 when it does not arrive."""
     too_large = HTTPException(413, f"The request is larger than {most_bytes:,} bytes.")
     announced = request.headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced) > most_bytes:
@@ -129,7 +190,7 @@ async def bounded_body(request: Request, most_bytes: int) -> bytes:
 
 
 def plain_http_error(request: Request, error: Exception) -> Response:
-    """A short sentence of our own for every refusal; nothing of the machine is in it."""
+    """Answer a refusal with one short sentence that reveals nothing of the machine."""
     assert isinstance(error, HTTPException)
     given = REASONS.get(error.status_code, error.detail)
     # The rest of a body that was refused is not read, so the connection cannot be used again.

@@ -1,4 +1,4 @@
-"""A table that a page asks for in parts: searched, sorted, cut into pages, or whole as CSV."""
+"""Tables that a page requests in parts: searched, sorted and paged, or whole as CSV."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from superwords.tabular import csv_text, plain
 PAGE_ROWS = 25
 MOST_ROWS = 200
 LONGEST_SEARCH = 200
+LONGEST_QUERY = 500
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the page shows it; `kind` says how: text, number, decimal, share, difference, words, passage,
+    """Describe a column of a page; `kind` is one of text, number, decimal, share, difference, words, passage,
     snippet, chains, or links to a concept, concepts, a twin, a document, a passage-link or a word.
 
     The ids of what is linked to are in the column `link`.
 
     `low` and `high` name the columns of its interval, `note` one that is shown below it in small print,
-    and `beside` another column of shares whose bars have the same scale.
+    and `beside` another column of shares whose bars have the same scale. `mark` names a column that is true of rows
+    whose concept cannot be relied on.
     """
 
     key: str
@@ -36,16 +38,17 @@ class Column:
     link: str | None = None
     note: str | None = None
     beside: str | None = None
+    mark: str | None = None
     sortable: bool = True
 
     def fields(self) -> list[str]:
-        known = (self.key, self.low, self.high, self.link, self.note)
+        known = (self.key, self.low, self.high, self.link, self.note, self.mark)
         return [name for name in known if name is not None]
 
 
 @dataclass(frozen=True)
 class Query:
-    """What of a table is asked for."""
+    """Hold the part of a table that is requested."""
 
     search: str = ""
     sort: str | None = None
@@ -60,7 +63,7 @@ def _is_text(values: pd.Series) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns as shown, and the rows; `sort` is the order in which the rows stand already.
+    """Hold columns and rows; `sort` is the current order of the rows.
 
     `complete` adds columns that are too slow to make of every row to the rows of one page.
     """
@@ -74,7 +77,7 @@ class Table:
 
     @cached_property
     def _texts(self) -> list[str]:
-        """What is searched: the text of each row, in lower case."""
+        """Return the text of each row that is searched, in lower case."""
         names = [name for column in self.columns for name in (column.key, column.note) if name in self.rows]
         searched = [self.rows[name] for name in names if _is_text(self.rows[name])]
         return ["\n".join(map(_searched, row)).casefold() for row in zip(*searched)]
@@ -83,11 +86,11 @@ class Table:
         return list(dict.fromkeys(name for column in self.columns for name in column.fields()))
 
     def selected(self, query: Query) -> pd.DataFrame:
-        """The rows that hold every word of the search, in the order asked for."""
+        """Return the rows that contain every word of the search, sorted."""
         rows = self.rows
-        wanted = query.search.casefold().split()
-        if wanted:
-            rows = rows[[all(one in text for one in wanted) for text in self._texts]]
+        words = query.search.casefold().split()
+        if words:
+            rows = rows[[all(word in text for word in words) for text in self._texts]]
         if query.sort is None:
             return rows
         if query.sort not in {column.key for column in self.columns if column.sortable}:
@@ -101,7 +104,7 @@ class Table:
         )
 
     def page(self, query: Query) -> dict[str, Any]:
-        """One page of rows as plain values, and what is needed to page through."""
+        """Return one page of rows as plain values, and what is needed to page through."""
         rows = self.selected(query)
         n_pages = max(1, -(-len(rows) // query.rows))
         page = min(query.page, n_pages)
@@ -122,7 +125,7 @@ class Table:
         }
 
     def _scale(self, column: Column) -> float | None:
-        """What the longest bar stands for: 1, or less if all shares are small; of differences the largest."""
+        """Return the value of the longest bar: 1, or less if all shares are small; the largest difference."""
         if column.kind == "difference":
             ends = [self.rows[name].abs().max() for name in (column.key, column.low, column.high) if name]
             return max((float(value) for value in ends if not pd.isna(value)), default=0.0) or 1.0
@@ -135,7 +138,7 @@ class Table:
         return 1.0 if largest > 0.5 or largest <= 0 else largest
 
     def csv(self, query: Query) -> str:
-        """All pages of what is asked for."""
+        """Return all pages of what is asked for."""
         rows = self.selected(query)
         fields = [name for name in self._fields() if name in rows]
         return csv_text(rows[fields])
@@ -146,12 +149,12 @@ def _searched(value: Any) -> str:
 
 
 def _folded(value: Any) -> tuple[bool, str]:
-    """Missing texts last; the others as a dictionary would have them, whatever their case."""
+    """Return a sort key: missing texts last, the others whatever their case."""
     return value is None, _searched(value).casefold()
 
 
 def read_query(given: Mapping[str, str]) -> Query:
-    """The query in an address; one clear sentence where it makes no sense."""
+    """Return the query in an address; one clear sentence where it makes no sense."""
     search = given.get("search", "")
     if len(search) > LONGEST_SEARCH:
         raise InputError(f"The search has {len(search)} characters; give at most {LONGEST_SEARCH}.")
@@ -165,7 +168,7 @@ def read_query(given: Mapping[str, str]) -> Query:
 
 
 def whole_number(given: Mapping[str, str], name: str, otherwise: int | None = None) -> int:
-    """A positive number in an address."""
+    """Return a positive number in an address."""
     text = given.get(name)
     if text is None and otherwise is not None:
         return otherwise
@@ -175,6 +178,6 @@ def whole_number(given: Mapping[str, str], name: str, otherwise: int | None = No
 
 
 def numbers_of(given: Mapping[str, str], name: str) -> list[int]:
-    """Positive numbers with commas between them in an address; none where nothing is given."""
+    """Return positive numbers with commas between them in an address; none where nothing is given."""
     parts = [one for one in given.get(name, "").split(",") if one]
     return [whole_number({name: one}, name) for one in parts[:MOST_ROWS]]

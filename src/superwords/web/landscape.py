@@ -1,7 +1,8 @@
-"""The map of concepts: near each other if they share words and documents."""
+"""The map of concepts: concepts that share words and documents are close."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,17 @@ import pandas as pd
 from scipy import sparse
 from scipy.linalg import eigh
 
-from superwords.concepts.themes import likeness
-from superwords.web.catalog import Catalog
+from superwords.analysis.maps import concept_quality, document_map
+from superwords.analysis.themes import likeness
+from superwords.web.catalog import CONCEPT_COLUMN, Catalog
 from superwords.web.json_tables import Column, Table
 
 NEAREST = 5
+_MOST_DOCUMENTS = 1500  # on the map: more would only cover each other
 
 
 def similarity(catalog: Catalog) -> np.ndarray:
-    """How alike two of the concepts shown are."""
+    """Return how alike two of the concepts shown are."""
     if catalog.model.n_concepts_ == 0:
         return np.zeros((0, 0))
     use = catalog.model.result_.summary.words
@@ -28,7 +31,7 @@ def similarity(catalog: Catalog) -> np.ndarray:
 
 
 def positions(alike: np.ndarray) -> np.ndarray:
-    """(J, 2) in [0, 1]: classical multidimensional scaling, each axis then spread evenly by half.
+    """Return (J, 2) in [0, 1]: classical multidimensional scaling, each axis then spread evenly by half.
 
     Most concepts have little in common, so that plain scaling heaps them up in the middle.
     """
@@ -62,8 +65,25 @@ class Landscape:
             for j, name, share, (x, y) in zip(known["concept"], known["name"], shares, self.places)
         ]
 
+    @cached_property
+    def documents(self) -> dict[str, Any]:
+        """Return the map of documents, with regions by their main concepts."""
+        return document_map(self.catalog.model.result_, _MOST_DOCUMENTS)
+
+    def quality(self) -> Table:
+        """Return coherence and exclusivity of the concepts."""
+        rows = concept_quality(self.catalog.model.result_)
+        rows = rows.sort_values(["leftover", "prevalence"], ascending=[True, False], kind="stable")
+        columns = [
+            CONCEPT_COLUMN,
+            Column("coherence", "Coherence", "decimal"),
+            Column("exclusivity", "Exclusivity", "share"),
+            Column("prevalence", "Prevalence", "share"),
+        ]
+        return Table(columns, rows)
+
     def nearest(self) -> Table:
-        """Each concept with those most like it: what the map shows, as a table."""
+        """Return each concept with those most like it: what the map shows, as a table."""
         names, shown = self.catalog.names, np.array(self.catalog.model.result_.shown, int)
         alike = self.alike.copy()
         np.fill_diagonal(alike, -1.0)

@@ -1,16 +1,16 @@
-"""Where the words of a corpus stand in its texts."""
+"""Locate the words of a corpus in its texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from superwords.corpus.corpus import Corpus
-from superwords.corpus.recipe import read_recipe
-from superwords.corpus.sentences import sentence_spans
-from superwords.corpus.stream import TokenStream, read_chunk
-from superwords.corpus.vocabulary import apply_words
 from superwords.errors import InputError
+from superwords.text.corpus import Corpus
+from superwords.text.recipe import read_recipe
+from superwords.text.sentences import sentence_spans
+from superwords.text.stream import TokenStream, read_chunk
+from superwords.text.vocabulary import apply_words
 
 PART_CHARACTERS = 5000
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -20,7 +20,7 @@ Place = tuple[int, int, str]
 
 
 def text_parts(text: str, language: str | None) -> list[tuple[int, int]]:
-    """A long text in parts of a few thousand characters that end where a sentence does."""
+    """Return a long text in parts of a few thousand characters that end where a sentence does."""
     if language is None:
         ends = [found.end() for found in _PLAIN_END.finditer(text)]
     else:
@@ -42,18 +42,18 @@ class WordPlaces:
     def __init__(self, corpus: Corpus):
         self.recipe = corpus.notes.get("recipe")
         self.language: str | None = None
-        if self.recipe is not None:
+        if self.recipe is not None and not self.recipe.get("tokenizer"):
             self.method, self.max_length, self.language, self.units = read_recipe(self.recipe)
 
     def find(self, text: str, words: Sequence[str]) -> list[Place]:
-        """The places of these words, from the left, none inside another."""
+        """Return the places of these words, from the left, none inside another."""
         if self.language is None:
             return spelled_places(text, words)
         try:
             stream = read_chunk([(text, self.language)], self.method)
         except InputError:  # the tagger of the corpus is not installed here
             return spelled_places(text, words)
-        wanted = set(words)
+        sought = set(words)
         cut = apply_words(stream, list(self.units), self.max_length)
         labels = list(self.units.values())
         spans = token_spans(text, stream)
@@ -61,13 +61,13 @@ class WordPlaces:
         for first, length, unit in zip(cut.start.tolist(), cut.length.tolist(), cut.unit.tolist()):
             begin, end = spans[first][0], spans[first + length - 1][1]
             label = labels[unit]
-            if label in wanted and begin >= 0 and end > begin:
+            if label in sought and begin >= 0 and end > begin:
                 places.append((begin, end, str(label)))
         return _apart(places)
 
 
 def token_spans(text: str, stream: TokenStream) -> list[tuple[int, int]]:
-    """Where each candidate token stands, searched from the left in its sentence; (-1, -1) if not found."""
+    """Return the span of each candidate token, searched from the left; (-1, -1) if not found."""
     spans = []
     cursor, last = 0, -1
     bare = [re.escape(surface.removesuffix("'s")) for surface, _, _ in stream.types]
@@ -82,7 +82,7 @@ def token_spans(text: str, stream: TokenStream) -> list[tuple[int, int]]:
 
 
 def spelled_places(text: str, words: Sequence[str]) -> list[Place]:
-    """Words by their spelling in any case, the longest first, with an ending that only inflects them."""
+    """Return words by their spelling in any case, the longest first, with an ending that only inflects them."""
     if not words:
         return []
     by_spelling = {word.lower(): word for word in words}

@@ -1,34 +1,35 @@
-"""One self-contained page about a model: its concepts, who speaks of them, and last how it was sampled."""
+"""The report: one self-contained page with a model's concepts, groups and sampling."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from superwords.corpus.corpus import n_sources
 from superwords.errors import InputError
-from superwords.files import write_whole
+from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
+from superwords.text.corpus import n_sources
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.page import html_table, whole_page
-from superwords.web.report_groups import chosen_columns, concept_groups, groups_part, share
-from superwords.web.report_reading import reading_part
-from superwords.web.report_relations import effects_part, themes_part, time_part
+from superwords.web.page import share, table_html, whole_page
+from superwords.web.report_groups import chosen_columns, concept_groups, groups_part
+from superwords.web.report_relations import effects_part, reading_part, themes_part, time_part
 from superwords.web.report_sampling import facts_list, sampling_part
 
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
-_LEFTOVER = "Only a handful of {} hold it: perhaps a leftover."
-COHERENCE_TOLD = (
+_LEFTOVER = "Do not rely on it: a handful of {}, a single word, or seldom found again in fits to samples."
+COHERENCE_TEXT = (
     "Coherence is how often its ten first words occur in the same {} (1: always, 0: as often as by chance)."
 )
-STABILITY_TOLD = (
+AGAIN_TEXT = "Found again counts the fits to samples of the documents that find it too."
+STABILITY_TEXT = (
     "Stability is how surely another chain finds it: the share of the other chains' draws that do."
 )
 
@@ -40,12 +41,13 @@ def write_report(
     title: str = "Concepts",
     over_time: str | None = None,
     effects: str | None = None,
+    corpus: str | None = None,
 ) -> Path:
     """Write the report to one HTML file, whole or not at all."""
     out = Path(path)
-    page = report_page(model, groups, title, over_time, effects)
+    page = report_page(model, groups, title, over_time, effects, corpus)
     try:
-        write_whole(out, page.encode("utf-8"))
+        write_atomic(out, page.encode("utf-8"))
     except OSError as error:
         raise InputError(
             f"The report {str(out)!r} could not be written: {error.strerror or error}."
@@ -59,17 +61,19 @@ def report_page(
     title: str = "Concepts",
     over_time: str | None = None,
     effects: str | None = None,
+    corpus: str | None = None,
 ) -> str:
-    """The page; `groups` are columns that divide the documents, those of the fit (or else the first) if None.
+    """Return the page; `groups` are columns that divide the documents, those of the fit (or else the first) if None.
 
-    `over_time` is a column of dates, years or numbers (the first of dates or years if None), `effects` a formula.
+    `over_time` is a column of dates, years or numbers (the first of dates or years if None), `effects` a formula,
+    `corpus` the name of what was read.
     """
     catalog = Catalog(model)
     columns = chosen_columns(catalog, groups)
     body = [
         f"<h1>{escape(title)}</h1>",
-        _corpus_facts(catalog),
-        f'<p class="verdict">{escape(model.verdict())} <a href="#sampling">How it was sampled</a></p>',
+        _corpus_facts(catalog, corpus),
+        f'<p class="verdict">{escape(str(model.verdict()))} <a href="#sampling">How it was sampled</a></p>',
         _concept_table(catalog),
         *(groups_part(catalog, column) for column in columns),
         time_part(model, over_time),
@@ -85,11 +89,13 @@ def report_page(
     return whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
 
 
-def _corpus_facts(catalog: Catalog) -> str:
+def _corpus_facts(catalog: Catalog, name: str | None) -> str:
     from superwords import __version__
 
     corpus, model = catalog.corpus, catalog.model
     rows = [
+        *([] if name is None else [("Corpus", name)]),
+        *_period(catalog),
         (catalog.rows.capitalize(), f"{corpus.n_documents:,}"),
         *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
         ("Different words", f"{corpus.n_words:,}"),
@@ -99,16 +105,27 @@ def _corpus_facts(catalog: Catalog) -> str:
     empty = corpus.notes.get("empty_documents") or []
     if empty:
         rows.append((f"{catalog.rows.capitalize()} without any of these words", f"{len(empty):,}"))
-    return f'{facts_list(rows)}<p class="quiet">Made by superwords {escape(__version__)}.</p>'
+    made = f"Made on {date.today():%d %B %Y} by superwords {__version__}."
+    return f'{facts_list(rows)}<p class="quiet">{escape(made)}</p>'
+
+
+def _period(catalog: Catalog) -> list[tuple[str, str]]:
+    """Return the first and last date of the documents, if a column has dates or years."""
+    for name in catalog.time_columns[:1]:
+        values = catalog.corpus.metadata[name].dropna()
+        if len(values):
+            return [(f"From {name}", str(values.min())), (f"To {name}", str(values.max()))]
+    return []
 
 
 def _concept_table(catalog: Catalog) -> str:
     is_cut = catalog.corpus.parent is not None
-    heads = ["Concept", "Prevalence", "Strength", "Words", "Coherence", "Stability"]
-    told = ""
+    again, reliability = ("Found again", AGAIN_TEXT) if catalog.n_pilots else ("Stability", STABILITY_TEXT)
+    heads = ["Concept", "Prevalence", "Strength", "Words", "Coherence", again]
+    note = ""
     if is_cut:
         heads.insert(3, "Documents")
-        told = " Documents counts those that hold it in at least one passage."
+        note = " Documents counts those that use it in at least one passage."
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     head = head.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
     known = catalog.concepts().rows
@@ -116,13 +133,13 @@ def _concept_table(catalog: Catalog) -> str:
     legend = f"<p>* {_LEFTOVER.format(catalog.rows)}</p>" if known["leftover"].any() else ""
     return (
         '<h2 id="concepts">Concepts</h2>'
-        "<p>A concept is a set of words that are used together; each stands here with its most telling words, the most "
+        "<p>A concept is a set of words that are used together; each has its most characteristic words, the most "
         "prevalent first. A concept's number is a label, the same in every table, not a rank. "
-        f"Prevalence is the share of all {catalog.rows} that hold it, strength its mean weight in those that do; both "
+        f"Prevalence is the share of all {catalog.rows} that use it, strength its mean weight in those that do; both "
         "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw uses "
-        f"for it, on average. {COHERENCE_TOLD.format(catalog.rows)} {STABILITY_TOLD}{told}</p>{legend}"
+        f"for it, on average. {COHERENCE_TEXT.format(catalog.rows)} {reliability}{note}</p>{legend}"
         '<div class="filter" hidden><label for="filter">Filter concepts</label>'
-        '<input id="filter" type="search" autocomplete="off"><span id="told" role="status"></span></div>'
+        '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
         f'<table id="concept-table" class="cards"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     )
 
@@ -135,6 +152,7 @@ def _concept_row(row: dict[Any, Any], heads: list[str]) -> str:
         "Words": (row["n_words"], _whole(row["n_words"])),
         "Coherence": (row["coherence"], "–" if pd.isna(row["coherence"]) else f"{row['coherence']:.2f}"),
         "Stability": (row["stability"], share(row["stability"])),
+        "Found again": (row["found_again"], f"{row['found_again']:.0f} of {row['n_pilots']}"),
     }
     numbers = "".join(
         f'<td class="number" data-label="{head}" data-value="{0 if pd.isna(value) else float(value):.6g}">{text}</td>'
@@ -159,34 +177,26 @@ def _concept(catalog: Catalog, concept: int, columns: list[str]) -> str:
     known = catalog.concept(concept)
     name = f"{concept}. {known['name']}"
     by_group = "".join(concept_groups(catalog, concept, column) for column in columns)
+    words = table_html(catalog.concept_words(concept), "word", "probability", "share_used", most=WORDS)
     label = f"Word cloud of concept {concept}; the table beside it has the words"
     return (
         f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
-        f'<h3 id="name-{concept}">{escape(name)}</h3><p>{_held(catalog, known)}</p>'
-        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{_words(catalog, concept)}</div>'
+        f'<h3 id="name-{concept}">{escape(name)}</h3><p>{_usage(catalog, known)}</p>'
+        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{words}</div>'
         f"{by_group}{_passages(catalog, concept)}</section>"
     )
 
 
-def _held(catalog: Catalog, known: dict[str, Any]) -> str:
-    """Where a concept is held, and how far it can be relied on."""
+def _usage(catalog: Catalog, known: dict[str, Any]) -> str:
+    """Return how many documents use a concept, and how reliable it is."""
     corpus = catalog.corpus
-    said = f"Held by {_whole(known['rows'])} of {corpus.n_documents:,} {catalog.rows}"
+    line = f"Used by {_whole(known['rows'])} of {corpus.n_documents:,} {catalog.rows}"
     if corpus.parent is not None:
-        said += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
-    said += f"; found by {known['found_by']} of {len(known['stability_by_chain'])} chains."
+        line += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
+    line += f"; found by {known['found_by']} of {len(known['stability_by_chain'])} chains."
     if known["much_like"] is not None:
-        said += f" Much like {known['much_like']}."
-    return f"{said} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else said
-
-
-def _words(catalog: Catalog, concept: int) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{escape(str(row.word))}</th><td class="number">{share(row.probability)}</td>'
-        f'<td class="number">{share(row.share_used, row.used_low, row.used_high)}</td></tr>'
-        for row in catalog.words_of(concept).head(WORDS).itertuples()
-    )
-    return html_table(("Word", "Draws that use it", f"{catalog.rows.capitalize()} that use it"), rows)
+        line += f" Much like {known['much_like']}."
+    return f"{line} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else line
 
 
 def _passages(catalog: Catalog, concept: int) -> str:
@@ -201,6 +211,6 @@ def _passages(catalog: Catalog, concept: int) -> str:
 
 
 def _source(row: dict[Any, Any]) -> str:
-    """What a document or passage is called, with its groups if there are any."""
+    """Return what a document or passage is called, with its groups if there are any."""
     labels = [row[key] for key in row if str(key).startswith("label ") and row[key] is not None]
     return f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])

@@ -1,26 +1,22 @@
-"""The report's parts on groups: who speaks of which concept, and with which words."""
+"""The report's sections on groups: prevalence of concepts, and words, by group."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from html import escape
-from typing import Any
-
-import pandas as pd
 
 from superwords.errors import InputError
-from superwords.plots.model_plots import group_prevalence
-from superwords.tabular import points
+from superwords.plots.relation_plots import group_prevalence
 from superwords.web.catalog import Catalog
-from superwords.web.page import html_table
-from superwords.web.report_relations import concept_link, picture
+from superwords.web.page import concept_link, figure_numbers, share, table_html
+from superwords.web.report_relations import picture
 
 _DIFFERENCES = 20
 
 
 def chosen_columns(catalog: Catalog, asked: str | Sequence[str] | None) -> list[str]:
-    """The columns that are asked for; if none is, those of the fit, or else the first that divides the documents."""
+    """Return the given columns; by default those of the fit, or the first that divides the documents."""
     known = list(catalog.group_columns)
     if asked:
         columns = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
@@ -36,7 +32,7 @@ def chosen_columns(catalog: Catalog, asked: str | Sequence[str] | None) -> list[
 
 
 def groups_part(catalog: Catalog, column: str) -> str:
-    """The groups beside each other: a chart, and of two groups a table of differences."""
+    """Return a chart of the groups, and a table of differences for two groups."""
     if catalog.model.n_concepts_ == 0:
         return ""
     with warnings.catch_warnings():
@@ -45,17 +41,30 @@ def groups_part(catalog: Catalog, column: str) -> str:
     label = f"Prevalence of concepts by {column} with intervals; each concept's section below has the numbers"
     return (
         f"<h2>Who speaks of what: {escape(column)}</h2><p>{escape(_sizes(catalog, column))}</p>"
-        f"{_differences(catalog, column)}{picture(figure, label)}"
+        f"{_differences(catalog, column)}{picture(figure, label)}{_prevalences(catalog, column)}"
     )
 
 
+def _prevalences(catalog: Catalog, column: str) -> str:
+    """Return the prevalence of every concept in every group: the numbers of the figure."""
+    table = catalog.by_group(catalog.column(column))
+    wide = table.set_index(["concept", "group"])[["prevalence", "prevalence_low", "prevalence_high"]]
+    groups = list(dict.fromkeys(table["group"]))
+    rows = (
+        [concept_link({"concept": j, "name": catalog.names[j - 1]})]
+        + [share(*wide.loc[(j, group)]) if (j, group) in wide.index else "–" for group in groups]
+        for j in catalog.model.result_.shown
+    )
+    return figure_numbers(("Concept", *map(str, groups)), rows)
+
+
 def _sizes(catalog: Catalog, column: str) -> str:
-    """How many documents or passages each group has; those without a group are left out, and counted."""
+    """Return the sizes of the groups, and how many documents or passages have none."""
     sizes = catalog.by_group(catalog.column(column)).drop_duplicates("group").set_index("group")["n_rows"]
-    told = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
+    counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
     missing = catalog.corpus.n_documents - int(sizes.sum())
     without = f" {missing:,} {catalog.rows} without a {column} are left out." if missing else ""
-    return f"{catalog.rows.capitalize()} by {column}: {told}.{without}"
+    return f"{catalog.rows.capitalize()} by {column}: {counts}.{without}"
 
 
 def _differences(catalog: Catalog, column: str) -> str:
@@ -63,45 +72,14 @@ def _differences(catalog: Catalog, column: str) -> str:
     if len(labels) != 2:
         return ""
     first, second = labels
-    table = catalog.group_differences(column, first, second).rows.head(_DIFFERENCES)
-    rows = "".join(
-        f'<tr><th scope="row">{concept_link(one)}</th><td class="number">{share(one["one"])}</td>'
-        f'<td class="number">{share(one["other"])}</td><td class="number">{points(one["difference"])} '
-        f'<span class="interval">({points(one["low"])} to {points(one["high"])})</span></td></tr>'
-        for one in table.to_dict("records")
-    )
+    table = catalog.group_differences(column, first, second)
     return (
-        f"<p>The largest differences: the share of each group's {catalog.rows} that hold a concept, and "
+        f"<p>The largest differences: the share of each group's {catalog.rows} that use a concept, and "
         f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
-        + html_table(("Concept", first, second, "Difference"), rows)
+        + table_html(table, "name", "one", "other", "difference", most=_DIFFERENCES)
     )
 
 
 def concept_groups(catalog: Catalog, concept: int, column: str) -> str:
-    """One concept's prevalence and words in each group."""
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row["group"])}</th>'
-        f'<td class="number">{share(row["prevalence"], row["prevalence_low"], row["prevalence_high"])}</td>'
-        f"<td>{escape(', '.join(row['top_words'] or []))}</td></tr>"
-        for row in catalog.concept_groups(concept, column).rows.to_dict("records")
-    )
-    return html_table((column, "Prevalence", "Words"), rows)
-
-
-def share(value: Any, low: Any = None, high: Any = None) -> str:
-    """A share in percent, with its interval where there is one."""
-    if value is None or pd.isna(value):
-        return "–"
-    if low is None or pd.isna(low):
-        return _percent(value)
-    return f'{_percent(value)} <span class="interval">({_percent(low)} to {_percent(high)})</span>'
-
-
-def _percent(value: float) -> str:
-    """With about two digits that say something, as in the explorer."""
-    size = 100 * value
-    if 99 < size < 100:
-        return f"{min(99.9, size):.1f}%"
-    if 0 < size < 0.005:
-        return "<0.01%"
-    return f"{size:.{0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2}f}%"
+    """Return one concept's prevalence and words in each group."""
+    return table_html(catalog.concept_groups(concept, column), "group", "prevalence", "top_words")

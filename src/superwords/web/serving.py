@@ -1,11 +1,17 @@
-"""Where a server listens, which host names it answers for, and how long it waits for a client."""
+"""Decide where a server listens, which host names it answers for, and how long it waits for a client."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import multiprocessing
+import os
 import re
 import socket
+import sys
+import threading
+from types import FrameType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -17,27 +23,31 @@ from superwords.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")
-HEADER_SECONDS = 15.0  # for a request to begin, and for its headers to be whole
-WORK_SECONDS = 120.0  # for its answer to be read
+HEADER_SECONDS = 15.0  # for a request to begin, and for its headers to be complete
+WORK_SECONDS = 120.0  # for a request to arrive, be answered and its answer be read
+BACKLOG = 2048  # connections that wait to be accepted
+ACCEPTED_AT_ONCE = 8  # before requests of others have their turn; accepting one takes about a millisecond
+STOP_SECONDS = 2.0
+SWITCH_SECONDS = 0.0005  # after which a thread that computes lets the one that answers run
 KEEP_ALIVE_SECONDS = 5
-MOST_CONNECTIONS = 400
+MOST_CONNECTIONS = 800  # below the 1,024 files that a process usually may open
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+:[0-9A-Fa-f:.]*")
 
 
 class Access(NamedTuple):
-    """Who is answered: the host names, the address to open, and whether it needs a token."""
+    """The host names that are answered, the address to open, and whether it needs a token."""
 
     hosts: tuple[str, ...]
     address: str
     needs_token: bool
 
     def link(self, token: str | None) -> str:
-        """The address to open, with the token that it needs."""
+        """Return the address to open, with its token."""
         return self.address if token is None else f"{self.address}?token={token}"
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket, so that a busy port is told before anything is served."""
+    """Return a listening socket: a busy port is reported before, and early requests wait for the server."""
     try:
         if not 0 <= port <= 65_535:
             raise OSError("ports go from 0 to 65535")
@@ -48,6 +58,7 @@ def listen(host: str, port: int) -> socket.socket:
             listener = undo.enter_context(socket.socket(family, kind, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
+            listener.listen(BACKLOG)
             undo.pop_all()
     except OSError as error:
         raise InputError(
@@ -58,7 +69,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def access(host: str, port: int, public_host: str | None = None) -> Access:
-    """Whom a server on `host` answers; `public_host` is the name or address by which others reach it.
+    """Decide whom a server on `host` answers; `public_host` is the name by which others reach it.
 
     A server that others can reach needs a token; one of this machine alone does not.
     """
@@ -75,12 +86,12 @@ def access(host: str, port: int, public_host: str | None = None) -> Access:
 
 
 def bracketed(host: str) -> str:
-    """A host as addresses have it: an IPv6 address stands in brackets."""
+    """Return a host as in an address: IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def _public_address(given: str, port: int) -> str:
-    """The address of a host that is given by its name, or with a scheme if another server stands before this one."""
+    """Return the address of a host given by name, or with a scheme if it is behind a proxy."""
     wrong = InputError(
         f"The public host {given!r} is not understood; give a name such as study.example.org, "
         "or https://study.example.org if another server speaks HTTPS for it."
@@ -100,7 +111,7 @@ def _public_address(given: str, port: int) -> str:
 
 
 def _own_address() -> str:
-    """The address of this machine in its network; no packet is sent to find it."""
+    """Return the address of this machine in its network, without sending a packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -117,10 +128,11 @@ def _own_names() -> list[str]:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP for clients that may be slow or silent: each has a time limit, and a crowd of them a place limit.
+    """Serve HTTP to clients that may be slow or silent.
 
-    A connection waits (for a request, or the rest of its headers) or works (on an answer). When there are too many
-    connections, the one that has waited longest is closed, so that idle ones lock nobody out.
+    Each phase of a connection has a time limit. When there are too many connections, the one whose client has kept
+    the server waiting longest (for a request, its body, or the reading of its answer) is closed, so that slow clients
+    lock nobody out.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -128,39 +140,55 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait()
+        self._wait(HEADER_SECONDS)
         if len(self.connections) > MOST_CONNECTIONS:
             self._make_room()
 
     def _make_room(self) -> None:
-        waiting = [one for one in self.connections if isinstance(one, PatientProtocol) and one.is_waiting]
-        if waiting:
-            min(waiting, key=lambda one: one._waiting_since).give_up()
+        """Close the longest-waiting connections, several at a time since finding them takes time."""
+        live = [one for one in self.connections if not one.transport.is_closing()]
+        excess = len(live) - MOST_CONNECTIONS
+        if excess > 0:
+            waiting = [one for one in live if isinstance(one, PatientProtocol) and one.is_waiting]
+            waiting.sort(key=lambda one: one._waiting_since)
+            for one in waiting[: excess + MOST_CONNECTIONS // 10]:
+                one.give_up()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     @property
     def is_waiting(self) -> bool:
-        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
+        """Return whether the server waits for this client."""
+        if self.transport.is_closing():
+            return False
+        return self.is_idle or self.cycle.more_body or self.flow.write_paused
 
     def data_received(self, data: bytes) -> None:
+        before = self.cycle
         super().data_received(data)
-        if not self.is_waiting:
-            self._allow(WORK_SECONDS)
+        if self.cycle is not before and not self.is_idle:
+            self._wait(WORK_SECONDS)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._waiting_since = self.loop.time()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.is_waiting:
-            self._wait()
+        if not self.transport.is_closing():
+            # A pipelined request may have begun already.
+            self._wait(HEADER_SECONDS if self.is_idle else WORK_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         if self._deadline is not None:
             self._deadline.cancel()
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float) -> None:
         self._waiting_since = self.loop.time()
-        self._allow(HEADER_SECONDS)
-
-    def _allow(self, seconds: float) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(seconds, self.give_up)
@@ -169,18 +197,59 @@ class PatientProtocol(H11Protocol):
         self.transport.abort()
 
 
-def make_server(app: ASGIApp) -> uvicorn.Server:
-    """The server of an application, to be run on a socket of `listen`. It logs failures, but no requests."""
+class Server(uvicorn.Server):
+    """Answer while other threads compute; stop within `STOP_SECONDS` of a signal whatever they do."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # asyncio accepts as many at once as may wait, so it got the small number; this sets only how many may wait.
+        for one in sockets or ():
+            one.listen(BACKLOG)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_SECONDS)
+        set_aside()
+        try:
+            await super().serve(sockets)
+        finally:
+            sys.setswitchinterval(before)
+            gc.unfreeze()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        end = threading.Timer(STOP_SECONDS, _end_process, [128 + sig])
+        end.daemon = True
+        end.start()
+
+
+def set_aside() -> None:
+    """Exclude everything loaded so far from garbage collection, which stops every thread."""
+    gc.collect()
+    gc.freeze()
+
+
+def _end_process(code: int) -> None:
+    """End this process and its workers at once; nothing that was stored is lost."""
+    for one in multiprocessing.active_children():
+        one.kill()
+    os._exit(code)
+
+
+def make_server(app: ASGIApp) -> Server:
+    """Return the server of an application, to be run on a socket of `listen`. It logs failures, but no requests."""
     config = uvicorn.Config(
         app,
         http=PatientProtocol,
         log_level="error",
         access_log=False,
         server_header=False,
-        # More only when every one of them is being answered.
-        limit_concurrency=MOST_CONNECTIONS + 2,
+        # The protocol closes others; it only counts connections that are being closed a moment too long.
+        limit_concurrency=3 * MOST_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=1,
+        backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
         ws="none",
     )
-    return uvicorn.Server(config)
+    return Server(config)

@@ -1,4 +1,4 @@
-"""Words as the explorer shows them: the vocabulary, the concepts of a word, and the words near it."""
+"""Serve words to the explorer: the vocabulary, a word's concepts, and similar words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.concepts.examples import concepts_of_word, named_words, word_index
+from superwords.analysis.representatives import concepts_of_word, named_words, word_index
 from superwords.tabular import plain
 from superwords.web.catalog import KEPT_TABLES, Catalog, texts
 from superwords.web.json_tables import Column, Table
@@ -16,7 +16,7 @@ NEIGHBOURS = 50
 
 
 class WordPages:
-    """Tables of a model's words."""
+    """Compute tables of a model's words."""
 
     def __init__(self, catalog: Catalog):
         self.catalog = catalog
@@ -44,7 +44,7 @@ class WordPages:
         return Table(columns, rows, "tokens")
 
     def word(self, text: str) -> dict[str, Any]:
-        """One word, or several with commas between."""
+        """Return one word, or several with commas between."""
         words = named_words(self.model.result_, text)
         rows = [self._words.iloc[word_index(self.model.result_, word)] for word in words]
         return {
@@ -53,7 +53,7 @@ class WordPages:
         }
 
     def concepts(self, word: str) -> Table:
-        """Concepts that a word is a used word of, those that use it most first and leftovers last."""
+        """Return concepts that a word is a used word of, those that use it most first and leftovers last."""
         names = self.catalog.names
         table = concepts_of_word(self.model.result_, word)
         columns = [
@@ -73,7 +73,7 @@ class WordPages:
         return Table(columns, self._neighbours(word), "together")
 
     def beside(self, text: str) -> Table:
-        """Words that belong with several, named with commas between."""
+        """Return words that belong with several, named with commas between."""
         columns = [
             Column("word", "Word", "word", link="word"),
             Column("evidence", "Evidence", "decimal"),

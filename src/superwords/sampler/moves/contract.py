@@ -22,7 +22,6 @@ class ChainState(NamedTuple):
     state: State
     tokens: Tokens | None  # z, from its imputation to the end of the sweep
     n_threads: int = 1  # how many a move may use; it does not change a bit
-    gamma: np.ndarray | None = None  # (J, V) γ, where it was drawn and no move has integrated it out since
 
 
 class Info(NamedTuple):
@@ -38,13 +37,8 @@ Move = Callable[[np.ndarray, int, ChainState], tuple[ChainState, Info]]
 
 
 def make_info(kinds: Iterable[str], tried: np.ndarray, accepted: np.ndarray) -> Info:
-    """Counts by kind, from arrays in the order of `kinds`."""
+    """Return counts by kind, from arrays in the order of `kinds`."""
     return Info(
         {kind: int(n) for kind, n in zip(kinds, tried)},
         {kind: int(n) for kind, n in zip(kinds, accepted)},
     )
-
-
-def add_info(one: Info, other: Info) -> Info:
-    """Both together."""
-    return Info(*({kind: a.get(kind, 0) + b.get(kind, 0) for kind in {**a, **b}} for a, b in zip(one, other)))

@@ -11,25 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.instance import change_counts, log_fit_change
-from superwords.sampler.jit import inlined, part
-from superwords.sampler.moves.swaps import (
-    chance_of,
-    hold_words,
-    pick_covering,
-    pick_rival,
-    random_token,
-    weigh_rivals,
-)
-from superwords.sampler.moves.word_sets import draw_absent, first_look, log_absent, power, tilt_of
-from superwords.sampler.open_document import (
+from superwords.sampler.document import (
     DIVIDE,
-    NULL,
-    PAIRS,
     UNITE,
-    USED,
-    WEIGHT,
-    WORDS,
     add_pair,
     drop_pair,
     make_room,
@@ -37,8 +21,19 @@ from superwords.sampler.open_document import (
     set_rest,
     weights_without,
 )
+from superwords.sampler.feature_draw import accept_on_features
+from superwords.sampler.jit import helper, inline_helper
+from superwords.sampler.leave_one_out import expected_mass, is_fixed
+from superwords.sampler.moves.proposals import draw_absent, log_absent, power, screen, tilt_of
+from superwords.sampler.moves.replace import (
+    chance_of,
+    hold_words,
+    pick_covering,
+    pick_replacement,
+    random_token,
+    weigh_replacements,
+)
 from superwords.sampler.random import below, gamma, uniform
-from superwords.sampler.workspace import expected_mass
 
 _SMALLEST = 1e-300
 # Sets of fates, one bit for each
@@ -58,65 +53,65 @@ class Division(NamedTuple):
     shape_t: float
 
 
-@inlined
-def divide_and_unite(n, is_data_driven, doc, concepts, instance, stream):
-    """So many tries of a division or its reverse."""
-    if doc.number[WORDS] == 0:
+@inline_helper
+def divide_and_unite(n, is_data_driven, doc, concepts, regression, stream):
+    """Try `n` divisions or their reverse."""
+    if doc.n_words == 0:
         return
     for _ in range(n):
         make_room(doc)
         if uniform(stream) < 0.5:
             doc.tried[DIVIDE] += 1
-            doc.accepted[DIVIDE] += _try_divide(is_data_driven, doc, concepts, instance, stream)
+            doc.accepted[DIVIDE] += _try_divide(is_data_driven, doc, concepts, regression, stream)
         else:
             doc.tried[UNITE] += 1
-            doc.accepted[UNITE] += _try_unite(is_data_driven, doc, concepts, instance, stream)
+            doc.accepted[UNITE] += _try_unite(is_data_driven, doc, concepts, regression, stream)
 
 
-@part
-def _try_divide(is_data_driven, doc, concepts, instance, stream):
-    """c_t: 0 → 1, with a part of the words and of the π of a concept j that is held.
+@helper
+def _try_divide(is_data_driven, doc, concepts, regression, stream):
+    """Try c_t: 0 → 1, with part of the words and of the π of a concept j that is held.
 
     Each of the document's words in j goes to j, t or both in proportion to the prior, and π in the proportion
     Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). A first look takes
     π and the words that the document does not use as they are to be expected.
     """
-    n_words, new, alpha_pi = doc.number[WORDS], doc.number[PAIRS], concepts.alpha_pi
+    n_words, new, alpha_pi = doc.n_words, doc.n_pairs, concepts.alpha_pi
     at = random_token(doc, stream)
-    weigh_rivals(at, doc)
+    weigh_replacements(at, doc)
     k = pick_covering(at, doc, stream)
-    t = pick_rival(at, doc, stream)
+    t = pick_replacement(at, doc, stream)
     j, whole = doc.concept[k], doc.weight[k]
     chance = chance_of(at, t, doc)
-    if doc.place[t] > 0 or chance <= 0.0:
+    if doc.place[t] > 0 or chance <= 0.0 or is_fixed(concepts, j) or is_fixed(concepts, t):
         return False
     for a in range(n_words):
-        doc.fate[a] = 0
+        doc.side[a] = 0
         if doc.on[k, a] > 0:
             p, q = doc.p[a, j], doc.p[a, t]
             u = uniform(stream) * (p + q - p * q)
-            doc.fate[a] = 1 if u < p * (1.0 - q) else (2 if u < p + q - 2.0 * p * q else 3)
-    if doc.fate[at] < 2:
+            doc.side[a] = 1 if u < p * (1.0 - q) else (2 if u < p + q - 2.0 * p * q else 3)
+    if doc.side[at] < 2:
         return False
     set_rest(doc, k, k)
     division = _weigh_division(j, t, whole, alpha_pi, doc)
-    after = doc.cover[at] + (1 if doc.fate[at] == 3 else 0)
-    log_ways = math.log(concepts.odds[t] * doc.cover[at] / (after * new * chance)) + division.log_prior
+    after = doc.n_explaining[at] + (1 if doc.side[at] == 3 else 0)
+    log_ways = math.log(concepts.odds[t] * doc.n_explaining[at] / (after * new * chance)) + division.log_prior
     mass_j = doc.mass[k] - division.mass_either
     rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
-    log_looked = first_look(rough)
-    if math.log(uniform(stream)) >= log_looked:
+    log_screened = screen(rough)
+    if math.log(uniform(stream)) >= log_screened:
         return False
     g = gamma(stream, division.shape_j)
     part = g / (g + gamma(stream, division.shape_t))
     weight_j, weight_t = max(whole * part, 1e-300), max(whole * (1.0 - part), 1e-300)
-    back = tilt_of(t, weight_t, doc.total[WEIGHT] - weight_t, is_data_driven, doc, concepts).back
-    start = doc.number[USED]
+    back = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).back
+    start = doc.used
     middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
     size_j = middle - start
     log_u = (
         math.log(uniform(stream))
-        + log_looked
+        + log_screened
         - log_ways
         - _log_weights(division, weight_j, weight_t, alpha_pi)
     )
@@ -129,121 +124,119 @@ def _try_divide(is_data_driven, doc, concepts, instance, stream):
     log_ratio = log_absent(t, back, words, doc, concepts)
     if log_u >= log_ratio + _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
         return False
-    if len(instance.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_change(instance, gone, j, words, t, doc.mark):
-            return False
-        change_counts(instance, gone, j, words, t)
+    if not accept_on_features(regression, gone, j, words, t, doc.mark, stream):
+        return False
     for a in range(n_words):
-        doc.on[k, a], doc.on[new, a] = doc.fate[a] & 1, doc.fate[a] >> 1
+        doc.on[k, a], doc.on[new, a] = doc.side[a] & 1, doc.side[a] >> 1
     hold_words(k, start, middle, weight_j, absent_j + division.mass_old, doc)
     add_pair(doc, t, weight_t, absent_t + division.mass_new, len(words))
     set_explained(doc)
     return True
 
 
-@part
-def _try_unite(is_data_driven, doc, concepts, instance, stream):
-    """c_t: 1 → 0, its words and π going to another concept: the exact reverse of a division."""
-    n_words, n_left, alpha_pi = doc.number[WORDS], doc.number[PAIRS] - 1, concepts.alpha_pi
+@helper
+def _try_unite(is_data_driven, doc, concepts, regression, stream):
+    """Try c_t: 1 → 0, its words and π going to another concept: reverse of a division."""
+    n_words, n_left, alpha_pi = doc.n_words, doc.n_pairs - 1, concepts.alpha_pi
     if n_left == 0:
         return False
     at = random_token(doc, stream)
-    weigh_rivals(at, doc)
+    weigh_replacements(at, doc)
     out = pick_covering(at, doc, stream)
     k = below(stream, n_left)
     k += 1 if k >= out else 0
     j, t, weight_j, weight_t = doc.concept[k], doc.concept[out], doc.weight[k], doc.weight[out]
     chance, whole = chance_of(at, t, doc), weight_j + weight_t
-    if chance <= 0.0:
+    if chance <= 0.0 or is_fixed(concepts, j) or is_fixed(concepts, t):
         return False
     for a in range(n_words):
-        doc.fate[a] = (1 if doc.on[k, a] > 0 else 0) + (2 if doc.on[out, a] > 0 else 0)
+        doc.side[a] = (1 if doc.on[k, a] > 0 else 0) + (2 if doc.on[out, a] > 0 else 0)
     set_rest(doc, k, out)
     division = _weigh_division(j, t, whole, alpha_pi, doc)
-    before = doc.cover[at] - (1 if doc.fate[at] == 3 else 0)
-    log_ways = math.log(concepts.odds[t] * before / (doc.cover[at] * n_left * chance)) + division.log_prior
+    before = doc.n_explaining[at] - (1 if doc.side[at] == 3 else 0)
+    log_ways = (
+        math.log(concepts.odds[t] * before / (doc.n_explaining[at] * n_left * chance)) + division.log_prior
+    )
     mass_j = doc.mass[k] - division.mass_old
     rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
-    log_looked = first_look(rough)
-    if math.log(uniform(stream)) >= -log_looked:
+    log_screened = screen(rough)
+    if math.log(uniform(stream)) >= -log_screened:
         return False
-    start = doc.number[USED]
+    start = doc.used
     end, absent_j = _write_absent(k, _write(_IN_EITHER, start, doc), doc, concepts)
     come, words = (
         doc.arena[end : _write(_MOVED, end, doc)],
         doc.arena[doc.start[out] : doc.start[out] + doc.size[out]],
     )
     absent_t = doc.mass[out] - division.mass_new
-    back = tilt_of(t, weight_t, doc.total[WEIGHT] - weight_t, is_data_driven, doc, concepts).back
-    log_ratio = log_ways - log_looked + log_absent(t, back, words, doc, concepts)
+    back = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).back
+    log_ratio = log_ways - log_screened + log_absent(t, back, words, doc, concepts)
     log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
     if doc.size[k] == 0:
         log_ratio += _log_null_divided(k, out, weight_j, doc)
     if math.log(uniform(stream)) >= -log_ratio:
         return False
-    if len(instance.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_change(instance, words, t, come, j, doc.mark):
-            return False
-        change_counts(instance, words, t, come, j)
+    if not accept_on_features(regression, words, t, come, j, doc.mark, stream):
+        return False
     for a in range(n_words):
-        doc.on[k, a] = doc.fate[a] > 0
+        doc.on[k, a] = doc.side[a] > 0
     hold_words(k, start, end, whole, absent_j + division.mass_either, doc)
     drop_pair(doc, out)
     set_explained(doc)
     return True
 
 
-@part
+@helper
 def _write(fates, end, doc):
-    """Write the document's own words of these fates to the arena; returns its new end."""
-    for a in range(doc.number[WORDS]):
-        if fates >> doc.fate[a] & 1:
+    """Write the document's own words of these sides to the arena; return its new end."""
+    for a in range(doc.n_words):
+        if fates >> doc.side[a] & 1:
             doc.arena[end] = doc.word[a]
             end += 1
     return end
 
 
-@part
+@helper
 def _write_absent(k, end, doc, concepts):
-    """Likewise the words of the k-th concept that the document does not use; returns their θ too."""
+    """Write the k-th concept's words that the document does not use; return their θ too."""
     mass = 0.0
     for e in range(doc.start[k], doc.start[k] + doc.size[k]):
         w = doc.arena[e]
-        if doc.spot[w] == 0:
+        if doc.local_index[w] == 0:
             doc.arena[end] = w
             end += 1
             mass += concepts.theta[w]
     return end, mass
 
 
-@part
+@helper
 def _weigh_division(j, t, whole, alpha_pi, doc):
-    """What doc.fate says of a division of concept j, t taking a part."""
+    """Return the terms of a division of concept j given doc.side, t taking a part."""
     log_prior, product, mass_old, mass_new, mass_either = 0.0, 1.0, 0.0, 0.0, 0.0
     n_j, n_t = 0.0, 0.0
-    for a in range(doc.number[WORDS]):
-        p, q, fate = doc.p[a, j], doc.p[a, t], doc.fate[a]
-        product *= 1.0 - q if fate == 0 else (p + q - p * q) / p
+    for a in range(doc.n_words):
+        p, q, side = doc.p[a, j], doc.p[a, t], doc.side[a]
+        product *= 1.0 - q if side == 0 else (p + q - p * q) / p
         if not 1e-100 < product < 1e100:
             log_prior += math.log(product)
             product = 1.0
-        if fate > 0:
-            theta, tokens = doc.theta[a], doc.times[a] * (0.5 if fate == 3 else 1.0)
+        if side > 0:
+            theta, tokens = doc.theta[a], doc.times[a] * (0.5 if side == 3 else 1.0)
             mass_either += theta
-            if fate & 1:
+            if side & 1:
                 mass_old += theta
                 n_j += tokens
-            if fate >> 1:
+            if side >> 1:
                 mass_new += theta
                 n_t += tokens
     log_prior += math.log(product)
     return Division(log_prior, mass_old, mass_new, mass_either, alpha_pi + n_j, alpha_pi + n_t)
 
 
-@part
+@helper
 def _rough_text(division, whole, mass_j, mass_t, alpha_pi, doc):
-    """About log of text and π of two concepts over those of one, and over the density that π is divided with.
+    """Return a rough log ratio of text and π of two concepts over one, for the screen.
 
     The shares of π at their means, T_t as the other documents have it; mass_j is θ of j's words that the document
     lacks.
@@ -254,10 +247,10 @@ def _rough_text(division, whole, mass_j, mass_t, alpha_pi, doc):
     share_j = whole * part_j / max(mass_j + division.mass_old, _SMALLEST)
     share_t = whole * part_t / max(mass_t, division.mass_new)
     log_ratio, product = 0.0, 1.0
-    for a in range(doc.number[WORDS]):
-        fate = doc.fate[a]
-        if fate > 0:
-            after = doc.rest[a] + (fate & 1) * share_j + (fate >> 1) * share_t
+    for a in range(doc.n_words):
+        side = doc.side[a]
+        if side > 0:
+            after = doc.rest[a] + (side & 1) * share_j + (side >> 1) * share_t
             ratio, times = after / (doc.rest[a] + share), doc.times[a]
             product *= power(ratio, times) if times < 20 else ratio**20
             if not 1e-100 < product < 1e100:
@@ -268,34 +261,34 @@ def _rough_text(division, whole, mass_j, mass_t, alpha_pi, doc):
     return log_ratio + math.log(max(product, _SMALLEST))
 
 
-@part
+@helper
 def _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
-    """log of the text's probability by two concepts over that by one; the first of the two has size_j words."""
+    """Return log of the text's probability by two concepts over that by one."""
     share = (weight_j + weight_t) / (absent_j + division.mass_either)
     share_j = weight_j / (absent_j + division.mass_old) if size_j > 0 else 0.0
     share_t = weight_t / (absent_t + division.mass_new)
     log_ratio = 0.0
-    for a in range(doc.number[WORDS]):
-        fate = doc.fate[a]
-        if fate > 0:
-            after = doc.rest[a] + (fate & 1) * share_j + (fate >> 1) * share_t
+    for a in range(doc.n_words):
+        side = doc.side[a]
+        if side > 0:
+            after = doc.rest[a] + (side & 1) * share_j + (side >> 1) * share_t
             log_ratio += doc.times[a] * math.log(after / (doc.rest[a] + share))
     return log_ratio
 
 
-@part
+@helper
 def _log_null_divided(k, also, weight_j, doc):
-    """What null tokens gain where the first of the two is empty, and the one was not; `also` is the second, if held."""
-    if doc.number[NULL] == 0:
+    """Return what null tokens gain where the first of the two is empty and the one was not."""
+    if doc.null == 0:
         return 0.0
     _, empty = weights_without(doc, k, also)
     # Null tokens that only the first of the two could have: it cannot be given up.
-    return doc.number[NULL] * math.log1p(weight_j / empty) if empty > 0.0 else np.inf
+    return doc.null * math.log1p(weight_j / empty) if empty > 0.0 else np.inf
 
 
-@part
+@helper
 def _log_weights(division, weight_j, weight_t, alpha_pi):
-    """log Gamma(π_j) Gamma(π_t) / Gamma(π_j + π_t) · Jacobian / Beta(π_j / (π_j + π_t)), with Jacobian π_j + π_t."""
+    """Return log Gamma(π_j) Gamma(π_t) / Gamma(π_j+π_t) · (π_j+π_t) / Beta(π_j/(π_j+π_t))."""
     shape_j, shape_t = division.shape_j, division.shape_t
     log_j, log_t, log_whole = math.log(weight_j), math.log(weight_t), math.log(weight_j + weight_t)
     log_ratio = (alpha_pi - 1.0) * (log_j + log_t - log_whole) - math.lgamma(alpha_pi) + log_whole

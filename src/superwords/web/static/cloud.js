@@ -1,4 +1,4 @@
-// Word clouds: the server says where each word stands and how large it is, the page writes it as text.
+// Word clouds: the server computes positions and sizes, the page renders the words as text.
 
 import { h, percent, svg } from "./dom.js";
 import * as route from "./route.js";

@@ -1,9 +1,10 @@
 // What people decide about concepts, by mouse: fields and lists that several views share.
 
+import { get } from "./api.js";
 import { count, h, newId } from "./dom.js";
 import * as route from "./route.js";
 
-// Runs a decision; a refusal is said in the given place.
+// Runs a decision; an error is shown in the given element.
 export function tried(decide, said) {
   return async (what, options = {}) => {
     said.textContent = "";
@@ -48,7 +49,7 @@ export function decidedPart(model, decide) {
   if (!model.decides || (history.length === 0 && hidden.length === 0 && merged.length === 0)) return [];
   const said = trouble();
   const act = tried(decide, said);
-  const parts = [h("h2", {}, "What was decided"), said];
+  const parts = [h("h2", {}, "Decisions"), said];
   if (hidden.length > 0) {
     parts.push(h("h3", {}, "Hidden"), h("ul", { class: "decided" }, hidden.map((one) =>
       entry(named(one), "Show again", () => act({ do: "restore", concepts: [one.concept] })))));
@@ -65,6 +66,29 @@ export function decidedPart(model, decide) {
       h("li", {}, `${one.said} `, h("small", {}, new Date(one.made).toLocaleString())))),
   );
   return parts;
+}
+
+// Names by a language model of the reader's choice: the prompt to copy, the reply to paste, and what is proposed to accept.
+export function namesPart(model, decide) {
+  if (!model.decides) return [];
+  const said = trouble();
+  const act = tried(decide, said);
+  const [ask, reply] = [newId("prompt"), newId("reply")];
+  const prompt = h("textarea", { id: ask, rows: 4, readonly: true });
+  const pasted = h("textarea", { id: reply, rows: 4 });
+  const details = h("details", { ontoggle: () => {
+    if (details.open && prompt.value === "") {
+      get("names").then((answer) => { prompt.value = answer.prompt; }, (error) => { said.textContent = error.message; });
+    }
+  } },
+  h("summary", {}, "Names by a language model"),
+  h("p", {}, h("label", { for: ask }, "Copy this prompt into a chat of your choice:"), prompt),
+  h("form", { onsubmit: (event) => { event.preventDefault(); act({ do: "propose", text: pasted.value }); } },
+    h("label", { for: reply }, "Paste the reply here:"), pasted,
+    h("button", { type: "submit" }, "Propose these names")));
+  const accept = h("button", { type: "button", onclick: () => act({ do: "accept" }) },
+    `Accept ${count(model.decided.proposed, "proposed name")}`);
+  return [details, ...(model.decided.proposed > 0 ? [h("p", {}, accept)] : []), said];
 }
 
 // The bar of what can be done with the chosen concepts.

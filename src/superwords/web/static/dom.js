@@ -12,12 +12,22 @@ function fill(element, properties, children) {
   return element;
 }
 
+// Names and texts of any script: each of these takes its direction from its own first letter.
+const ANY_SCRIPT = new Set(["a", "button", "dd", "figcaption", "h1", "h2", "h3", "li", "mark", "option", "p", "summary", "td", "th"]);
+
 export function h(tag, properties, ...children) {
-  return fill(document.createElement(tag), properties, children);
+  const element = document.createElement(tag);
+  if (ANY_SCRIPT.has(tag)) element.dir = "auto";
+  return fill(element, properties, children);
 }
 
 export function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+// After the name of a concept that only a few documents use, or that other fits do not find again.
+export function leftoverMark() {
+  return h("span", { class: "unsure", title: "Too few documents use this concept, or other fits do not find it again: do not rely on it." }, "unsure");
 }
 
 let counter = 0;
@@ -28,7 +38,7 @@ export function newId(stem) {
 
 // Says something to a screen reader without moving the focus.
 export function tell(message) {
-  document.getElementById("told").textContent = message;
+  document.getElementById("status").textContent = message;
 }
 
 export function count(number, one, many = `${one}s`) {

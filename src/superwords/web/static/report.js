@@ -4,7 +4,7 @@
 const table = document.getElementById("concept-table");
 const body = table.tBodies[0];
 const field = document.getElementById("filter");
-const told = document.getElementById("told");
+const summary = document.getElementById("status");
 
 function value(row, column) {
   const cell = row.cells[column];
@@ -41,7 +41,7 @@ function filter() {
     row.hidden = !wanted.every((one) => text.includes(one));
     if (!row.hidden) shown += 1;
   }
-  told.textContent = `${shown} of ${body.rows.length} concepts`;
+  summary.textContent = `${shown} of ${body.rows.length} concepts`;
 }
 
 for (const head of table.tHead.rows[0].cells) {

@@ -1,12 +1,12 @@
-// One table for every list: searched, sorted and cut into pages on the server, kept in the address, saved as CSV.
+// One table for every list: searched, sorted and cut into pages on the server, stored in the address, saved as CSV.
 
 import { getTable, tableAddress } from "./api.js";
-import { count, h, newId, percent, points, tell } from "./dom.js";
+import { count, h, leftoverMark, newId, percent, points, tell } from "./dom.js";
 import * as route from "./route.js";
 
 const TYPING_PAUSE = 200;
 
-// Bars of a column share a scale, so that small shares can be told apart too.
+// Bars of a column share a scale, so that small shares remain distinguishable.
 function bar(low, value, high, scale) {
   const track = h("span", { class: "bar", "aria-hidden": "true" });
   const place = (name, from, to) => {
@@ -78,9 +78,10 @@ const SHOW = {
   ],
   passage: (value) => [value ?? ""],
   concept: (value, row, column) =>
-    value === null ? ["–"] : [h("a", { href: route.concept(row[column.link]) }, `${row[column.link]}. ${value}`)],
+    value === null ? ["–"] : [h("a", { href: route.concept(row[column.link]) }, `${row[column.link]}. ${value}`), row[column.mark] ? leftoverMark() : null],
   twin: (value) => [value === null ? "–" : h("a", { href: route.concept(value) }, `concept ${value}`)],
   chains: (value, row, column) => [value === null ? "–" : `${value} of ${row[column.link]} chains`],
+  of: (value, row, column) => [value === null ? "–" : `${value} of ${row[column.link]}`],
   snippet: (value) => snippet(value),
   document: (value, row, column) => linked(route.documentAt(row[column.link]), value, row, column),
   "passage-link": (value, row, column) => linked(route.passageAt(row[column.link]), value, row, column),

@@ -17,7 +17,7 @@ export async function showChains({ model }) {
       alt: "Four charts, one below the other: each traced quantity by draw, with a line for each chain. The next table has the numbers.",
     }),
     h("h2", {}, "Convergence"),
-    h("p", {}, "R-hat compares the chains: 1 is best, at most 1.01 is wanted; the effective sample size says how many independent draws they are worth."),
+    h("p", {}, "R-hat compares the chains: 1 is best, at most 1.01 is recommended; the effective sample size is the number of independent draws that would be as precise."),
     numbers.element,
     h("h2", {}, "Agreement"),
     h("p", {}, "The share of each chain’s draws in which a concept is found, the least agreed on first."),
@@ -27,7 +27,7 @@ export async function showChains({ model }) {
     others.element,
     h("h2", {}, "Moves"),
     h("p", {}, "What the moves of all sweeps so far proposed, how much of it was accepted, and the time they took, over all chains. Moves without " +
-      "a proposal draw from the exact conditional distribution, so they always succeed; the time of a move with several proposals stands in its first row."),
+      "a proposal draw from the exact conditional distribution, so they always succeed; the time of a move with several proposals is in its first row."),
     moves.element,
   ];
 }

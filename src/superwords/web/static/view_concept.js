@@ -18,7 +18,7 @@ function facts(known, model) {
     [`${model.passages ? "Passages" : "Documents"} in a draw, on average`, rounded(known.rows)],
     ...(model.passages ? [["Documents in a draw, on average", rounded(known.documents)]] : []),
     ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
-    ["Strength where held", interval(known.strength, known.strength_low, known.strength_high)],
+    ["Strength where used", interval(known.strength, known.strength_low, known.strength_high)],
     ["Words used in a draw, on average", rounded(known.n_words)],
     ["Coherence", known.coherence === null ? "–" : known.coherence.toFixed(2)],
     ["Found by", `${known.found_by} of ${count(known.stability_by_chain.length, "chain")}`],
@@ -26,7 +26,7 @@ function facts(known, model) {
   ];
   if (known.theme !== null) rows.push(["Theme", known.theme]);
   if (known.members.length > 0) rows.push(["Merged from", `${known.concept} and ${known.members.map((one) => `${one.concept}. ${one.name}`).join("; ")}`]);
-  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} hold it: perhaps a leftover.`]);
+  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} use it: perhaps a leftover.`]);
   if (known.much_like !== null) rows.push(["Much like", conceptLink({ concept: known.much_like, name: known.much_like_name })]);
   return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
 }
@@ -117,8 +117,8 @@ export async function showConcept({ model, given, key, decide }) {
     h("h2", {}, "Words"),
     h("p", {}, "The most telling first: those that at least half of the draws that find the concept use for it."),
     words.element,
-    h("h2", {}, model.passages ? "Passages that hold it" : "Documents that hold it"),
-    h("p", {}, "Those that hold it in at least half of the draws, the clearest first. A single draw may have more or fewer: see the " +
+    h("h2", {}, model.passages ? "Passages that use it" : "Documents that use it"),
+    h("p", {}, "Those that use it in at least half of the draws, the clearest first. A single draw may have more or fewer: see the " +
       "average above."),
     documents.element,
     ...(model.groups.length > 0 ? groupSection(model, given, key) : []),

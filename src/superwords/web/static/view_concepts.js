@@ -1,4 +1,4 @@
-import { Chosen, decidedPart } from "./curate.js";
+import { Chosen, decidedPart, namesPart } from "./curate.js";
 import { count, h, rowsOf } from "./dom.js";
 import { Table } from "./table.js";
 
@@ -13,19 +13,21 @@ export async function showConcepts({ model, decide }) {
   return [
     h("h1", { tabindex: "-1" }, "Concepts"),
     h("p", {}, `${count(model.concepts, "concept")} in ${of}, ${count(model.words, "different word")}.`),
+    h("p", { class: "verdict" }, model.verdict),
     h(
       "details",
       {},
       h("summary", {}, "What the columns say"),
-      h("p", {}, `Prevalence is the share of ${rows} that hold a concept, strength its mean weight where it is held: both are means ` +
+      h("p", {}, `Prevalence is the share of ${rows} that use a concept, strength its mean weight where it is used: both are means ` +
         "over the draws that find it, with 95% intervals in brackets. Words counts those that a draw uses for it, on average. " +
         `Coherence is how often its ten first words occur in the same ${rows} (NPMI: 1 is always, 0 is as often as by chance). Found by ` +
-        "says how many chains have it in at least half of their draws. Stability is how surely another chain finds it: the share of " +
-        "the other chains’ draws that do. Much like names a concept whose words are nearly the same: perhaps merge the two. " +
+        "says how many chains have it in at least half of their draws. Found again counts the fits to samples of the documents that " +
+        "have it too; stability, where there are none, is the share of the chains’ draws that find it. Much like names a concept whose words are nearly the same: perhaps merge the two. " +
         "A concept’s number is a label, the same on every page, not a rank."),
     ),
     ...(chosen ? [chosen.element] : []),
     table.element,
+    ...namesPart(model, decide),
     ...decidedPart(model, decide),
   ];
 }

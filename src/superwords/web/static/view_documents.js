@@ -47,7 +47,7 @@ export async function showDocument(context) {
     neighbours(at > 0 ? at - 1 : null, at + 1 < known.documents ? at + 1 : null, "document", route.documentAt),
     factRow(known.tokens, [["Passages", known.passages.toLocaleString("en")], ["Id", known.document]], known.labels),
     h("h2", {}, "Concepts in this document"),
-    h("p", {}, "The weight of a concept in a document is the mean of its passages’, each counting by its tokens; shown are those held in at least half of the draws that find them, with 95% intervals."),
+    h("p", {}, "The weight of a concept in a document is the mean of its passages’, each counting by its tokens; shown are those used in at least half of the draws that find them, with 95% intervals."),
     concepts.element,
     h("h2", {}, "Passages"),
     passages.element,
@@ -163,7 +163,7 @@ async function showRow({ model, given, key }, what) {
     neighbours(known.before, known.after, what, (row) => route.rowAt(model, row)),
     factRow(known.tokens, [["Id", known.document]], known.labels),
     h("h2", {}, "Text"),
-    ...(known.parts > 0 ? [...reader.legend(), reader.text, reader.pager] : [h("p", {}, "The model was kept without its texts.")]),
+    ...(known.parts > 0 ? [...reader.legend(), reader.text, reader.pager] : [h("p", {}, "The model was saved without its texts.")]),
     h("h2", {}, `Concepts in this ${what}`),
     ...(known.tokens > 0
       ? [h("p", {}, `A ${what} has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it.`), concepts.element]

@@ -1,7 +1,7 @@
 // Effects: how prevalence or strength depends on several columns at once, by a formula that the reader types.
 
 import { get } from "./api.js";
-import { choice, h, newId, points, svg, tell } from "./dom.js";
+import { choice, h, newId, percent, points, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -41,18 +41,62 @@ function drawing(rows, label) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Effects of ${label}` }, figure);
 }
 
+// Predicted values of one concept at each value of a column, with 95% intervals.
+function predictedPanel(one, top) {
+  const [wide, high, left, bottom] = [300, 130, 42, 20];
+  const x = (at) => left + ((at + 0.5) * (wide - left - 6)) / one.values.length;
+  const y = (value) => 6 + (high - bottom - 6) * (1 - Math.min(value ?? 0, top) / top);
+  const figure = svg("svg", { class: "panel", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${one.concept}. ${one.name}` });
+  for (const value of [0, top]) {
+    figure.append(svg("line", { class: "grid", x1: left, x2: wide, y1: y(value), y2: y(value) }),
+      svg("text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, percent(value)));
+  }
+  const every = Math.ceil((one.values.length * 60) / (wide - left));
+  one.values.forEach((row, at) => {
+    const told = `${row.value}: ${percent(row.predicted)} (${percent(row.low)} to ${percent(row.high)})`;
+    figure.append(svg("line", { class: "whisker", x1: x(at), x2: x(at), y1: y(row.low), y2: y(row.high) }),
+      svg("circle", { class: "dot", cx: x(at), cy: y(row.predicted), r: 3.5 }, svg("title", {}, told)));
+    if (at % every === 0) figure.append(svg("text", { x: x(at), y: high - 4, "text-anchor": "middle" }, short(shown(row.value), 10)));
+  });
+  return h("figure", {}, h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)), figure);
+}
+
+const shown = (value) => (typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value));
+
+function predictedPart(formula, of, columns) {
+  const place = h("div", { class: "panels" });
+  const show = async (by) => {
+    place.replaceChildren(h("p", { class: "status" }, "Predicting …"));
+    try {
+      const { panels } = await get("predicted", { formula, of, by });
+      const top = Math.max(...panels.flatMap((one) => one.values.map((row) => row.high ?? 0)), 0.01);
+      place.replaceChildren(...panels.map((one) => predictedPanel(one, top)));
+    } catch (error) {
+      place.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+    }
+  };
+  if (columns.length === 0) return [];
+  show(columns[0]);
+  return [
+    h("h2", {}, "Predicted values"),
+    h("p", {}, "By one column, the others as the documents have them, with 95% intervals: the reliable concepts that differ most, on one scale."),
+    h("div", { class: "choices" }, choice("By", columns, columns[0], show)),
+    place,
+  ];
+}
+
 async function results(formula, of) {
   const answer = await get("effects", { formula, of });
   const parts = [
-    h("p", {}, `Of ${answer.documents.toLocaleString("en")} documents that have a value in every column. Effects are in percentage points, for one more unit of a number, one more year of ` +
-      "a date, or a group against the first one. Drawn are the clearest: filled with the other columns held fixed, hollow by the column alone; lines are 95% intervals."),
+    h("p", {}, `Based on the ${answer.documents.toLocaleString("en")} documents with a value in every column. Effects are in percentage points. ` +
+      `${answer.notes.join(" ")} Drawn are the clearest of reliable concepts: filled with the other columns held fixed, hollow by the column alone; lines are 95% intervals.`),
   ];
   answer.terms.forEach(({ term, label }, at) => {
     const table = new Table("effects", { given: { formula, of, term }, prefix: `${at}.`, caption: `Effects of ${label}`, find: null, rows: 8, one: "concept" });
     table.load();
     parts.push(h("h2", {}, label), drawing(answer.drawn[at], label), table.element);
   });
-  return parts;
+  return [...parts, ...predictedPart(formula, of, answer.columns)];
 }
 
 export async function showEffects({ model, given }) {
@@ -78,10 +122,10 @@ export async function showEffects({ model, given }) {
   if (given.get("formula") !== null) show();
   return [
     heading,
-    h("p", {}, "How the share of documents that hold a concept depends on several columns at once. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
+    h("p", {}, "How the share of documents that use a concept depends on several columns at once. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
     h("form", { class: "tools", onsubmit: (event) => { event.preventDefault(); show(); } },
       h("div", { class: "search" }, h("label", { for: id }, "Formula"), field),
-      h("div", { class: "choices" }, choice("Effects on", [["prevalence", "prevalence"], ["strength", "strength where held"]], of, (value) => { of = value; })),
+      h("div", { class: "choices" }, choice("Effects on", [["prevalence", "prevalence"], ["strength", "strength where used"]], of, (value) => { of = value; })),
       h("button", { type: "submit" }, "Show the effects")),
     h("p", { class: "status" }, `Columns: ${model.columns.join(", ")}`),
     found,

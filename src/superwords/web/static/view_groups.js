@@ -69,10 +69,10 @@ export async function showGroups({ model, given }) {
       choice("Second group", column.labels.filter((label) => label !== first), second, (value) => go({ second: value })),
     ),
     title,
-    h("p", {}, "Each word stands at the same place in both clouds; a word that a group does not use is small and grey."),
+    h("p", {}, "Each word has the same position in both clouds; a word that a group does not use is small and grey."),
     place,
     h("h2", {}, "Difference of prevalence"),
-    h("p", {}, `The share of the ${rowsOf(model)} of ${first} that hold a concept, minus that of ${second}, with 95% intervals. The largest differences come first.`),
+    h("p", {}, `The share of the ${rowsOf(model)} of ${first} that use a concept, minus that of ${second}, with 95% intervals. The largest differences of reliable concepts come first.`),
     table.element,
   ];
 }

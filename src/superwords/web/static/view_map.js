@@ -98,7 +98,7 @@ function drawing(points, rows) {
   const said = h("p", { class: "status", "aria-hidden": "true" }, "Point at a concept, or move between them with the arrow keys; Enter opens one.");
   const pointed = pointer();
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
-  const describe = (one) => `${one.concept}. ${one.name}: held by ${percent(one.prevalence)} of the ${rows}`;
+  const describe = (one) => `${one.concept}. ${one.name}: used by ${percent(one.prevalence)} of the ${rows}`;
   for (const [at, one] of points.entries()) {
     one.link = svg(
       "a",
@@ -108,7 +108,7 @@ function drawing(points, rows) {
     );
     const point = () => {
       said.textContent = describe(one);
-      pointed.show(one, `${one.concept}. ${one.name}`, `held by ${percent(one.prevalence)} of the ${rows}`);
+      pointed.show(one, `${one.concept}. ${one.name}`, `used by ${percent(one.prevalence)} of the ${rows}`);
     };
     one.link.addEventListener("mouseenter", point);
     one.link.addEventListener("focus", point);
@@ -133,9 +133,68 @@ function drawing(points, rows) {
   return [h("div", { class: "scroll" }, figure), said];
 }
 
+const COLOURS = 8;
+
+const px = (x) => MARGIN + x * (WIDE - 2 * MARGIN);
+const py = (y) => MARGIN / 2 + (1 - y) * (HIGH - MARGIN);
+
+// Each document a point in the colour of its main concept; the names stand where a concept's documents are densest.
+function documentDrawing(answer) {
+  const colour = new Map(answer.regions.slice(0, COLOURS).map((one, at) => [one.concept, `region-${at}`]));
+  const names = new Map(answer.regions.map((one) => [one.concept, one.name]));
+  const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": "Map of documents by their main concepts" });
+  for (const one of answer.points) {
+    const told = `${one.document}${names.has(one.concept) ? `: ${one.concept}. ${names.get(one.concept)}` : ""}`;
+    figure.append(svg("circle", {
+      class: `document ${colour.get(one.concept) ?? ""}`, cx: px(one.x), cy: py(one.y), r: 3.5,
+      onclick: () => { location.hash = route.documentAt(one.place).slice(1); },
+    }, svg("title", {}, told)));
+  }
+  const regions = answer.regions.slice(0, 25).map((one) => ({ ...one, prevalence: one.documents / Math.max(1, answer.points.length), px: px(one.x), py: py(one.y), r: 4 }));
+  for (const [one, label] of labels(regions)) {
+    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true", class: one.leftover ? "quiet" : "" }, label.text));
+  }
+  return h("div", { class: "scroll" }, figure);
+}
+
+// Concepts by coherence (across) and exclusivity (up); hollow: not to be relied on.
+function qualityDrawing(rows) {
+  const known = rows.filter((one) => one.coherence !== null && one.exclusivity !== null);
+  const [left, right] = [Math.min(...known.map((one) => one.coherence)), Math.max(...known.map((one) => one.coherence))];
+  const [bottom, top] = [Math.min(...known.map((one) => one.exclusivity)), Math.max(...known.map((one) => one.exclusivity))];
+  const spots = known.map((one) => ({
+    ...one,
+    px: px((one.coherence - left) / Math.max(right - left, 1e-9)),
+    py: py((one.exclusivity - bottom) / Math.max(top - bottom, 1e-9)),
+    r: radius(one.prevalence ?? 0),
+  }));
+  const figure = svg("svg", { class: "map quality", viewBox: `0 0 ${WIDE} ${HIGH + 24}`, role: "img", "aria-label": "Concepts by coherence and exclusivity; the table below has the numbers" });
+  for (const one of spots) {
+    figure.append(svg("a", { href: route.concept(one.concept), class: one.leftover ? "hollow" : "" },
+      svg("title", {}, `${one.concept}. ${one.name}: coherence ${one.coherence.toFixed(2)}, exclusivity ${percent(one.exclusivity)}`),
+      svg("circle", { cx: one.px, cy: one.py, r: one.r })));
+  }
+  for (const [, label] of labels(spots)) figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true" }, label.text));
+  figure.append(
+    svg("text", { x: MARGIN, y: HIGH + 16, "font-size": FONT }, `← less coherent (${left.toFixed(2)})`),
+    svg("text", { x: WIDE - MARGIN, y: HIGH + 16, "font-size": FONT, "text-anchor": "end" }, `more coherent (${right.toFixed(2)}) →`),
+    svg("text", { x: 14, y: MARGIN, "font-size": FONT, transform: `rotate(-90 14 ${MARGIN})`, "text-anchor": "end" }, `more exclusive (${percent(top)}) →`),
+    svg("text", { x: 14, y: HIGH - 20, "font-size": FONT, transform: `rotate(-90 14 ${HIGH - 20})` }, `← less exclusive (${percent(bottom)})`),
+  );
+  return h("div", { class: "scroll" }, figure);
+}
+
+// A part that takes a while to compute: shown when it is there.
+function later(load) {
+  const place = h("div", { class: "waiting" });
+  load().then((found) => place.replaceChildren(found)).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
+  return place;
+}
+
 export async function showMap({ model }) {
   const table = new Table("nearest", { caption: "Most alike concepts", find: "Search concepts", one: "concept", rows: 10 });
-  const [answer] = await Promise.all([get("map"), table.load()]);
+  const quality = new Table("quality", { prefix: "quality.", caption: "Coherence and exclusivity", find: "Search concepts", one: "concept", rows: 10 });
+  const [answer] = await Promise.all([get("map"), table.load(), quality.load()]);
   const points = answer.points.map((one) => ({
     ...one,
     px: MARGIN + one.x * (WIDE - 2 * MARGIN),
@@ -149,5 +208,12 @@ export async function showMap({ model }) {
     ...(points.length > 0 ? drawing(points, rowsOf(model)) : [h("p", {}, "There are no concepts.")]),
     h("h2", {}, "Most alike concepts"),
     table.element,
+    h("h2", {}, "Map of documents"),
+    h("p", {}, "Each point is a document, near others that use the same concepts to the same extent, in the colour of its main concept (grey: one of fewer documents). Click a point to read the document."),
+    later(async () => documentDrawing(await get("document-map"))),
+    h("h2", {}, "Coherence by exclusivity"),
+    h("p", {}, `Coherent concepts have words that occur in the same ${rowsOf(model)}; exclusive ones have words that are used for no other concept. Discs grow with prevalence; hollow ones are not to be relied on.`),
+    ...(points.length > 1 ? [later(async () => qualityDrawing(await get("quality")))] : []),
+    quality.element,
   ];
 }

@@ -109,17 +109,17 @@ class Finder {
     }
     if (this.model.texts) {
       this.words.replaceChildren(h("h2", {}, `Where the texts say “${query}”`),
-        h("p", {}, `Every ${rows} that has all these words, the closest match first. Words in quotation marks must stand together; a star stands for any ending: tax*.`), said.element);
+        h("p", {}, `Every ${rows} that has all these words, the closest match first. Words in quotation marks must be adjacent; a star matches any ending: tax*.`), said.element);
     }
   }
 
   fill(kind, query, answer) {
     const heading = { search: `Documents on “${query}”`, recommend: "The next ten for you",
-      diverse: query ? `Documents that cover what is said on “${query}”` : "Documents that cover everything" }[kind];
+      diverse: query ? `Documents that cover “${query}”` : "Documents that cover everything" }[kind];
     const parts = [h("h2", { tabindex: "-1" }, heading)];
     if (answer.unknown?.length > 0) parts.push(h("p", {}, `In no document: ${answer.unknown.join(", ")}.`));
     if (answer.concepts?.length > 0) {
-      parts.push(h("p", {}, "Documents that match speak of ", answer.concepts.map((one, at) => [at > 0 ? ", " : "", h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)]).flat(), "."));
+      parts.push(h("p", {}, "Matching documents use ", answer.concepts.map((one, at) => [at > 0 ? ", " : "", h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)]).flat(), "."));
     }
     if (kind === "recommend") parts.push(h("h3", {}, "What your marks taught"), taught(answer.tastes));
     parts.push(answer.hits.length > 0 ? list(answer.hits, this.model, () => this.showMarks()) : h("p", {}, "No document answers this; try other words."));
@@ -144,7 +144,7 @@ export async function showSearch({ model, given }) {
   await finder.show(finder.kind === "recommend" && marks.size === 0 ? "search" : finder.kind, false);
   return [
     h("h1", { tabindex: "-1" }, "Search"),
-    h("p", {}, "Finds documents that have the words, and documents that speak of the same concepts in other words; each says why it was found. Documents whose name has the words come first; the places in the texts that have exactly these words come last. Mark what you like to get more of it."),
+    h("p", {}, "Finds documents that have the words, and documents that use the same concepts in other words; each result has the reasons. Documents whose name has the words come first; the places in the texts that have exactly these words come last. Mark what you like to get more of it."),
     finder.form,
     finder.taste,
     finder.called,

@@ -11,7 +11,7 @@ const WIDE = 420; // of the branches
 const LABELS = 560;
 const COLOURS = ["#0072b2", "#b84d00", "#007a59", "#a3527f", "#8a6800", "#5b4bb0", "#22708f", "#8a4b16"];
 
-// Where every node stands, and the leaves below it.
+// Position of every node, and the leaves below it.
 function placed(tree) {
   const rank = new Map(tree.order.map((leaf, at) => [leaf, at]));
   const top = Math.max(...tree.meetings.map(([, , height]) => height), 1e-9);
@@ -90,7 +90,7 @@ export async function showThemes({ model, decide }) {
   const keep = h("button", { type: "button", onclick: () => act({ do: "themes", themes: proposals(tree) }) }, "Keep these themes");
   return [
     heading,
-    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that hold any concept of a theme, mean over the draws that find all of them, with a 95% interval.`),
+    h("p", {}, `${told} Prevalence is the share of ${rowsOf(model)} that use any concept of a theme, mean over the draws that find all of them, with a 95% interval.`),
     ...(model.decides && proposed ? [h("p", {}, keep)] : []),
     said,
     table.element,

@@ -1,7 +1,7 @@
 // Concepts over time: what rises and falls, a small picture of each, and a concept's words early and late.
 
 import { get } from "./api.js";
-import { choice, h, percent, points, rowsOf, svg } from "./dom.js";
+import { choice, h, leftoverMark, percent, points, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -51,7 +51,7 @@ function panel(one, periods, of) {
   }
   values.forEach((v, at) => {
     const told = v.value === null
-      ? `${periods[at].period}: ${periods[at].n_rows > 0 ? "held by none" : "nothing of this time"}`
+      ? `${periods[at].period}: ${periods[at].n_rows > 0 ? "used by none" : "nothing of this time"}`
       : `${periods[at].period}: ${percent(v.value)} (${percent(v.low)} to ${percent(v.high)})`;
     figure.append(v.value === null
       ? svg("text", { class: "gap", x: x(at), y: y(0) - 2, "text-anchor": "middle" }, svg("title", {}, told), "×")
@@ -64,7 +64,7 @@ function panel(one, periods, of) {
   const sure = one.probability_rises;
   const trend = sure === null ? "" : sure >= 0.5 ? `rises with probability ${percent(sure)}` : `falls with probability ${percent(1 - sure)}`;
   return h("figure", {},
-    h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)),
+    h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`), one.leftover ? leftoverMark() : null),
     h("p", { class: "status" }, trend === "" ? "" : `${points(one.change)} points (${points(one.low)} to ${points(one.high)}), ${trend}`),
     figure);
 }
@@ -111,10 +111,10 @@ export async function showTime({ model, given }) {
     h("div", { class: "choices" },
       choice("Column", model.times.includes(column) ? model.times : [column, ...model.times], column, (value) => go({ column: value, by: "", concepts: "" })),
       ...(answer.units.length > 0 ? [choice("Periods", [["", "as fits"], ...answer.units], by, (value) => go({ by: value }))] : []),
-      choice("What is drawn", [["prevalence", `share of ${rowsOf(model)}`], ["strength", "strength where held"]], of, (value) => go({ of: value === "prevalence" ? "" : value }))),
+      choice("What is drawn", [["prevalence", `share of ${rowsOf(model)}`], ["strength", "strength where used"]], of, (value) => go({ of: value === "prevalence" ? "" : value }))),
     h("p", {}, of === "prevalence"
-      ? `The share of ${rowsOf(model)} of each period that hold a concept, with 95% intervals (cut off where they leave the picture). ${shown ? "" : "The concepts whose trends are surest: what rises first, what falls last."}`
-      : `The mean weight of a concept in the ${rowsOf(model)} that hold it, with 95% intervals.`),
+      ? `The share of ${rowsOf(model)} of each period that use a concept, with 95% intervals (cut off where they leave the picture). ${shown ? "" : "The reliable concepts whose trends are surest: what rises first, what falls last."}`
+      : `The mean weight of a concept in the ${rowsOf(model)} that use it, with 95% intervals.`),
     h("p", {}, `${answer.periods.length} periods from ${answer.periods[0].period} to ${answer.periods.at(-1).period}` +
       (empty > 0 ? `; × marks the ${empty} without ${rowsOf(model)}.` : ".")),
     ...(shown ? [h("p", {}, h("button", { type: "button", onclick: () => go({ concepts: "" }) }, "Show those with the surest trends"))] : []),
@@ -123,7 +123,7 @@ export async function showTime({ model, given }) {
     h("p", {}, "The change of prevalence along a straight line from the first period to the last, in percentage points, with its 95% interval and the probability that it is upwards."),
     trends.element,
     title,
-    h("p", {}, `The share of the ${rowsOf(model)} holding the concept that use a word for it, in the earlier and in the later half of all ${rowsOf(model)}; the largest changes first.`),
+    h("p", {}, `The share of the ${rowsOf(model)} using the concept that use a word for it, in the earlier and in the later half of all ${rowsOf(model)}; the largest changes first.`),
     place,
   ];
 }

@@ -48,7 +48,7 @@ export async function showWord({ model, key }) {
       `${count(known.tokens, "token")} in ${count(known.rows, model.passages ? "passage" : "document")}; ` +
         `used for ${count(known.n_concepts, "concept")} in at least half of the draws that find it.`,
     ),
-    h("h2", {}, "Concepts that hold it"),
+    h("h2", {}, "Concepts that use it"),
     concepts.element,
     h("h2", {}, "Nearest words"),
     h("p", {}, "Of a use of the one word and a use of the other, the probability that both are for the same concept, with the " +

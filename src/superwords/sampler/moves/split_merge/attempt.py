@@ -17,14 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from superwords.sampler.density import log_concepts, log_word_sets
+from superwords.sampler.feature_likelihood import log_features
+from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
+from superwords.sampler.moves.assignments import draw_weights
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.moves.split_merge.division import divide, divide_blindly, log_weights, make_rules
 from superwords.sampler.moves.split_merge.group import BOTH, Group, Sides, gather, undivided, whole
-from superwords.sampler.moves.split_merge.rebuild import rebuild
 from superwords.sampler.moves.split_merge.unused_words import (
-    Frame,
-    Made,
+    Context,
+    Proposal,
     Unused,
     keep,
     unused_of,
@@ -37,7 +39,6 @@ from superwords.sampler.random import (
     open_stream_from_python,
     uniform_from_python,
 )
-from superwords.sampler.semantics import log_features
 from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, relabel, sizes_of
 
 _PASSES = 2  # before the one that counts
@@ -74,13 +75,13 @@ class Snapshot:
         return self.sizes.m.astype(float)
 
     @cached_property
-    def pull(self) -> np.ndarray:
-        """(J, F) Σ_i m_ji y_i: where a concept's words lie."""
+    def feature_sum(self) -> np.ndarray:
+        """Return (J, F) Σ_i m_ji y_i: where a concept's words lie."""
         return self.m @ self.model.data.Y
 
     @cached_property
     def n_used(self) -> np.ndarray:
-        """(J) words used, over all documents."""
+        """Return (J) the number of words used, over all documents."""
         concept = np.repeat(self.state.concept, np.diff(self.state.pair_ptr))
         return np.bincount(concept[self.tokens.entry > 0], minlength=len(self.m))
 
@@ -90,7 +91,7 @@ class Snapshot:
 
 
 def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """`split_merges` attempts, each a split or a merge with equal probability."""
+    """Make `split_merges` attempts, each a split or a merge with equal probability."""
     model = now.model
     if len(now.state.concept) == 0 or model.steps.split_merges == 0:
         return now, NOTHING_TRIED
@@ -107,15 +108,42 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
         if new is not None:
             snapshot = new
             accepted[int(is_merge)] += 1
-    relabel(snapshot.state, stream, sweep, AFTER_SPLIT_MERGE)
-    now = now._replace(state=snapshot.state, tokens=snapshot.tokens, gamma=None)
+    relabel(snapshot.state, stream, sweep, AFTER_SPLIT_MERGE, len(model.fixed))
+    now = now._replace(state=snapshot.state, tokens=snapshot.tokens)
     return now, make_info(("split", "merge"), tried, accepted)
 
 
 def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
-    """Concept j becomes j and a new, last one."""
-    model, n_rows = snapshot.model, len(snapshot.sizes.holders)
-    j = below_from_python(stream, n_rows)
+    """Try to split a concept, each with the same probability."""
+    j = below_from_python(stream, len(snapshot.sizes.holders))
+    if j < len(snapshot.model.fixed):
+        return None
+    proposed = propose_split(snapshot, j, stream)
+    if proposed is None or not _accepts(proposed.log_ratio, snapshot, proposed.sizes, stream):
+        return None
+    return proposed.carry_out(snapshot, j, stream)
+
+
+class SplitProposal(NamedTuple):
+    """A concept split in two, before it is accepted."""
+
+    group: Group
+    split: Proposal
+    sizes: Sizes
+    log_ratio: float  # of Metropolis–Hastings, without that of the features
+
+    def carry_out(self, snapshot: Snapshot, j: int, stream: np.ndarray) -> Snapshot:
+        """Return the state with concept j split into j and a new, last one."""
+        rows = (j, len(snapshot.sizes.holders))
+        state, tokens = rebuild(
+            snapshot.state, snapshot.tokens, self.group, self.split, rows, snapshot.model, stream
+        )
+        return Snapshot(state, tokens, self.sizes, snapshot.model)
+
+
+def propose_split(snapshot: Snapshot, j: int, stream: np.ndarray) -> SplitProposal | None:
+    """Propose a division of concept j; None where one part is empty or a first look rejects it."""
+    model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
     group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
     elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
@@ -126,21 +154,18 @@ def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     split, log_ratio = _outcome(snapshot, group, sides, [j], log_ways, stream)
     if split is None:
         return None
-    log_ratio += math.log(_partners_after_split(snapshot, split, j)[-1] * n_rows / (n_rows + 1))
-    sizes = split_sizes(snapshot.sizes, j, split)
-    if not _accepts(log_ratio, snapshot, sizes, stream):
-        return None
-    return Snapshot(
-        *rebuild(snapshot.state, snapshot.tokens, group, split, (j, n_rows), model, stream), sizes, model
-    )
+    log_ratio += math.log(_partners_after_split(snapshot, split, j)[-1] * n_concepts / (n_concepts + 1))
+    return SplitProposal(group, split, split_sizes(snapshot.sizes, j, split), log_ratio)
 
 
 def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
-    """Concept b joins concept a."""
-    model, n_rows = snapshot.model, len(snapshot.sizes.holders)
-    a = below_from_python(stream, n_rows)
-    partners = _partner_weights(snapshot.m, snapshot.pull, a)
+    """Try to merge concept b into concept a."""
+    model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
+    a = below_from_python(stream, n_concepts)
+    partners = _partner_weights(snapshot.m, snapshot.feature_sum, a)
     b = _draw(partners, stream)
+    if min(a, b) < len(model.fixed):
+        return None
     group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
     if (group.null[np.diff(group.ptr) > 0] > 0).any():
         return None  # null tokens would meet words
@@ -151,12 +176,12 @@ def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     merged, log_ratio = _outcome(snapshot, group, sides, [a, b], log_ways, stream)
     if merged is None:
         return None
-    log_ratio -= math.log(partners[b] * (n_rows - 1) / n_rows)
+    log_ratio -= math.log(partners[b] * (n_concepts - 1) / n_concepts)
     sizes = merged_sizes(snapshot.sizes, (a, b), merged)
     if not _accepts(log_ratio, snapshot, sizes, stream):
         return None
     state, tokens = rebuild(snapshot.state, snapshot.tokens, group, merged, (a, b), model, stream)
-    state.concept[state.concept == n_rows - 1] = b  # the last concept takes the free number
+    state.concept[state.concept == n_concepts - 1] = b  # the last concept takes the free number
     return Snapshot(state, tokens, sizes, model)
 
 
@@ -167,8 +192,8 @@ def _outcome(
     rows: list[int],
     log_ways: float,
     stream: np.ndarray,
-) -> tuple[Made | None, float]:
-    """What one concept is split into, or two are merged to, and the log ratio that is left; None after a first look.
+) -> tuple[Proposal | None, float]:
+    """Return the proposal and the log ratio that is left; None where it is screened out.
 
     The first look is by a part of the ratio without unused words and features, which is later taken off again.
     `log_ways` is the log probability of the way from split to merged, less back.
@@ -177,31 +202,31 @@ def _outcome(
     is_merge = len(rows) == 2
     sign = -1.0 if is_merge else 1.0
     merged, split = without_unused(group, whole(group), theta), without_unused(group, sides, theta)
-    first = sign * _first_look(log_density_change(group, sides, merged, split, model) + log_ways)
+    first = sign * _screen(log_density_change(group, sides, merged, split, model) + log_ways)
     if math.log(uniform_from_python(stream)) >= first:
         return None, 0.0
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
-    frame = make_frame(snapshot, rows, _draw_changing(sides, stream), present)
+    frame = make_context(snapshot, rows, _draw_changing(sides, stream), present)
     merged = with_unused(merged, frame, None if is_merge else present, stream)
     split = with_unused(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
     return (merged if is_merge else split), sign * log_ratio - first
 
 
-def _first_look(log_ratio: float) -> float:
-    """By which a split is rejected at once where it is hopeless, and a merge by the opposite."""
+def _screen(log_ratio: float) -> float:
+    """Screen an attempt: reject a hopeless split at once, and a merge by the opposite."""
     low, high = _HOPEFUL
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
 
 def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
-    """The documents that get new unused words: all, or only those that hold both concepts when divided."""
+    """Draw the documents that get new unused words: all, or those holding both."""
     is_all = uniform_from_python(stream) < _REDRAWN
     return (sides.doc == BOTH) | is_all
 
 
-def make_frame(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Frame:
-    """What stays when these concepts, with their present unused words, are split or merged."""
+def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Context:
+    """Return what stays when these concepts are split or merged."""
     rest = Sizes(
         np.delete(snapshot.sizes.m, rows, axis=0),
         np.delete(snapshot.sizes.holders, rows),
@@ -209,24 +234,29 @@ def make_frame(snapshot: Snapshot, rows: list[int], changing: np.ndarray, presen
     )
     n_used = snapshot.n_used.sum() - snapshot.n_used[rows].sum()
     fuller = min(float(rest.total.sum() / n_used), 4.0) if n_used else 2.0
-    return Frame(rest, fuller, changing, keep(present, ~changing), snapshot.state.theta, snapshot.model)
+    return Context(rest, fuller, changing, keep(present, ~changing), snapshot.state.theta, snapshot.model)
 
 
 def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
-    """Metropolis–Hastings, the features' ratio added."""
-    gain = log_features(sizes, snapshot.model.data, snapshot.model.prior) - snapshot.log_p
+    """Accept by Metropolis–Hastings, the features' ratio added."""
+    gain = feature_gain(snapshot, sizes)
     return math.log(uniform_from_python(stream)) < log_ratio + gain
 
 
+def feature_gain(snapshot: Snapshot, sizes: Sizes) -> float:
+    """Return log P(Y | Φ) of the new counts, less that of the present ones."""
+    return log_features(sizes, snapshot.model.data, snapshot.model.prior) - snapshot.log_p
+
+
 def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
-    """log probability of the seeds when the two concepts are merged, less when the whole is split."""
+    """Return log probability of the seeds when merged, less when the whole is split."""
     together = np.bincount(group.word, minlength=len(group.support)).astype(float)
     apart = _log_seeds(group, seeds, *_seed_weights(sides), model)
     return apart - _log_seeds(group, seeds, together, together, model)
 
 
-def log_density_change(group: Group, sides: Sides, merged: Made, split: Made, model: Model) -> float:
-    """log P(c, f, z, w), π integrated out, with the group as two concepts, less as one."""
+def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Proposal, model: Model) -> float:
+    """Return log P(c, f, z, w), π out, with the group as two concepts, less as one."""
     prior, n_documents = model.prior, len(model.data.length)
     change = log_weights(group, sides, prior.alpha_pi)
     for made, sign in ((split, 1), (merged, -1)):
@@ -236,25 +266,25 @@ def log_density_change(group: Group, sides: Sides, merged: Made, split: Made, mo
     return float(change)
 
 
-def _partner_weights(m: np.ndarray, pull: np.ndarray, a: int) -> np.ndarray:
-    """Probabilities of b, given that a is to be merged: by the words on in both, and by how near their features are."""
+def _partner_weights(m: np.ndarray, feature_sum: np.ndarray, a: int) -> np.ndarray:
+    """Return P(b | a is merged), by the words on in both and by how near features are."""
     weights = _ANY_PARTNER + np.square(_cosine(m, a))
-    if pull.shape[1]:
-        weights += np.square(np.maximum(_cosine(pull, a), 0.0))
+    if feature_sum.shape[1]:
+        weights += np.square(np.maximum(_cosine(feature_sum, a), 0.0))
     weights[a] = 0.0
     return weights / weights.sum()
 
 
-def _partners_after_split(snapshot: Snapshot, split: Made, j: int) -> np.ndarray:
-    """The same for j in the split state, of which two rows are new."""
-    own = split.m.astype(float)
-    m, pull = np.vstack([snapshot.m, own[1:]]), np.vstack([snapshot.pull, own[1:] @ snapshot.model.data.Y])
-    m[j], pull[j] = own[0], own[0] @ snapshot.model.data.Y
-    return _partner_weights(m, pull, j)
+def _partners_after_split(snapshot: Snapshot, split: Proposal, j: int) -> np.ndarray:
+    """Return the same for j in the split state, of which two rows are new."""
+    own, Y = split.m.astype(float), snapshot.model.data.Y
+    m, feature_sum = np.vstack([snapshot.m, own[1:]]), np.vstack([snapshot.feature_sum, own[1:] @ Y])
+    m[j], feature_sum[j] = own[0], own[0] @ Y
+    return _partner_weights(m, feature_sum, j)
 
 
 def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
-    """Of row a with every row."""
+    """Return the cosine of row a with every row."""
     size = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return (rows @ rows[a]) / np.maximum(size * size[a], 1e-300)
 
@@ -266,20 +296,20 @@ def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
 
 
 def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
-    """Where a merge draws the seeds from: words that one concept has on and the other has not."""
+    """Weigh the seeds of a merge: words that one concept has on and the other has not."""
     total = sides.m[0] + sides.m[1]
     return sides.m[0] ** 2 / total + _ANY_SEED * total, sides.m[1] ** 2 / total + _ANY_SEED * total
 
 
 def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
-    """Cosine of the features of a word of the support with all others', 0 where unknown."""
+    """Return the cosine of a support word's features with all others', 0 if unknown."""
     if model.data.Y.shape[1] == 0:
         return _incidence(group, at)
     return _cosine(model.data.Y[group.support], at)
 
 
 def _incidence(group: Group, at: int) -> np.ndarray:
-    """Without features: cosine of the sets of documents that have the words on."""
+    """Return the cosine of the sets of documents that have the words on."""
     n_words = len(group.support)
     doc = np.repeat(np.arange(len(group.doc)), np.diff(group.ptr))
     has = np.zeros(len(group.doc), bool)
@@ -298,7 +328,7 @@ def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndar
 def _draw_seeds(
     group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
 ) -> Seeds | None:
-    """Two words of the support, far from each other; none, now and then, for a blind division."""
+    """Draw two distant words of the support; none, now and then, for a blind division."""
     if len(group.support) < 2 or uniform_from_python(stream) < _BLIND:
         return None
     share = _SHARES[below_from_python(stream, len(_SHARES))]
@@ -323,7 +353,7 @@ def _launch(
     model: Model,
     stream: np.ndarray,
 ) -> tuple[Sides, float]:
-    """Divide the group from nothing; the last pass (the only one, without seeds) makes the `wanted` division, if any.
+    """Divide the group from nothing; the last pass makes the `wanted` division, if any.
 
     `elsewhere` is n_i without the group. Returns the division and the last pass's log probability.
     """
@@ -340,7 +370,7 @@ def _launch(
 
 
 def _feature_lean(group: Group, sides: Sides, elsewhere: np.ndarray, model: Model) -> np.ndarray:
-    """How much better, per document, the first concept would explain a word's features than the second.
+    """Return how much better, per document, the first concept explains a word's features.
 
     By the two concepts' mean features under the present division, at unit noise: a proposal may be rough.
     """
@@ -354,17 +384,100 @@ def _feature_lean(group: Group, sides: Sides, elsewhere: np.ndarray, model: Mode
     return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
 
 
-def split_sizes(sizes: Sizes, j: int, split: Made) -> Sizes:
-    """With concept j and a new, last one as they were made."""
+def split_sizes(sizes: Sizes, j: int, split: Proposal) -> Sizes:
+    """Return the counts with concept j split into j and a new, last one."""
     m, holders = np.vstack([sizes.m, split.m[1:]]), np.append(sizes.holders, split.holders[1])
     m[j], holders[j] = split.m[0], split.holders[0]
     return Sizes(m, holders, sizes.total - sizes.m[j] + split.m.sum(axis=0))
 
 
-def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Made) -> Sizes:
-    """With the two concepts as one under the first's number, and the last concept under the second's."""
+def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Proposal) -> Sizes:
+    """Return the counts with two concepts merged and the last renumbered."""
     a, b = rows
     m, holders = sizes.m.copy(), sizes.holders.copy()
     m[a], holders[a] = merged.m[0], merged.holders[0]
     m[b], holders[b] = m[-1], holders[-1]
     return Sizes(m[:-1], holders[:-1], sizes.total - sizes.m[a] - sizes.m[b] + merged.m[0])
+
+
+def rebuild(
+    old: State,
+    old_tokens: Tokens,
+    group: Group,
+    made: Proposal,
+    numbers: tuple[int, int],
+    model: Model,
+    stream: np.ndarray,
+) -> tuple[State, Tokens]:
+    """Return the state with the proposed group, and π drawn for its documents."""
+    mine = np.isin(old.concept, numbers)
+    n_pairs = int((~mine).sum() + made.holders.sum())
+    n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + made.m.sum())
+    state = State(
+        np.zeros_like(old.doc_ptr),
+        np.zeros(n_pairs, np.int32),
+        np.zeros(n_pairs),
+        np.zeros(n_pairs + 1, np.int64),
+        np.zeros(n_entries, np.int32),
+        old.theta,
+    )
+    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
+    first, last = (made.sides[0], made.unused[0]), (made.sides[-1], made.unused[-1])
+    if len(made.sides) == 1:
+        nobody = np.zeros(len(group.doc), bool)
+        last = (made.sides[0]._replace(held=nobody), made.unused[0])
+    _copy_pairs(old, old_tokens, state, tokens, group.doc, *first, *last, *numbers)
+    _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
+    return state, tokens
+
+
+@ref_kernel
+def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, unused_b, a, b):
+    """Copy every pair but the group's, which come from the proposal."""
+    n, at, to = 0, 0, 0
+    for d in range(len(old.doc_ptr) - 1):
+        for p in range(old.doc_ptr[d], old.doc_ptr[d + 1]):
+            if old.concept[p] == a or old.concept[p] == b:
+                continue
+            state.concept[at], state.weight[at] = old.concept[p], old.weight[p]
+            tokens.pair[at], tokens.null[at] = old_tokens.pair[p], old_tokens.null[p]
+            for e in range(old.pair_ptr[p], old.pair_ptr[p + 1]):
+                state.word[to], tokens.entry[to] = old.word[e], old_tokens.entry[e]
+                to += 1
+            at += 1
+            state.pair_ptr[at] = to
+        if n < len(docs) and docs[n] == d:
+            if side_a.held[n]:
+                to = _copy_side(n, at, to, state, tokens, side_a, unused_a)
+                state.concept[at] = a
+                at += 1
+                state.pair_ptr[at] = to
+            if side_b.held[n]:
+                to = _copy_side(n, at, to, state, tokens, side_b, unused_b)
+                state.concept[at] = b
+                at += 1
+                state.pair_ptr[at] = to
+            n += 1
+        state.doc_ptr[d + 1] = at
+
+
+@helper
+def _copy_side(n, at, to, state, tokens, side, unused):
+    """Copy a document's words, used and unused, in ascending order."""
+    tokens.pair[at], tokens.null[at] = side.per_doc[n], side.null[n]
+    e, last = side.ptr[n], side.ptr[n + 1]
+    for k in range(unused.ptr[n], unused.ptr[n + 1] + 1):
+        while e < last and (k == unused.ptr[n + 1] or side.word[e] < unused.word[k]):
+            state.word[to], tokens.entry[to] = side.word[e], side.tokens[e]
+            to += 1
+            e += 1
+        if k < unused.ptr[n + 1]:
+            state.word[to], tokens.entry[to] = unused.word[k], 0
+            to += 1
+    return to
+
+
+@ref_kernel
+def _draw_weights(state, tokens, docs, alpha_pi, stream):
+    for d in docs:
+        draw_weights(state, tokens, alpha_pi, d, stream)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superwords.sampler.jit import lean, part
+from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import BOTH, FIRST_ONLY, SECOND_ONLY, Group, enter
 from superwords.sampler.random import below, uniform
@@ -48,9 +48,9 @@ def make_rules(model: Model, group: Group, share: float) -> Rules:
     )
 
 
-@lean
+@ref_kernel
 def divide(group, sides, wanted, leaning, rules, stream, is_forced):
-    """One pass over the documents; returns the log probability of the division it makes.
+    """Divide the documents in one pass; return the log probability of the division.
 
     With `is_forced` the division made is `wanted`, and its probability the one of having drawn it.
     """
@@ -62,9 +62,9 @@ def divide(group, sides, wanted, leaning, rules, stream, is_forced):
     return log_q
 
 
-@lean
+@ref_kernel
 def divide_blindly(group, sides, wanted, stream, is_forced):
-    """Divide the documents without a look at their words: what two copies of one concept look like.
+    """Divide the documents without looking at their words: two copies of one concept.
 
     Each goes to a side by the documents that are there already, to both with a small probability.
     """
@@ -86,12 +86,12 @@ def divide_blindly(group, sides, wanted, stream, is_forced):
     return log_q
 
 
-@part
+@helper
 def _one_side(is_first):
     return FIRST_ONLY if is_first else SECOND_ONLY
 
 
-@part
+@helper
 def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -105,18 +105,18 @@ def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
     return log_q - group.null[n] * math.log(2.0)
 
 
-@part
+@helper
 def _take_whole(n, side, group, sides):
-    """A document's words and tokens go where the document goes."""
+    """Assign a document's words and tokens to the document's side."""
     for e in range(group.ptr[n], group.ptr[n + 1]):
         sides.word[e] = side
         sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
     sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
 
 
-@part
+@helper
 def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
-    """A word goes to a side with its tokens, or to both, which get one or more by coins; −log probability."""
+    """Assign a word's tokens to a side or to both; return −log probability."""
     sides.word[e] = chosen
     if chosen != BOTH:
         sides.tokens[e] = group.tokens[e] if chosen == FIRST_ONLY else 0
@@ -131,9 +131,9 @@ def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
     return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))
 
 
-@part
+@helper
 def _log_all_off(s, sides, group, rules):
-    """log probability that a document with the concept has every word off (words elsewhere by their mean λ)."""
+    """Return the log probability that a document with the concept has every word off."""
     holders, b2 = sides.holders[s], rules.b2
     log_p, product = 0.0, 1.0
     for i in range(len(group.support)):
@@ -146,16 +146,16 @@ def _log_all_off(s, sides, group, rules):
     return log_p + elsewhere * math.log((holders + b2 * (1.0 - rules.lam_elsewhere)) / (holders + b2))
 
 
-@part
+@helper
 def _odds_on(s, i, sides, group, leaning, rules):
-    """Odds of a word of the support in one of the two concepts, with its lean."""
+    """Return the odds of a support word in one of the two concepts, with its lean."""
     m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
     odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
     lean_to = leaning[i] if s == 0 else -leaning[i]
     return odds * math.exp(0.5 * lean_to)
 
 
-@part
+@helper
 def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
@@ -192,7 +192,7 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
     return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
 
 
-@part
+@helper
 def _log_held(s, group, sides, rules):
     holders = len(group.doc) * (rules.share if s else 1.0 - rules.share)
     if rules.share == 0.0:
@@ -200,7 +200,7 @@ def _log_held(s, group, sides, rules):
     return math.log(holders / (rules.n_documents - holders + rules.b1))
 
 
-@part
+@helper
 def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
@@ -222,7 +222,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
     return log_q - group.null[n] * math.log(2.0)
 
 
-@part
+@helper
 def _heads(n, stream):
     heads = 0
     for _ in range(n):
@@ -230,24 +230,24 @@ def _heads(n, stream):
     return heads
 
 
-@part
+@helper
 def log_weights_change(k, length, tokens_a, tokens_b, alpha):
-    """log P(z^(d)), π integrated out, when one of the document's k concepts becomes two with so many tokens each."""
+    """Return the change of log P(z^(d)), π out, when one of k concepts becomes two."""
     log_change = math.lgamma((k + 1) * alpha) - math.lgamma((k + 1) * alpha + length)
     log_change -= math.lgamma(k * alpha) - math.lgamma(k * alpha + length)
     log_change += math.lgamma(alpha + tokens_a) + math.lgamma(alpha + tokens_b)
     return log_change - math.lgamma(alpha) - math.lgamma(alpha + tokens_a + tokens_b)
 
 
-@part
+@helper
 def log_mass(tokens, mass):
-    """log T^n, 1 without tokens."""
+    """Return log T^n, 0 without tokens."""
     return tokens * math.log(mass) if tokens > 0 else 0.0
 
 
-@lean
+@ref_kernel
 def log_weights(group, sides, alpha):
-    """log P(z), π integrated out, of the group divided, less undivided."""
+    """Return log P(z), π integrated out, of the group divided less undivided."""
     log_change = 0.0
     for n in range(len(group.doc)):
         if sides.doc[n] != BOTH:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean, part
+from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.state import State, Tokens
 
@@ -54,7 +54,7 @@ class Side(NamedTuple):
 
 
 def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
-    """The group of two concepts, and how it is divided now (all to the first where second = −1)."""
+    """Return the group of two concepts and its present division."""
     mine = np.flatnonzero((state.concept == first) | (state.concept == second))
     n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
     doc_of = np.searchsorted(state.doc_ptr, mine, side="right") - 1
@@ -93,7 +93,7 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
 
 
 def undivided(group: Group) -> Sides:
-    """Nothing divided yet."""
+    """Return a division of nothing."""
     return Sides(
         np.zeros(len(group.doc), np.uint8),
         np.zeros(len(group.word), np.uint8),
@@ -105,7 +105,7 @@ def undivided(group: Group) -> Sides:
 
 
 def whole(group: Group) -> Sides:
-    """Everything to the first concept."""
+    """Return the division with everything in the first concept."""
     sides = undivided(group)._replace(tokens=group.tokens, null=group.null)
     sides.doc[:], sides.word[:] = FIRST_ONLY, FIRST_ONLY
     count_sides(group, sides)
@@ -113,7 +113,7 @@ def whole(group: Group) -> Sides:
 
 
 def take_side(group: Group, sides: Sides, s: int) -> Side:
-    """The first (s = 0) or the second concept of a division."""
+    """Return the first (s = 0) or the second concept of a division."""
     mine = (sides.word & (1 << s)) > 0
     tokens = (group.tokens - sides.tokens if s else sides.tokens)[mine]
     ptr = np.concatenate([[0], np.cumsum(mine)])[group.ptr]
@@ -129,18 +129,18 @@ def take_side(group: Group, sides: Sides, s: int) -> Side:
 
 
 def limit(side: Side, docs: np.ndarray) -> Side:
-    """The same in these documents (a mask) only."""
+    """Return the same in these documents (a mask) only."""
     ptr, mine = entries_of(side.ptr, docs)
     return side._replace(held=side.held & docs, ptr=ptr, word=side.word[mine], tokens=side.tokens[mine])
 
 
 def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the entries of these documents (a mask) begin once the others' are left out, and which they are."""
+    """Return the entries of these documents (a mask) and where they begin."""
     size = np.diff(ptr)
     return np.concatenate([[0], np.cumsum(size * docs)]), np.repeat(docs, size)
 
 
-@lean
+@ref_kernel
 def _collect(state, tokens, group, first, second, side, count, null, which):
     """Merge the two sorted lists of words used of every document of the group."""
     at = 0
@@ -184,7 +184,7 @@ def _collect(state, tokens, group, first, second, side, count, null, which):
         group.ptr[n + 1] = at
 
 
-@lean
+@ref_kernel
 def count_sides(group, sides):
     """Rebuild the counts of a division."""
     for s in range(2):
@@ -195,9 +195,9 @@ def count_sides(group, sides):
         enter(group, sides, n, 1.0)
 
 
-@part
+@helper
 def enter(group, sides, n, step):
-    """Count (step = 1) or uncount (−1) a divided document."""
+    """Add (step = 1) or remove (−1) a divided document from the counts."""
     for s in range(2):
         if sides.doc[n] & (1 << s):
             sides.holders[s] += step

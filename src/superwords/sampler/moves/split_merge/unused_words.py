@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.jit import lean, part
+from superwords.sampler.feature_likelihood import degrees_of_freedom, posterior
+from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
 from superwords.sampler.random import uniform
-from superwords.sampler.semantics import degrees_of_freedom, posterior
 from superwords.sampler.state import Sizes, State, Tokens
 
 _MOST_LEAN = 4.0
@@ -59,15 +59,12 @@ class UrnState(NamedTuple):
     foreseen: np.ndarray  # (V) the same at the outset
     unused: np.ndarray  # (V) documents that have the word unused
     used: np.ndarray  # (V) whether the document at hand uses it
-    number: (
-        np.ndarray
-    )  # [_HELD: documents with the concept; _SEEN: those gone through; _DOCUMENT: the next one]
+    n_held: np.ndarray  # () documents with the concept
+    n_seen: np.ndarray  # () those gone through
+    document: np.ndarray  # () the next one
 
 
-_HELD, _SEEN, _DOCUMENT = range(3)
-
-
-class Frame(NamedTuple):
+class Context(NamedTuple):
     """What a split or merge leaves as it is."""
 
     rest: Sizes  # all further concepts
@@ -78,7 +75,7 @@ class Frame(NamedTuple):
     model: Model
 
 
-class Made(NamedTuple):
+class Proposal(NamedTuple):
     """The group as one concept or as two, with unused words or without them."""
 
     sides: list[Side]
@@ -90,7 +87,7 @@ class Made(NamedTuple):
 
 
 def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Unused:
-    """The unused words of concept j now."""
+    """Return the present unused words of concept j."""
     size = np.diff(state.pair_ptr)
     mine = np.repeat(state.concept == j, size) & (tokens.entry == 0)
     doc = np.repeat(np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr)), size)[mine]
@@ -98,7 +95,7 @@ def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Unused:
 
 
 def keep(unused: list[Unused], docs: np.ndarray) -> Unused:
-    """The unused words of these documents (a mask), each of which holds one of the concepts only."""
+    """Return the unused words of these documents (a mask), each with one of the concepts."""
     kept = [_pick(one, docs) for one in unused]
     return kept[0] if len(kept) == 1 else _join(*kept)
 
@@ -109,17 +106,17 @@ def _pick(unused: Unused, docs: np.ndarray) -> Unused:
 
 
 def _join(one: Unused, other: Unused) -> Unused:
-    """Two that share no document."""
+    """Join two sets that share no document."""
     doc = np.concatenate([np.repeat(np.arange(len(i.ptr) - 1), np.diff(i.ptr)) for i in (one, other)])
     order = np.argsort(doc, kind="stable")
     return Unused(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
 
 
-def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Made:
-    """The one or two concepts of a division, without unused words."""
+def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Proposal:
+    """Return the one or two concepts of a division, without unused words."""
     parts = [take_side(group, sides, s) for s in range(2) if sides.holders[s]]
     none = Unused(np.zeros(len(group.doc) + 1, np.int64), np.zeros(0, np.int32))
-    return Made(
+    return Proposal(
         parts,
         [none] * len(parts),
         0.0,
@@ -129,8 +126,8 @@ def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Made:
     )
 
 
-def with_unused(made: Made, frame: Frame, present: list[Unused] | None, stream: np.ndarray) -> Made:
-    """The same with unused words: drawn or present in the documents that change, kept in the others."""
+def with_unused(made: Proposal, frame: Context, present: list[Unused] | None, stream: np.ndarray) -> Proposal:
+    """Return the same with unused words: drawn in documents that change, else kept."""
     rest, changing, theta = frame.rest, frame.changing, frame.theta
     unused = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
     m = made.m + np.array([_count(one.word, theta) for one in unused])
@@ -153,8 +150,8 @@ def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.bincount(words, minlength=len(theta)).astype(np.int32)
 
 
-def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
-    """The urns of the first concepts of `sizes`, which leave out unused words of `parts`, the changing documents."""
+def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
+    """Return the urns of the first concepts of `sizes`, less the changing documents."""
     data, prior, theta = frame.model.data, frame.model.prior, frame.theta
     total = sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
@@ -177,7 +174,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Frame) -> list[Urn]:
 
 
 def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) -> tuple[Unused, float]:
-    """Unused words for every document with the concept (the present ones, if given), and their log probability."""
+    """Draw (or score) unused words for every document; return their log probability."""
     wanted = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
     n_words, log_q = len(urn.theta), np.zeros(1)
     progress = UrnState(
@@ -187,7 +184,7 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
         np.ones(n_words),
         np.zeros(n_words),
         np.zeros(n_words, np.bool_),
-        np.zeros(3, np.int64),
+        *(np.zeros((), np.int64) for _ in range(3)),
     )
     _foresee_all(side, urn, progress)
     ptr, word = np.zeros_like(side.ptr), np.empty(len(side.word) + n_words, np.int32)
@@ -196,7 +193,7 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
     return Unused(ptr, word[: ptr[-1]].copy()), float(log_q[0])
 
 
-@lean
+@ref_kernel
 def _foresee_all(side, urn, progress):
     """Count all documents as still to come."""
     _look(1.0, progress, urn)
@@ -204,39 +201,38 @@ def _foresee_all(side, urn, progress):
         progress.foreseen[i] = progress.factor[i]
     for n in range(len(side.held)):
         if side.held[n]:
-            progress.number[_HELD] += 1
+            progress.n_held += 1
             mass = _mark(n, True, progress, side, urn)
             _foresee(n, 1.0, mass, progress, side, urn)
             _mark(n, False, progress, side, urn)
 
 
-@lean
+@ref_kernel
 def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream):
-    """Draw the unused words document by document, or take the wanted ones; False where room runs out."""
-    number = progress.number
-    n_held = number[_HELD]
-    while number[_DOCUMENT] < len(side.held):
-        n = number[_DOCUMENT]
+    """Draw or take unused words document by document; return False where room runs out."""
+    n_held = progress.n_held
+    while progress.document < len(side.held):
+        n = progress.document
         at = ptr[n]
         if side.held[n] and side.null[n] == 0:
             if at + len(urn.theta) > len(word):
                 return False
-            to_come = 1.0 - number[_SEEN] / n_held
-            if number[_SEEN] % (1 + n_held // _LOOKS) == 0:
+            to_come = 1.0 - progress.n_seen / n_held
+            if progress.n_seen % (1 + n_held // _LOOKS) == 0:
                 _look(to_come, progress, urn)
-            number[_SEEN] += 1
+            progress.n_seen += 1
             mine = wanted.word[wanted.ptr[n] : wanted.ptr[n + 1]]
             log_p, found = _draw_document(n, to_come, progress, side, urn, mine, is_forced, word, at, stream)
             log_q[0] += log_p
             at += found
         ptr[n + 1] = at
-        number[_DOCUMENT] += 1
+        progress.document += 1
     return True
 
 
-@part
+@helper
 def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, at, stream):
-    """One document's unused words, each with its probability given those before; log probability and how many."""
+    """Draw one document's unused words given those before; return log probability, number."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
     mass = _mark(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
@@ -277,9 +273,9 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, at,
     return log_q + math.log(product), found
 
 
-@part
+@helper
 def _mark(n, is_used, progress, side, urn):
-    """Mark the words a document uses, or clear the marks; Σ θ of them."""
+    """Mark the words a document uses, or clear the marks; return Σ θ of them."""
     mass = 0.0
     for e in range(side.ptr[n], side.ptr[n + 1]):
         progress.used[side.word[e]] = is_used
@@ -287,9 +283,9 @@ def _mark(n, is_used, progress, side, urn):
     return mass
 
 
-@part
+@helper
 def _foresee(n, step, mass, progress, side, urn):
-    """Count (or uncount) a document that is still to come; about how much unused words will add to its T.
+    """Count (or uncount) a document still to come; return what unused words may add to T.
 
     A word it uses counts as on. One it does not use is as good as off in so far as it would cost: given γ the document
     has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
@@ -311,15 +307,15 @@ def _foresee(n, step, mass, progress, side, urn):
     return total
 
 
-@part
+@helper
 def _look(to_come, progress, urn):
     for i in range(len(urn.theta)):
         progress.factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
 
 
-@part
+@helper
 def _lean(i, e, urn):
-    """Factor of the odds that one document more than e has the word unused, by its features."""
+    """Return the factor of the odds that one more document has the word unused."""
     if urn.gamma[i] == 0.0:
         return 1.0
     before, after = e / max(urn.total[i] + e, 1e-300), (e + 1.0) / (urn.total[i] + e + 1.0)
@@ -327,9 +323,9 @@ def _lean(i, e, urn):
     return math.exp(min(max(gain, -_MOST_LEAN), _MOST_LEAN))
 
 
-@lean
+@ref_kernel
 def log_masses(side, unused, theta):
-    """log Π_d T_dj^{−n_dj}."""
+    """Return log Π_d T_dj^{−n_dj}."""
     log_p = 0.0
     for n in range(len(side.held)):
         if side.per_doc[n] == 0:

@@ -1,0 +1,173 @@
+"""Concepts found again: over seeds and over samples of the documents, and whether pilots predict it."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+import superwords
+from experiments.harness import Lab
+from superwords.fitting.estimator import ConceptModel
+from superwords.posterior.resampling import LEAST_JACCARD
+
+CORPORA = ("lee", "bills", "convention2012", "congress_health_2017_speeches")
+NEEDS = tuple(f"{name}.jsonl.gz" for name in CORPORA)
+QUICK = {"corpora": "lee", "samples": 2, "chains": 2, "sweeps": 30}
+RULES = {"jaccard_1/2": 1 / 2, "six_of_ten": LEAST_JACCARD, "jaccard_1/3": 1 / 3}
+SHARE = 0.8
+_LABEL = "topic"  # the hand-coded column of the bills
+
+
+class Read(NamedTuple):
+    """What a reader of one fit sees."""
+
+    words: list[frozenset[str]]  # the ten first of each concept
+    weight: np.ndarray  # share of the text, summing to 1
+    is_listed: np.ndarray  # not in the appendix
+    found_again: np.ndarray  # of the pilots; NaN without any
+
+
+def experiment(
+    lab: Lab,
+    corpora: str = ",".join(CORPORA),
+    samples: int = 5,
+    chains: int = 4,
+    sweeps: int = 150,
+) -> None:
+    """Fit every corpus with two seeds and on samples of its documents, and print how much is found again.
+
+    Fits are kept in the folder, so that an interrupted run continues.
+    """
+    agreement = lab.growing("agreement.csv", samples=samples, chains=chains, sweeps=sweeps)
+    counts = lab.growing("calibration.csv", samples=samples, chains=chains, sweeps=sweeps)
+    for name in corpora.split(","):
+        if agreement.has(corpus=name):
+            continue
+        documents = pd.DataFrame(lab.lines(f"{name}.jsonl.gz"))
+
+        def fit(seed: int, rows: pd.DataFrame, name: str = name) -> ConceptModel:
+            def make() -> ConceptModel:
+                return superwords.fit(
+                    rows,
+                    text="text",
+                    random_state=seed,
+                    n_chains=chains,
+                    n_sweeps=sweeps,
+                    n_jobs=lab.jobs,
+                    progress=False,
+                )
+
+            model = lab.model(f"{name}-{chains}x{sweeps}-{seed}.sw", make)
+            lab.say(f"{name}, seed {seed}: {model.verdict()}")
+            return model
+
+        whole = [fit(seed, documents) for seed in (1, 2)]
+        fresh = [reading(fit(10 + b, _sample(documents, b))) for b in range(samples)]
+        read = [reading(one) for one in whole]
+        row = {"corpus": name, **over_seeds(*read), **over_samples(fresh), **_quality(whole[0], documents)}
+        counts.add([{"corpus": name, **one} for one in calibrated(read[0], fresh)])
+        agreement.add([row])
+    lab.table("agreement.csv", agreement.table, show=True)
+    lab.table("calibration.csv", counts.table, show=True)
+
+
+def _sample(documents: pd.DataFrame, b: int) -> pd.DataFrame:
+    return documents.sample(frac=SHARE, random_state=1000 + b)
+
+
+def reading(model: ConceptModel) -> Read:
+    """Return the concepts of all tables, with their share of the text."""
+    table = model.concepts()
+    words = [frozenset(model.top_words(int(j), 10)) for j in table["concept"]]
+    weight = np.nan_to_num(table["prevalence"] * table["strength"]).astype(float)
+    again = table["found_again"].to_numpy(float)
+    return Read(words, weight / max(weight.sum(), 1e-12), ~table["leftover"].to_numpy(bool), again)
+
+
+def has_partner(ours: Read, theirs: Read, least: float) -> np.ndarray:
+    """Return whether each of our concepts has a partner among theirs, listed or not."""
+    index = [max((len(a & b) / max(1, len(a | b)) for b in theirs.words), default=0.0) for a in ours.words]
+    return np.array(index) >= least - 1e-12
+
+
+def over_seeds(one: Read, other: Read) -> dict[str, float]:
+    """Return the share of concepts, and of text, with a partner in a fit with another seed."""
+    found = has_partner(one, other, RULES["jaccard_1/2"])
+    listed = one.is_listed
+    return {
+        "n_listed": float(listed.sum()),
+        "text_listed": float(one.weight[listed].sum()),
+        "seeds": float(found[listed].mean()),
+        "seeds_by_weight": float(one.weight[found].sum()),
+    }
+
+
+def over_samples(fits: list[Read]) -> dict[str, float]:
+    """Return the mean share of listed concepts with a partner in a fit to another sample, by rule."""
+    out = {}
+    for rule, least in RULES.items():
+        found = [has_partner(a, b, least)[a.is_listed].mean() for a, b in permutations(fits, 2)]
+        out[f"samples_{rule}"] = float(np.mean(found))
+    return out
+
+
+def calibrated(whole: Read, fresh: list[Read]) -> list[dict[str, float]]:
+    """Return, by the number of pilots that find a concept again, the share with a partner in fresh samples."""
+    rows = []
+    for low, high in ((0, 1), (2, 3), (4, 6), (7, 8)):
+        chosen = (whole.found_again >= low) & (whole.found_again <= high)
+        row = {"least": float(low), "most": float(high), "n": float(chosen.sum())}
+        for rule, least in RULES.items():
+            found = [has_partner(whole, one, least)[chosen] for one in fresh]
+            row[rule] = float(np.mean(found)) if chosen.any() else float("nan")
+        rows.append(row)
+    return rows
+
+
+def _quality(model: ConceptModel, documents: pd.DataFrame) -> dict[str, float]:
+    """Return NPMI of the listed concepts on the corpus's own rows and, with labels, P1, ARI and NMI."""
+    table = model.concepts()
+    listed = table.loc[~table["leftover"].to_numpy(bool), "concept"]
+    out = {"npmi": float(np.mean([_npmi(model, model.top_words(int(j), 10)) for j in listed]))}
+    if _LABEL in documents:
+        out |= _alignment(model)
+    return out
+
+
+def _npmi(model: ConceptModel, words: list[str]) -> float:
+    place = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
+    presence = (model.corpus_.counts[:, [place[word] for word in words]] > 0).toarray()
+    n, values = len(presence), []
+    for a, b in combinations(range(len(words)), 2):
+        both = np.mean(presence[:, a] & presence[:, b])
+        if both == 0 or both == 1:
+            values.append(float(both))
+            continue
+        values.append(np.log(both / (presence[:, a].mean() * presence[:, b].mean())) / -np.log(both))
+    return float(np.mean(values)) if n and values else 0.0
+
+
+def _alignment(model: ConceptModel) -> dict[str, float]:
+    """Return how well a document's heaviest concept agrees with its label."""
+    weights = model.doc_concept_
+    dense = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
+    corpus = model.corpus_
+    length = np.asarray(corpus.counts.sum(axis=1)).ravel()
+    parent = np.arange(len(dense)) if corpus.parent is None else corpus.parent
+    _, first, document = np.unique(parent, return_index=True, return_inverse=True)
+    total = np.zeros((len(first), dense.shape[1]))
+    np.add.at(total, document, dense * length[:, None])
+    label = corpus.metadata[_LABEL].astype(str).to_numpy()[first]
+    heaviest = total.argmax(axis=1)
+    cells = pd.crosstab(heaviest, label).to_numpy(float)
+    in_concept, in_label = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
+    f_score = (2 * cells / (in_concept + in_label)).max(axis=0)
+    return {
+        "P1": float((in_label.ravel() * f_score).sum() / cells.sum()),
+        "ARI": float(adjusted_rand_score(label, heaviest)),
+        "NMI": float(normalized_mutual_info_score(label, heaviest)),
+    }

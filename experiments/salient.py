@@ -1,0 +1,94 @@
+"""Salient words: which concept is chosen for a word, by three rules; its first ten words, the next ten, and all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import superwords
+from experiments.harness import Lab
+from superwords.analysis.ranking import scores
+from superwords.compare import judging
+from superwords.compare.contenders import Found, ranked, word_sets
+from superwords.compare.measures import win_rate
+from superwords.compare.peers import PEERS
+from superwords.compare.splitting import Split, make_split
+from superwords.study.create import concept_uses
+from superwords.study.pairs import salient_words
+
+CORPORA = {
+    "conventions": "convention2012.jsonl.gz",
+    "abstracts": "cranfield.jsonl.gz",
+    "news": "lee.jsonl.gz",
+    "bills": "bills.jsonl.gz",
+}
+PARTS = {"1–10": slice(0, 10), "11–20": slice(10, 20), "1–20": slice(0, 20)}
+GRID_SEED, N_WORDS = 0, 60
+QUICK = {"corpora": ("news",), "seeds": 1, "chains": 1, "sweeps": 10, "iterations": 20}
+
+
+def experiment(
+    lab: Lab,
+    corpora: tuple[str, ...] = tuple(CORPORA),
+    seeds: int = 2,
+    chains: int = 2,
+    sweeps: int = 150,
+    iterations: int = 1000,
+) -> pd.DataFrame:
+    """Write salient.csv: how often ours is more coherent than LDA on windows at its best setting, by rule and part."""
+    rows = []
+    for name in corpora:
+        texts = [str(record["text"]) for record in lab.lines(CORPORA[name])]
+        split = make_split(texts, [str(d) for d in range(len(texts))], "en", {"n_jobs": lab.jobs})
+        corpus = split.windows
+        words = [
+            corpus.vocabulary.index(word) for word in salient_words(corpus.counts, corpus.vocabulary, N_WORDS)
+        ]
+        judge = judging.make_judges(split.held_out)[0]
+        for seed in range(1, seeds + 1):
+            topics = best_topics(split, words, judge, seed, iterations)
+            options = {"n_chains": chains, "n_sweeps": sweeps, "random_state": seed}
+            for rule, found in by_rule(split, lab.jobs, options).items():
+                row = {"corpus": name, "seed": seed, "rule": rule, "broadest": broadest(found, words)}
+                rows.append(row | wins(found, topics, words, judge))
+            lab.table("salient_runs.csv", pd.DataFrame(rows))
+    table = pd.DataFrame(rows).groupby(["corpus", "rule"], sort=False).mean().drop(columns="seed")
+    lab.table("salient.csv", table.reset_index(), show=True)
+    return table
+
+
+def best_topics(split: Split, words: list[int], judge: judging.Judge, seed: int, iterations: int) -> Found:
+    """Return LDA on windows with the setting and the ranking that are most coherent on the held-out windows."""
+    peer, tried = PEERS["lda"], []
+    for setting in peer.grid:
+        weights = peer.fit(split.windows, setting, GRID_SEED, iterations).weights
+        values = judging.peer_coherence(Found(weights, weights, 0.0), words, judge)
+        tried += [(value, setting, ranking) for ranking, value in values.items()]
+    _, setting, ranking = max(tried, key=lambda one: one[0])
+    weights = peer.fit(split.windows, setting, seed, iterations).weights
+    return ranked(Found(weights, weights, 0.0), ranking)
+
+
+def by_rule(split: Split, jobs: int | None, options: dict[str, int]) -> dict[str, Found]:
+    """Return our word sets, with the concept for a word chosen by its documents, its score, or its uses."""
+    model = superwords.fit(split.windows, n_jobs=jobs, progress=False, **options)  # type: ignore[arg-type]
+    weights, documents = word_sets(model, scores(model.result_.summary.words, split.windows.n_words))
+    holds = {"on in most documents": documents, "highest score": weights, "most uses": concept_uses(model)}
+    return {rule: Found(weights, held, 0.0) for rule, held in holds.items()}
+
+
+def broadest(found: Found, words: list[int]) -> float:
+    """Return the share of the words that go to the concept that most of them go to."""
+    chosen = found.holds[:, words].argmax(axis=0)
+    return float(np.bincount(chosen).max() / len(words))
+
+
+def wins(ours: Found, theirs: Found, words: list[int], judge: judging.Judge) -> dict[str, float]:
+    """Return the share of words for which our set is the more coherent, by part of the sets."""
+    sets = [judging.matched(ours, theirs, word) for word in words]
+    out = {}
+    for name, part in PARTS.items():
+        pairs = [(judge(a[part]), judge(b[part])) for a, b in sets if len(a[part]) > 1]
+        first, second = np.array(pairs).reshape(-1, 2).T
+        out[name] = win_rate(first, second).rate
+    return out

@@ -1,0 +1,377 @@
+"""What people decided about concepts (names, merges, hidden ones, themes), and a result with it applied.
+
+A decision is a `Choice` of a model file. A concept keeps its number (1, 2, …) whatever is decided: a merged concept has
+the number of the first of its members, and the numbers of the others, as those of hidden concepts, are not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, checked_name
+from superwords.analysis.proposals import Proposal
+from superwords.analysis.tables import concept_index
+from superwords.errors import InputError
+from superwords.posterior.alignment import find_partners
+from superwords.posterior.consensus import rematch
+from superwords.posterior.result import Result
+from superwords.posterior.summary import summarize
+from superwords.storage.model_file import Choice
+
+NAME, MERGE, HIDE, THEME, PROPOSED, ABOUT = KINDS = "name", "merge", "hide", "theme", "proposed", "about"
+_YES = "yes"
+
+
+class Curation(NamedTuple):
+    """What choices come to; concepts by number."""
+
+    names: dict[int, str]
+    merged: dict[int, int]  # a member and the concept that it is counted as
+    hidden: set[int]
+    themes: dict[int, str]
+    proposed: dict[int, str]  # names that nobody has accepted yet
+    descriptions: dict[int, str]
+
+    @property
+    def shown_names(self) -> dict[int, str]:
+        """The names that tables show; one that is only proposed is marked."""
+        return {one: f"{name} (proposed)" for one, name in self.proposed.items()} | self.names
+
+    @property
+    def away(self) -> dict[int, str]:
+        """The concepts that are not shown, and why."""
+        merged = {one: f"is merged into concept {self._top(one)}" for one in self.merged}
+        hidden = {one: "is hidden" for one in self.hidden if one not in merged}
+        return {
+            one: "is hidden" if self._top(one) in self.hidden else why for one, why in merged.items()
+        } | hidden
+
+    def _top(self, concept: int) -> int:
+        seen = {concept}
+        while concept in self.merged:
+            concept = self.merged[concept]
+            if concept in seen:
+                raise InputError("The choices merge a concept into itself; undo them.")
+            seen.add(concept)
+        return concept
+
+    def columns(self, n_concepts: int) -> np.ndarray:
+        """(J): the column (0, 1, …) that each concept is counted in; -1: hidden."""
+        top = [self._top(concept) for concept in range(1, n_concepts + 1)]
+        return np.array([-1 if one in self.hidden else one - 1 for one in top], int)
+
+
+def decisions(choices: Iterable[Choice]) -> Curation:
+    """What choices come to: of one kind and concept, the last one counts, and an empty value takes it back."""
+    last: dict[tuple[str, int], str] = {}
+    for one in choices:
+        last[one.kind, one.concept] = one.value
+    found = {kind: {c: value for (k, c), value in last.items() if k == kind and value} for kind in KINDS}
+    try:
+        merged = {concept: int(value) for concept, value in found[MERGE].items()}
+    except ValueError:
+        raise InputError("A choice merges a concept into one that has no number.") from None
+    return Curation(found[NAME], merged, set(found[HIDE]), found[THEME], found[PROPOSED], found[ABOUT])
+
+
+def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
+    """Return the result with choices applied (`sampled` itself without any): every table made of it follows them.
+
+    A merged concept is computed in every draw: a document uses it if it uses any member, a word is on (or used) in a
+    document if it is in any member, and weights add. It is found in the draws that find any member.
+    """
+    decided = decisions(choices)
+    known = range(1, sampled.n_concepts + 1) if choices else ()
+    unknown = {one.concept for one in choices} - set(known) | set(decided.merged.values()) - set(known)
+    if unknown:
+        raise InputError(f"The choices speak of concept {min(unknown)}, which the model does not have.")
+    if not any(decided):
+        return sampled
+    names = sampled.names | decided.shown_names
+    fields = sampled.corpus, sampled.order, sampled.prior, sampled.draws, names
+    result = Result(
+        *fields,
+        decided.away,
+        decided.themes,
+        sampled.pilots,
+        sampled,
+        sampled.is_cached,
+        decided.descriptions,
+    )
+    as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
+    as_sampled |= {"trace_values"} | (set() if decided.away else {"summary", "concept_trace", "weights"})
+    parts = {name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)}
+    if decided.away:
+        parts |= _merged_parts(sampled, decided.columns(sampled.n_concepts))
+    result.remember(**parts)
+    return result
+
+
+def _merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
+    """What `Result` derives from the draws, with concept j counted in column `into[j]` (-1: in none).
+
+    Merged concepts are matched with the draws anew. A document uses a merged concept if it uses any member, and a word
+    is on (or used) in a document if it is in any member.
+    """
+    members = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0]) if (into == a).sum() > 1}
+    found = rematch(result.consensus, result.spaced, members) if members else result.consensus
+    summary = summarize(result.spaced, found, result.order, result.prior.alpha_pi, into)
+    # What tells a concept's words apart from the others' does not depend on what was decided about the others.
+    sampled = result.summary.words
+    everywhere = np.bincount(sampled.word, sampled.documents, result.corpus.n_words)[summary.words.word]
+    return {"summary": summary._replace(words=summary.words._replace(everywhere=everywhere))}
+
+
+def gathering(into: np.ndarray) -> sparse.csr_array:
+    """(J, J): 1 where a concept is counted in a column; weights times this are those of merged concepts added."""
+    shown = np.flatnonzero(into >= 0)
+    return sparse.csr_array((np.ones(len(shown)), (shown, into[shown])), shape=(len(into), len(into)))
+
+
+def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
+    """What was decided, for a page, as plain JSON."""
+    decided = decisions(choices)
+    return {
+        "names": {str(concept): name for concept, name in decided.names.items()},
+        "proposed": {str(concept): name for concept, name in decided.proposed.items()},
+        "descriptions": {str(concept): text for concept, text in decided.descriptions.items()},
+        "merged": {str(concept): into for concept, into in decided.merged.items()},
+        "hidden": sorted(decided.hidden),
+        "themes": {str(concept): theme for concept, theme in decided.themes.items()},
+        "shown": result.shown,
+    }
+
+
+def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
+    """What was decided and when, the last decision first, each in a sentence."""
+    out = []
+    for made in dict.fromkeys(one.made for one in reversed(choices)):
+        said = [_told(kind, value, those) for (kind, value), those in _alike(choices, made).items()]
+        out.append({"made": made, "said": " ".join(said)})
+    return out
+
+
+def _alike(choices: Sequence[Choice], made: str) -> dict[tuple[str, str], list[int]]:
+    """The concepts of one decision by what was decided."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for one in choices:
+        if one.made == made:
+            found.setdefault((one.kind, one.value), []).append(one.concept)
+    return found
+
+
+def _told(kind: str, value: str, concepts: list[int]) -> str:
+    several = len(concepts) > 1
+    numbers = ", ".join(map(str, concepts[:-1])) + (" and " if several else "") + str(concepts[-1])
+    who = f"Concept{'s' if several else ''} {numbers} {'are' if several else 'is'}"
+    if kind == NAME:
+        return f"{who} called “{value}”." if value else f"{who} called by the automatic name again."
+    if kind == MERGE:
+        return f"{who} merged into concept {value}." if value else f"{who} shown apart again."
+    if kind == HIDE:
+        return f"{who} hidden." if value else f"{who} shown again."
+    if kind == PROPOSED:
+        return f"{who} proposed to be called “{value}”." if value else f"{who} without a proposed name."
+    if kind == ABOUT:
+        return f"{who} described: {value}" if value else f"{who} without a description."
+    return f"{who} in the theme “{value}”." if value else f"{who} in no theme."
+
+
+def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
+    """Return (D, J) weights with those of merged concepts added, and a column for each concept that is shown."""
+    decided = decisions(choices)
+    if not decided.away:
+        return weights
+    into = decided.columns(weights.shape[1])
+    return weights @ gathering(into)[:, shown_columns(choices, len(into))]
+
+
+def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
+    """Return (D, J) probabilities with a column for each concept that is shown: the largest of its members'."""
+    decided = decisions(choices)
+    if not decided.away:
+        return inclusion
+    into = decided.columns(inclusion.shape[1])
+    columns = []
+    for j in shown_columns(choices, len(into)):
+        largest = inclusion[:, np.flatnonzero(into == j)].max(axis=1)
+        columns.append(largest.reshape(-1, 1))
+    stack = sparse.hstack if sparse.issparse(inclusion) else np.hstack
+    return stack(columns)
+
+
+def shown_columns(choices: Sequence[Choice], n_concepts: int) -> np.ndarray:
+    """Return the columns (0, 1, …) of the concepts that are neither hidden nor merged into others."""
+    into = decisions(choices).columns(n_concepts)
+    return np.flatnonzero(into == np.arange(n_concepts))
+
+
+def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
+    """Return choices that take two or more concepts together, under the number of the first."""
+    numbers = shown_numbers(result, concepts)
+    if len(numbers) < 2:
+        raise InputError(f"merge={list(concepts)!r} names fewer than two concepts; give at least two.")
+    return _made(MERGE, {one: str(numbers[0]) for one in numbers[1:]})
+
+
+def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
+    """Choices that leave concepts out of all tables and pages."""
+    numbers = shown_numbers(result, concepts)
+    if set(result.shown) <= set(numbers):
+        raise InputError("No concept would be left to show; leave at least one.")
+    return _made(HIDE, dict.fromkeys(numbers, _YES))
+
+
+def restore(result: Result, choices: Sequence[Choice], concepts: int | Sequence[int]) -> list[Choice]:
+    """Choices that show hidden concepts again, and take merged ones apart.
+
+    A merged concept is taken apart by its own number (all its members are shown again) or by a member's (that one is).
+    """
+    decided, out = decisions(choices), []
+    for one in _whole_numbers(concepts):
+        members = [member for member, into in decided.merged.items() if into == one]
+        if one in decided.hidden:
+            out += _made(HIDE, {one: ""})
+        elif one in decided.merged:
+            out += _made(MERGE, {one: ""})
+        elif members:
+            out += _made(MERGE, dict.fromkeys(members, ""))
+        else:
+            _known_number(result, one)
+            raise InputError(f"Concept {one} is neither hidden nor merged, so it cannot be restored.")
+    made = out[0].made
+    return [one._replace(made=made) for one in out]
+
+
+def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
+    """Choices that name concepts; an empty name asks for the automatic one again."""
+    if not isinstance(names, Mapping):
+        raise InputError(
+            f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.'
+        )
+    numbers = shown_numbers(result, list(names))
+    return _made(NAME, {one: checked_name(names[one]) for one in numbers})
+
+
+def propose(result: Result, proposals: Sequence[Proposal]) -> list[Choice]:
+    """Choices that note proposed names and descriptions."""
+    known = [one for one in proposals if one.name]
+    shown_numbers(result, [one.concept for one in known])
+    made = _made(PROPOSED, {one.concept: one.name for one in known})
+    made += _made(ABOUT, {one.concept: one.description for one in known if one.description})
+    return [one._replace(made=made[0].made) for one in made]
+
+
+def accept(
+    result: Result, choices: Sequence[Choice], concepts: int | Sequence[int] | None = None
+) -> list[Choice]:
+    """Choices that make proposed names the names of their concepts, of all of them if none is named."""
+    proposed = decisions(choices).proposed
+    numbers = sorted(proposed) if concepts is None else shown_numbers(result, concepts)
+    if not numbers:
+        raise InputError("No name is proposed, so there is none to accept.")
+    for one in numbers:
+        if one not in proposed:
+            raise InputError(f"No name is proposed for concept {one}; name it yourself.")
+    made = _made(NAME, {one: proposed[one] for one in numbers})
+    made += _made(PROPOSED, dict.fromkeys(numbers, ""))
+    return [one._replace(made=made[0].made) for one in made]
+
+
+def checked_value(choice: Choice) -> str:
+    """The value of a choice, if it can be shown; an error otherwise."""
+    return checked_name(choice.value, LONGEST_TEXT if choice.kind == ABOUT else LONGEST_NAME)
+
+
+def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Choice]:
+    """Choices that put concepts under a theme; an empty theme takes them out of theirs."""
+    return _made(THEME, dict.fromkeys(shown_numbers(result, concepts), checked_name(theme)))
+
+
+def undone(choices: Sequence[Choice]) -> list[Choice]:
+    """The choices without those of the last call."""
+    if not choices:
+        raise InputError("Nothing has been decided about the concepts, so there is nothing to undo.")
+    return [one for one in choices if one.made != choices[-1].made]
+
+
+def carried(
+    choices: Sequence[Choice], before: sparse.csc_array, after: sparse.csc_array
+) -> tuple[list[Choice], list[str]]:
+    """Return the choices with the numbers of another list of concepts, and a sentence for each that is lost.
+
+    `before` and `after` (J, V) describe the concepts of the two lists, in the order of their numbers.
+    """
+    partner = find_partners(before, after).of
+    number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
+    kept, lost = [], []
+    decided = decisions(choices)
+    for one in choices:
+        about = [one.concept, *([int(one.value)] if one.kind == MERGE and one.value else [])]
+        missing = [concept for concept in about if concept not in number]
+        if not missing:
+            value = str(number[int(one.value)]) if one.kind == MERGE and one.value else one.value
+            kept.append(one._replace(concept=number[one.concept], value=value))
+        elif one.value and one.value == _current(decided, one):
+            lost.append(_lost(one, missing[0]))
+    return kept, list(dict.fromkeys(lost))
+
+
+def _current(decided: Curation, one: Choice) -> str:
+    """The value that counts for a choice's kind and concept."""
+    if one.kind == MERGE:
+        return str(decided.merged.get(one.concept, ""))
+    if one.kind == HIDE:
+        return _YES if one.concept in decided.hidden else ""
+    of_kind = {
+        NAME: decided.names,
+        THEME: decided.themes,
+        PROPOSED: decided.proposed,
+        ABOUT: decided.descriptions,
+    }
+    return of_kind[one.kind].get(one.concept, "")
+
+
+def _lost(one: Choice, missing: int) -> str:
+    told = {
+        NAME: f"the name {one.value!r} of concept {one.concept}",
+        MERGE: f"the merge of concept {one.concept} into {one.value}",
+        HIDE: f"the decision to hide concept {one.concept}",
+        THEME: f"the theme {one.value!r} of concept {one.concept}",
+        PROPOSED: f"the proposed name {one.value!r} of concept {one.concept}",
+        ABOUT: f"the description of concept {one.concept}",
+    }[one.kind]
+    return f"After further sampling there is no concept like {missing}: {told} is lost."
+
+
+def _made(kind: str, values: Mapping[int, str]) -> list[Choice]:
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    return [Choice(kind, concept, value, now) for concept, value in values.items()]
+
+
+def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:
+    """Concepts that are shown, each once."""
+    numbers = _whole_numbers(concepts)
+    for one in numbers:
+        concept_index(result, one)
+    return numbers
+
+
+def _whole_numbers(concepts: Any) -> list[int]:
+    given = [concepts] if isinstance(concepts, str) or not isinstance(concepts, Iterable) else list(concepts)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
+        raise InputError(f"{concepts!r} is not a list of concepts; give their numbers, such as [3, 25].")
+    numbers = list(dict.fromkeys(int(one) for one in given))
+    if not numbers:
+        raise InputError("No concept is named; give at least one number.")
+    return numbers
+
+
+def _known_number(result: Result, concept: int) -> None:
+    if concept not in result.away:
+        concept_index(result, concept)

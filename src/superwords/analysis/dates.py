@@ -1,0 +1,190 @@
+"""Columns that say when a document is from: dates, years or other numbers, and their periods."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+
+# Finest first; a decade is counted by years.
+PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y", "decade": "Y"}
+_YEARS = ("year", "jahr", "año", "année", "jaar", "anno")  # what a column of plain years is called
+_MOST_PERIODS = 24  # that are chosen where nobody says by what
+_FULL_DATE = r"\s*\d{4}-\d{1,2}(-\d{1,2})?([T ].*)?\s*|\s*\d{4}/\d{1,2}/\d{1,2}\s*"
+
+
+class Periods(NamedTuple):
+    """Periods without a gap from the first document to the last, and which one each document is in."""
+
+    labels: list[str]
+    middle: np.ndarray  # in years, or in the column's own unit
+    of_row: np.ndarray  # -1: the row has no value
+    when: np.ndarray  # of each row, in the same unit; NaN: no value
+    is_date: bool
+
+
+def as_dates(values: pd.Series) -> pd.Series | None:
+    """Return the column as dates; None if it is not one of dates (numbers are not, nor are plain years)."""
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        return values.dt.tz_localize(None)
+    if values.dtype.kind == "M":
+        return values
+    known = values.dropna()
+    if not len(known) or not all(isinstance(one, str) or hasattr(one, "isoformat") for one in known):
+        return None
+    texts = known.map(lambda one: one if isinstance(one, str) else one.isoformat())
+    if not texts.str.fullmatch(_FULL_DATE).all():
+        return None
+    dates = pd.to_datetime(
+        texts.str.strip().str.replace("/", "-"), format="ISO8601", errors="coerce", utc=True
+    )
+    return None if dates.isna().any() else dates.dt.tz_localize(None).reindex(values.index)
+
+
+def as_years(values: pd.Series) -> pd.Series | None:
+    """Dates as years with their fraction; None if the column is not one of dates."""
+    dates = as_dates(values)
+    return None if dates is None else dates.dt.year + (dates.dt.day_of_year - 1) / 365.25
+
+
+class TimeScale(NamedTuple):
+    """The unit in which a regression counts dates, and the date it counts from."""
+
+    centre: float  # in years
+    unit: str
+    years: float  # length of the unit
+    is_date: bool  # False: plain years
+
+    @property
+    def start(self) -> str:
+        return self.text(self.centre)
+
+    def scaled(self, years: Any) -> Any:
+        return (years - self.centre) / self.years
+
+    def text(self, years: float) -> str:
+        """Return a year with its fraction as a date, or as a year."""
+        if not self.is_date:
+            return f"{years:g}"
+        whole = int(np.floor(years))
+        return str((pd.Timestamp(whole, 1, 1) + pd.Timedelta(days=round((years - whole) * 365.25))).date())
+
+
+def as_time(values: pd.Series, name: str) -> pd.Series | None:
+    """Return dates, or plain years of a column that is called so, in years; None of any other column."""
+    if values.dtype.kind in "iuf" and str(name).casefold() in _YEARS:
+        return values.astype(float) if (values.dropna() % 1 == 0).all() else None
+    return as_years(values)
+
+
+def time_scale(years: Any, is_date: bool) -> TimeScale:
+    """Choose the unit by the span: decades from 20 years on, years from 2, months from a quarter, else days."""
+    span = float(years.max() - years.min())
+    units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 0.25), "day": (1 / 365.25, 0.0)}
+    unit = next(name for name, (_, least) in units.items() if span >= least)
+    if not is_date and unit in ("month", "day"):
+        unit = "year"
+    return TimeScale(round(float(years.mean()), 6 if is_date else 0), unit, units[unit][0], is_date)
+
+
+def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
+    """Cut a column into periods; raise InputError for values that are neither dates nor numbers.
+
+    `by` is "day", "week", "month", "quarter", "year" or "decade" for dates, a width for numbers, None: chosen.
+    """
+    values = values.reset_index(drop=True)
+    if not values.notna().any():
+        raise InputError(f"The column {column!r} is empty; choose one that has dates or numbers.")
+    dates = as_dates(values)
+    if dates is not None:
+        return _date_periods(dates, by)
+    numbers = pd.to_numeric(values, errors="coerce").astype(float)
+    if (numbers.isna() & values.notna()).any() or not np.isfinite(numbers.dropna()).all():
+        raise InputError(_what_is_wrong(values, numbers, column))
+    return _number_periods(numbers, by)
+
+
+def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
+    for value in values[~np.isfinite(numbers) & values.notna()]:
+        if as_dates(pd.Series([value], dtype=object)) is None:
+            reason = "which is not a date such as 2017-03-15, a year or a number"
+            return f"The column {column!r} has {value!r} in it, {reason}."
+    return f"The column {column!r} has dates and numbers in it; give a column of one kind."
+
+
+def _date_periods(dates: pd.Series, by: Any) -> Periods:
+    if by is not None and (not isinstance(by, str) or by not in PERIODS):
+        raise InputError(f"by={by!r} is not a period of dates; give one of {', '.join(map(repr, PERIODS))}.")
+    unit = by or _fitting_unit(dates)
+    known = dates.dropna()
+    of_known = known.dt.to_period(PERIODS[unit])
+    step = 10 if unit == "decade" else 1
+    ordinal = of_known.map(lambda one: (one.year if unit == "decade" else one.ordinal) // step)
+    first, last = int(ordinal.min()), int(ordinal.max())
+    every = pd.period_range(of_known.min(), of_known.max(), freq=PERIODS[unit])
+    if unit == "decade":
+        labels = [f"{10 * k}s" for k in range(first, last + 1)]
+        middle = np.arange(first, last + 1) * 10 + 5.0
+    else:
+        labels = [str(one.start_time.date()) if unit == "week" else str(one) for one in every]
+        starts, ends = (as_years(pd.Series(one)) for one in (every.start_time, every.end_time))
+        assert starts is not None
+        assert ends is not None
+        middle = ((starts + ends) / 2).to_numpy()
+    of_row = np.full(len(dates), -1)
+    of_row[known.index] = ordinal - first
+    when = as_years(dates)
+    assert when is not None
+    return Periods(labels, middle, of_row, when.to_numpy(dtype=float), True)
+
+
+def _fitting_unit(dates: pd.Series) -> str:
+    """Return the finest that leaves at most two dozen periods."""
+    days = (dates.max() - dates.min()).days + 1
+    length = {"day": 1, "week": 7, "month": 30.4, "quarter": 91.3, "year": 365.25}
+    return next((unit for unit, n in length.items() if days / n <= _MOST_PERIODS), "decade")
+
+
+def _number_periods(numbers: pd.Series, by: Any) -> Periods:
+    width = _fitting_width(numbers) if by is None else by
+    if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
+        raise InputError(
+            f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10."
+        )
+    place = np.floor(numbers / float(width) + 1e-9)
+    first, last = int(place.min()), int(place.max())
+    if last - first > 10_000:
+        raise InputError(
+            f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width."
+        )
+    edges = np.arange(first, last + 1) * float(width)
+    plain = bool((numbers.dropna() % 1 == 0).all() and width == 1)
+    labels = [f"{a:g}" if plain else f"{a:g} to {a + width:g}" for a in edges]
+    of_row = np.where(numbers.isna(), -1, place.fillna(first) - first).astype(int)
+    return Periods(labels, edges if plain else edges + width / 2, of_row, numbers.to_numpy(), False)
+
+
+def _fitting_width(numbers: pd.Series) -> float:
+    span = float(numbers.max() - numbers.min())
+    if (numbers.dropna() % 1 == 0).all() and span < _MOST_PERIODS:
+        return 1.0
+    rough = span / 12
+    size = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
+    return float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
+
+
+def time_columns(metadata: pd.DataFrame) -> list[Any]:
+    """Return time columns: dates, or whole numbers that are years."""
+    found = []
+    for name in metadata.columns:
+        values = metadata[name]
+        if as_dates(values) is not None and values.nunique() > 1:
+            found.append(name)
+        elif values.dtype.kind in "iuf" and str(name).casefold() in _YEARS and values.nunique() > 1:
+            known = values.dropna()
+            if (known % 1 == 0).all():
+                found.append(name)
+    return found

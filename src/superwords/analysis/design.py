@@ -1,0 +1,368 @@
+"""Turn a formula and the documents' columns into the matrix of a regression."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from superwords.analysis.dates import TimeScale, as_time, time_scale
+from superwords.analysis.groups import OTHER
+from superwords.errors import InputError
+
+MIN_GROUP = 5
+
+CURVES = ("poly", "bs", "cs")
+# The functions a formula may call. formulaic evaluates a formula as Python, so every other name is refused.
+FUNCTIONS = ("C", "log", "log10", "log2", "sqrt", "exp", *CURVES, "center", "scale")
+_ARGUMENTS = ("degree", "df", "raw", "True", "False")
+_PARTS = re.compile(r"`([^`]*)`|([^\W\d]\w*)|(\d+(?:\.\d*)?)|(\*\*|[-+*:^(),=])|(\s+)|(.)", re.UNICODE)
+_LONGEST, _MOST_COLUMNS, _HIGHEST_POWER, _MOST_KNOTS = 500, 60, 5, 12
+_GROUP = re.compile(r"(?:C\()?`?(.+?)`?\)?\[(?:T\.)?(.+)\]")
+
+
+class Design(NamedTuple):
+    """The documents with a value in every column, and the matrix of the formula."""
+
+    rows: np.ndarray  # places of the documents in the metadata
+    matrix: np.ndarray  # (cases, 1 + p), the intercept first
+    columns: list[str]  # (p)
+    terms: list[str]  # (p) the formula's term of each column
+    labels: list[str]  # (p) each column in plain words
+    notes: list[str]  # pooled and excluded groups, units of dates
+    table: pd.DataFrame  # (cases) the prepared columns
+    scales: dict[str, TimeScale]  # of the columns of dates
+    spec: Any  # formulaic's, to build the matrix of other values
+
+    def only(self, term: str) -> Design:
+        """Return the design with the columns of one term."""
+        chosen = [k for k, one in enumerate(self.terms) if one == term]
+        columns, labels = ([names[k] for k in chosen] for names in (self.columns, self.labels))
+        matrix = self.matrix[:, [0, *(k + 1 for k in chosen)]]
+        return self._replace(matrix=matrix, columns=columns, labels=labels, terms=[term] * len(chosen))
+
+    def at(self, **values: Any) -> np.ndarray:
+        """Return the mean row of the matrix with some columns set to a value, the others as observed."""
+        table = self.table.assign(**{name: self._filled(name, value) for name, value in values.items()})
+        built = self.spec.get_model_matrix(table, context={"sqrt": np.sqrt})
+        return np.asarray(built[["Intercept", *self.columns]], float).mean(axis=0)
+
+    def _filled(self, name: str, value: Any) -> Any:
+        own = self.table[name]
+        if isinstance(own.dtype, pd.CategoricalDtype):
+            return pd.Categorical([value] * len(own), categories=own.cat.categories)
+        return value
+
+
+def make_design(
+    metadata: pd.DataFrame,
+    formula: str,
+    reference: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any] | None = None,
+    min_group: int = MIN_GROUP,
+) -> Design:
+    """Return the matrix of a formula's right-hand side.
+
+    Parameters
+    ----------
+    metadata
+        A row per document.
+    formula
+        Columns joined by +, as in R.
+    reference
+        For a column of groups, the group that the others are compared with; the first if not given.
+    groups
+        For a column, the values whose documents are used; all if not given.
+    min_group
+        Groups of fewer documents are pooled as "other".
+    """
+    try:
+        import formulaic
+    except ImportError:
+        raise InputError("Effects need formulaic; install it by pip install 'superwords[effects]'.") from None
+    used = _columns_of(formula, metadata)
+    if not used:
+        raise InputError(f"The formula {formula!r} names no column; give at least one.")
+    tree = _parsed(formula)
+    kept = metadata.reset_index(drop=True)[_chosen(metadata, groups)]
+    table, scales, notes = _prepared(kept, used, _factors(tree), min_group)
+    _set_reference(table, reference)
+    n_columns = _n_columns(tree, table)
+    if n_columns > _MOST_COLUMNS:
+        raise InputError(
+            f"The formula {formula!r} has up to {n_columns:,} coefficients; give one with at most {_MOST_COLUMNS}."
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            built = formulaic.model_matrix(formula, table, context={"sqrt": np.sqrt})
+    except Exception as error:
+        raise InputError(f"The formula {formula!r} cannot be used: {_reason(error, table)}.") from None
+    if isinstance(built, formulaic.ModelMatrices):
+        raise InputError(f"The formula {formula!r} has several sides; give the columns only, as 'a + b'.")
+    return _checked(built, table, scales, notes, formula)
+
+
+def _reason(error: Exception, table: pd.DataFrame) -> str:
+    reason = str(error).splitlines()[0].rstrip(".")
+    texts = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
+    if texts and any(part in reason for part in ("TypeError", "could not convert", "ategorical")):
+        return f"{texts[0]!r} is a column of groups, and log, poly and the like need numbers"
+    return reason
+
+
+def _checked(
+    built: Any, table: pd.DataFrame, scales: dict[str, TimeScale], notes: list[str], formula: str
+) -> Design:
+    columns = [str(name) for name in built.columns]
+    if "Intercept" not in columns:
+        raise InputError(f"The formula {formula!r} leaves out the intercept; it is needed.")
+    named = {columns[k]: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
+    others = [name for name in columns if name != "Intercept"]
+    matrix = np.asarray(built[["Intercept", *others]], float)
+    if not len(matrix):
+        raise InputError(f"No document has a value in every column of {formula!r}.")
+    infinite = [name for k, name in enumerate(others, start=1) if not np.isfinite(matrix[:, k]).all()]
+    if infinite:
+        raise InputError(
+            f"{infinite[0]} has no finite value for some documents, as the log of 0 has none; "
+            "leave it out, or give a column without such values."
+        )
+    if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+        raise InputError(
+            f"The columns of {formula!r} are collinear: among the documents with a value in all of them, one "
+            "follows from the others, or has a single value; leave one out."
+        )
+    labels = [_label(name, table, scales) for name in others]
+    terms = [named[name] for name in others]
+    rows = table.index.to_numpy()
+    return Design(rows, matrix, others, terms, labels, notes, table, scales, built.model_spec)
+
+
+def _label(column: str, table: pd.DataFrame, scales: dict[str, TimeScale]) -> str:
+    """Return `party[T.R]` as "party R compared with D", and a date with its unit."""
+    parts = []
+    for part in column.split(":"):
+        found = _GROUP.fullmatch(part)
+        if found and found[1] in table and isinstance(table[found[1]].dtype, pd.CategoricalDtype):
+            first = table[found[1]].cat.categories[0]
+            parts.append(f"{found[1]} {found[2]}" + (f" compared with {first}" if "[T." in part else ""))
+        else:
+            name = part.strip("`")
+            parts.append(f"{name} (per {scales[name].unit})" if name in scales else part)
+    return " × ".join(parts)
+
+
+# What a formula holds, checked before anything is built.
+
+
+def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
+    """Return the columns that a formula names, each once; refuse anything it may not hold."""
+    if not isinstance(formula, str):
+        raise InputError(f"formula={formula!r} is not text; give columns, such as 'party + date'.")
+    if not formula.strip():
+        raise InputError("The formula is empty; give columns, such as 'party + date'.")
+    if len(formula) > _LONGEST:
+        raise InputError(f"The formula has {len(formula):,} characters; give at most {_LONGEST}.")
+    known = {str(name): name for name in metadata.columns}
+    found = []
+    for quoted, name, _, _, _, other in _PARTS.findall(formula):
+        if other:
+            raise InputError(
+                f"The formula {formula!r} has {other!r} in it; give columns joined by +, such as 'party + date'."
+            )
+        column = quoted or name
+        if quoted or (column and column in known):
+            if column not in known:
+                raise _unknown(column, known)
+            found.append(known[column])
+        elif column and column not in (*FUNCTIONS, *_ARGUMENTS):
+            raise _unknown(column, known)
+    return list(dict.fromkeys(found))
+
+
+def _unknown(name: str, known: Mapping[str, Any]) -> InputError:
+    have = f"the columns are {', '.join(map(repr, known))}" if known else "the corpus has no metadata"
+    return InputError(f"There is no column {name!r}; {have}.")
+
+
+def _parsed(formula: str) -> ast.expr:
+    """Return the formula as a Python expression: `:` becomes `@`, a quoted name a constant."""
+    quoted = _PARTS.sub(lambda part: repr(part[1]) if part[1] else part[0], formula)
+    outside = re.split(r"('[^']*'|\"[^\"]*\")", quoted)
+    outside[::2] = [part.replace(":", "@").replace("^", "**") for part in outside[::2]]
+    try:
+        tree = ast.parse("".join(outside).strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        reason = "it is not columns joined by +, * or :, such as 'party + date'"
+        raise InputError(f"The formula {formula!r} cannot be used: {reason}.") from None
+    _check_powers(tree)
+    return tree
+
+
+def _check_powers(node: ast.AST, power: int = 1) -> None:
+    """Refuse powers, degrees and numbers of knots that no regression needs, however they are nested."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        power *= _whole(node.right)
+        if not 1 <= power <= _HIGHEST_POWER:
+            raise InputError(
+                f"{ast.unparse(node)} has a power that is not a whole number from 1 to {_HIGHEST_POWER}."
+            )
+        return _check_powers(node.left, power)
+    if isinstance(node, ast.Call) and _called(node) in CURVES:
+        sizes = [_whole(one) for one in node.args[1:]]
+        sizes += [_whole(one.value) for one in node.keywords if one.arg != "raw"]
+        if not all(1 <= size <= _MOST_KNOTS for size in sizes):
+            raise InputError(
+                f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
+            )
+    for one in ast.iter_child_nodes(node):
+        _check_powers(one, power)
+
+
+def _whole(node: ast.expr) -> int:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _factors(tree: ast.expr) -> set[str]:
+    """Return the columns inside C(...)."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "C"]
+    return {_name(part) for call in calls for part in call.args}
+
+
+def _name(node: ast.expr) -> str:
+    return str(node.id if isinstance(node, ast.Name) else getattr(node, "value", ""))
+
+
+def _n_columns(node: ast.expr, table: pd.DataFrame) -> int:
+    """Return an upper bound of the columns of a part's matrix."""
+    if isinstance(node, ast.BinOp):
+        left = _n_columns(node.left, table)
+        if isinstance(node.op, ast.Pow):
+            return (1 + left) ** _whole(node.right) - 1
+        right = _n_columns(node.right, table)
+        both = {ast.Mult: left * right + left + right, ast.MatMult: left * right}
+        return both.get(type(node.op), left + right)
+    if isinstance(node, ast.UnaryOp):
+        return _n_columns(node.operand, table)
+    if isinstance(node, ast.Call):
+        name = _called(node)
+        if name == "C":
+            return _n_columns(node.args[0], table) if node.args else 1
+        return _MOST_KNOTS if name in CURVES and len(node.args) + len(node.keywords) < 2 else _size(node)
+    own = table.get(_name(node))
+    return 1 if own is None or not isinstance(own.dtype, pd.CategoricalDtype) else len(own.cat.categories)
+
+
+def _size(node: ast.Call) -> int:
+    if _called(node) not in CURVES:
+        return 1
+    return sum([_whole(one) for one in node.args[1:]] + [_whole(one.value) for one in node.keywords])
+
+
+# Columns as a regression takes them.
+
+
+def _chosen(metadata: pd.DataFrame, groups: Mapping[str, Any] | None) -> np.ndarray:
+    """Return which documents have one of the values asked for."""
+    chosen = np.ones(len(metadata), bool)
+    known = {str(name): name for name in metadata.columns}
+    for name, given in (groups or {}).items():
+        if str(name) not in known:
+            raise _unknown(str(name), known)
+        values = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+        texts = metadata[known[str(name)]].map(lambda one: None if pd.isna(one) else str(one))
+        for value in values:
+            if not (texts == str(value)).any():
+                raise _no_group(str(name), value, sorted(texts.dropna().unique()))
+        chosen &= texts.isin([str(value) for value in values]).to_numpy()
+    return chosen
+
+
+def _no_group(name: str, value: Any, known: Sequence[str]) -> InputError:
+    shown = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
+    return InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {shown}.")
+
+
+def _prepared(
+    metadata: pd.DataFrame, used: Sequence[Any], factors: set[str], min_group: int
+) -> tuple[pd.DataFrame, dict[str, TimeScale], list[str]]:
+    """Return the complete cases: numbers as they are, dates centred and scaled, all else as groups."""
+    if isinstance(min_group, bool) or not isinstance(min_group, int) or min_group < 1:
+        raise InputError(f"min_group={min_group!r} is not a number of documents; give 1 or more.")
+    raw = {str(name): _as_numbers(metadata[name], str(name), str(name) in factors) for name in used}
+    table = pd.DataFrame(raw, index=metadata.index).dropna()
+    scales: dict[str, TimeScale] = {}
+    notes: list[str] = []
+    for name in map(str, list(table)):
+        if table[name].dtype == object:
+            table, note = _pooled(table, name, min_group)
+            notes += [note] if note else []
+        elif name not in factors and as_time(metadata[name], name) is not None and len(table):
+            scales[name] = time_scale(table[name], metadata[name].dtype.kind not in "iuf")
+            table[name] = scales[name].scaled(table[name])
+            notes.append(f"{name} counts in {scales[name].unit}s from {scales[name].start}.")
+    return table, scales, notes
+
+
+def _as_numbers(values: pd.Series, name: str, is_factor: bool) -> pd.Series:
+    time = None if is_factor else as_time(values, name)
+    if time is not None:
+        return time
+    if not is_factor:
+        if values.dtype.kind in "iufb":
+            return values.astype(float)
+        numbers = pd.to_numeric(values, errors="coerce")
+        if numbers.notna().sum() == values.notna().sum() > 0:
+            return numbers.astype(float)
+    return values.map(lambda one: None if pd.isna(one) or not str(one).strip() else str(one)).astype(object)
+
+
+def _pooled(table: pd.DataFrame, name: str, min_group: int) -> tuple[pd.DataFrame, str]:
+    """Pool the small groups of a column; leave their documents out where even the pool is small."""
+    sizes = table[name].value_counts()
+    small = sorted(sizes.index[sizes < min_group])
+    other = OTHER if OTHER not in sizes.index or OTHER in small else f"{OTHER} (pooled)"
+    n_pooled = int(sizes[small].sum())
+    note, levels = "", sorted(sizes.index[sizes >= min_group])
+    if small:
+        listed = ", ".join(f"{one} ({sizes[one]})" for one in small[:8]) + (", …" if len(small) > 8 else "")
+        if n_pooled < min_group or len(small) == 1:
+            note = f"{name}: {listed} left out, fewer than {min_group} documents."
+            table = table[~table[name].isin(small)]
+        else:
+            note = f"{name}: {listed} pooled as {other!r}, each fewer than {min_group} documents."
+            table, levels = (
+                table.assign(**{name: table[name].where(~table[name].isin(small), other)}),
+                [*levels, other],
+            )
+    if len(levels) < 2 and len(sizes) > 1:
+        raise InputError(
+            f"The column {name!r} has {len(sizes):,} different values among {int(sizes.sum()):,} documents; "
+            f"effects need numbers, dates or at least two groups of {min_group} documents (min_group)."
+        )
+    return table.assign(**{name: pd.Categorical(table[name], categories=levels)}), note
+
+
+def _set_reference(table: pd.DataFrame, reference: Mapping[str, Any] | None) -> None:
+    for name, first in (reference or {}).items():
+        own = table.get(str(name))
+        if own is None or not isinstance(own.dtype, pd.CategoricalDtype):
+            raise InputError(
+                f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula."
+            )
+        levels = own.cat.categories.tolist()
+        if str(first) not in levels:
+            raise _no_group(str(name), first, levels)
+        order = [str(first), *(one for one in levels if one != str(first))]
+        table[str(name)] = own.cat.reorder_categories(order)

@@ -1,0 +1,183 @@
+"""Effects of several columns on prevalence or strength, and the values that a formula predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.analysis.design import MIN_GROUP, Design, make_design
+from superwords.analysis.regression import LEAST_PER_COLUMN, Cases, RobustFit, fit
+from superwords.analysis.regression_data import Outcomes, outcomes_of
+from superwords.analysis.tables import concept_names
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+OUTCOMES = ("prevalence", "strength")
+_GRID, _FEW = 25, 12  # points of a curve; a column of few numbers is predicted at each of them
+_MOST_POINTS, _MOST_ROWS = 500, 2_000_000
+_LEAST_CLUSTERS = 5
+
+
+def effects(
+    result: Result,
+    formula: str,
+    of: str = "prevalence",
+    *,
+    reference: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any] | None = None,
+    min_group: int = MIN_GROUP,
+    cluster: str | None = None,
+    outcomes: Outcomes | None = None,
+) -> pd.DataFrame:
+    """Estimate the effects of columns on the prevalence or strength of every concept (`ConceptModel.effects`).
+
+    Returns a row per concept and term: `effect` with `low` and `high` (95%) and `probability_positive`, all other
+    terms held fixed, and the effect of the term's column alone (`unadjusted`, …; missing for an interaction). `label`
+    describes the term and its unit; `attrs["notes"]` lists the units of dates and the groups that were pooled or left
+    out. `outcomes` are those of other documents than the fit's (`folded_outcomes`).
+    """
+    outcomes = outcomes_of(result) if outcomes is None else outcomes
+    design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)
+    adjusted = fit(outcomes, _cases(design, codes), of)
+    alone = {}
+    for term in dict.fromkeys(design.terms):
+        if ":" not in term:  # an interaction means nothing without its columns
+            is_all = set(design.terms) == {term}
+            alone[term] = adjusted if is_all else fit(outcomes, _cases(design.only(term), codes), of)
+    names, rows = concept_names(result), []
+    for j in result.shown:
+        for k, (column, term) in enumerate(zip(design.columns, design.terms)):
+            place = k - design.terms.index(term)
+            whole = adjusted.summary(j - 1, k)
+            single = alone[term].summary(j - 1, place) if term in alone else [float("nan")] * 3
+            head = [j, names[j - 1], column, design.labels[k]]
+            rows.append([*head, *whole, *single[:3], len(design.matrix)])
+    columns = ["concept", "name", "term", "label", "effect", "low", "high", "probability_positive"]
+    columns += ["unadjusted", "unadjusted_low", "unadjusted_high", "documents"]
+    table = pd.DataFrame(rows, columns=pd.Index(columns))
+    table.attrs["notes"] = _notes(design, codes, cluster)
+    return table
+
+
+def predicted(
+    result: Result,
+    formula: str,
+    by: str | Sequence[str],
+    of: str = "prevalence",
+    *,
+    reference: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any] | None = None,
+    min_group: int = MIN_GROUP,
+    cluster: str | None = None,
+    outcomes: Outcomes | None = None,
+) -> pd.DataFrame:
+    """Predict prevalence or strength by columns of the formula (`ConceptModel.predicted`).
+
+    The other columns keep the values that the documents have, and the predictions are averaged over the documents.
+    Returns a row per concept and value of `by`: every group, and a grid over numbers and dates.
+    """
+    outcomes = outcomes_of(result) if outcomes is None else outcomes
+    design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)
+    names = [by] if isinstance(by, str) else list(by)
+    if not names or any(name not in design.table for name in names):
+        known = ", ".join(repr(name) for name in design.table)
+        raise InputError(f"by={by!r} is not a column of the formula; give one of {known}, or several.")
+    points = list(product(*(_values(design, name) for name in names)))
+    if len(points) > _MOST_POINTS:
+        raise InputError(f"by={by!r} has {len(points):,} combinations; give fewer columns or groups.")
+    step = max(1, len(points) * len(design.table) // _MOST_ROWS)
+    thinned = design._replace(table=design.table.iloc[::step])
+    contrasts = np.array([thinned.at(**dict(zip(names, point))) for point in points])
+    pooled = fit(outcomes, _cases(design, codes, contrasts), of)
+    labels = concept_names(result)
+    shown = [[_shown(design, name, value) for name, value in zip(names, point)] for point in points]
+    rows = []
+    for j in result.shown:
+        for k, values in enumerate(shown):
+            # A prevalence or a weight is a share; a linear prediction may leave its range.
+            interval = np.clip(pooled.summary(j - 1, k)[:3], 0, 1).tolist()
+            rows.append([j, labels[j - 1], *values, *interval, len(design.matrix)])
+    columns = ["concept", "name", *names, "predicted", "low", "high", "documents"]
+    table = pd.DataFrame(rows, columns=pd.Index(columns))
+    table.attrs.update(notes=_notes(design, codes, cluster), by=names)
+    return table
+
+
+def _values(design: Design, name: str) -> list[Any]:
+    own = design.table[name]
+    if isinstance(own.dtype, pd.CategoricalDtype):
+        return own.cat.categories.tolist()
+    values = np.unique(own.to_numpy())
+    return (values if len(values) <= _FEW else np.linspace(values[0], values[-1], _GRID)).tolist()
+
+
+def _shown(design: Design, name: str, value: Any) -> Any:
+    """Return a value as the user's column has it."""
+    scale = design.scales.get(name)
+    if scale is None:
+        return value
+    years = scale.centre + value * scale.years
+    return scale.text(years) if scale.is_date else years
+
+
+def _design(
+    outcomes: Outcomes,
+    formula: str,
+    of: str,
+    reference: Mapping[str, Any] | None,
+    groups: Mapping[str, Any] | None,
+    min_group: int,
+    cluster: str | None,
+) -> tuple[Design, np.ndarray | None]:
+    """Return the design and the cluster of each of its cases."""
+    if of not in OUTCOMES:
+        raise InputError(f"of={of!r} is not known; give one of {', '.join(map(repr, OUTCOMES))}.")
+    design = make_design(outcomes.metadata, formula, reference, groups, min_group)
+    n_documents, n_columns = design.matrix.shape
+    if n_documents < LEAST_PER_COLUMN * n_columns:
+        raise InputError(
+            f"The formula has {n_columns} coefficients for {n_documents} documents with a value in every column; "
+            f"give fewer columns, or columns of fewer groups."
+        )
+    return design, None if cluster is None else _clusters(outcomes.metadata, design, cluster)
+
+
+def _clusters(metadata: pd.DataFrame, design: Design, cluster: str) -> np.ndarray:
+    """Return the cluster of each case as a number; a document without one is a cluster of its own."""
+    known = {str(name): name for name in metadata.columns}
+    if cluster not in known:
+        raise InputError(f"There is no column {cluster!r}; the columns are {', '.join(map(repr, known))}.")
+    values = metadata[known[cluster]].iloc[design.rows].reset_index(drop=True)
+    codes, labels = pd.factorize(values)
+    codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
+    n_clusters, least = len(np.unique(codes)), max(_LEAST_CLUSTERS, design.matrix.shape[1] + 1)
+    if n_clusters < least:
+        raise InputError(
+            f"The column {cluster!r} has {n_clusters} values among {len(codes):,} documents; intervals by cluster "
+            f"need at least {least}."
+        )
+    alone = RobustFit(design.matrix, codes).alone
+    if alone >= 0:
+        raise InputError(
+            f"A coefficient of the formula depends on the documents of one value of {cluster!r}, {labels[alone]!r}, "
+            "alone, so that its interval is unknown; leave that group out."
+        )
+    return codes
+
+
+def _cases(design: Design, codes: np.ndarray | None, contrasts: np.ndarray | None = None) -> Cases:
+    """Return the cases of a design; without contrasts, each coefficient but the intercept is asked for."""
+    asked = np.eye(design.matrix.shape[1])[1:] if contrasts is None else contrasts
+    return Cases(design.rows, design.matrix, asked, codes)
+
+
+def _notes(design: Design, codes: np.ndarray | None, cluster: str | None) -> list[str]:
+    if codes is None:
+        return design.notes
+    return [*design.notes, f"Intervals allow for the {len(np.unique(codes)):,} clusters of {cluster}."]

@@ -1,0 +1,264 @@
+"""A fitted model's tables for other programs: CSV, Parquet, Excel, LaTeX, Word, JSON, NetCDF and pyLDAvis's input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.analysis.dates import time_columns
+from superwords.analysis.groups import by_group
+from superwords.analysis.printed import listed, printed
+from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, write_tables
+from superwords.analysis.tables import of_present, sources
+from superwords.errors import InputError
+from superwords.files import atomic_path, write_atomic
+from superwords.tabular import plain, records
+from superwords.text.corpus import row_name
+
+FORMATS = (*SUFFIXES, "json", "netcdf", "pyldavis")
+ALL = "all"
+QUOTES = 3  # of each concept
+FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = 12, 40, 8  # groups of a column: few, comparable, printed
+_SMOOTHING = 0.01  # of a word in a concept: pyLDAvis takes logarithms
+
+
+class Export:
+    """The tables of a model by name; each is computed when it is asked for.
+
+    Parameters
+    ----------
+    model : ConceptModel
+    groups : str or list of str, optional
+        Columns that divide the documents; those of the fit if not given.
+    time : str, optional
+        A column of dates or years; the first one if not given.
+    formula : str, optional
+        Of `effects`, such as "party + date"; there is no such table if not given.
+    cluster : str, optional
+        The column of authors in `effects`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        groups: str | Sequence[str] | None = None,
+        time: str | None = None,
+        formula: str | None = None,
+        cluster: str | None = None,
+    ):
+        corpus = model.corpus_
+        given = [groups] if isinstance(groups, str) else groups
+        self.model = model
+        self.groups = list(given if given is not None else corpus.notes.get("groups") or [])
+        known = time_columns(corpus.metadata)
+        self.time = time or (known[0] if known else None)
+        self.formula, self.cluster = formula, cluster
+        self.notes: list[str] = []
+
+    @property
+    def makers(self) -> dict[str, Callable[[], pd.DataFrame]]:
+        """The tables that this model can give, in the order in which they are written."""
+        out: dict[str, Callable[[], pd.DataFrame]] = {
+            "concepts": self.model.concepts,
+            "words": self._words,
+            "documents": self.model.documents,
+            "documents_wide": self._documents_wide,
+            "vocabulary": self.model.words,
+        }
+        if self.groups:
+            out["groups"] = self._groups
+        if self.time is not None:
+            out["trends"] = lambda: self.model.trends(self.time)
+            out["periods"] = lambda: self.model.over_time(self.time)
+        if self.formula:
+            out["effects"] = self._effects
+        if self.model.corpus_.texts is not None:
+            out["quotes"] = self._quotes
+        return out
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return one table; an error names what it needs where it cannot be made."""
+        if name in self.makers:
+            return self.makers[name]()
+        needs = {
+            "groups": "a column of groups; give groups (--groups)",
+            "trends": "a column of dates or years; give time (--time)",
+            "periods": "a column of dates or years; give time (--time)",
+            "effects": 'a formula such as "party + date"; give formula (--formula)',
+            "quotes": "the texts, which this model was saved without",
+        }
+        if name in needs:
+            raise InputError(f"The table {name!r} needs {needs[name]}.")
+        known = ", ".join([*self.makers, *needs])
+        raise InputError(
+            f"There is no table {name!r}; choose one of {', '.join(dict.fromkeys(known.split(', ')))}."
+        )
+
+    def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
+        """Return one table (`data`, if it is at hand) as it is printed, with its caption and note."""
+        table = self._printed_groups() if name == "groups" else self.table(name) if data is None else data
+        notes = " ".join(table.attrs.get("notes", []))
+        facts = {"rows": row_name(self.model.corpus_), "chains": len(self.model.chains_), "time": self.time}
+        facts["named"] = bool(self.model.names_)
+        facts["pilots"] = self.model.verdict().n_pilots
+        return printed(name, table, groups=listed(self.compared), notes=notes, **facts)
+
+    def _words(self) -> pd.DataFrame:
+        """Return a row per concept and word that is used for it."""
+        parts = [
+            self.model.words_of(concept).assign(concept=concept, name=name) for concept, name in self._named()
+        ]
+        return self._joined(parts, ["concept", "name", "word"])
+
+    def _quotes(self) -> pd.DataFrame:
+        parts = [
+            self.model.representative_documents(concept, QUOTES).assign(concept=concept, name=name)
+            for concept, name in self._named()
+        ]
+        return self._joined(parts, ["concept", "name", "document"])
+
+    def _groups(self) -> pd.DataFrame:
+        parts = [self.model.by_group(column).assign(column=column) for column in self.groups]
+        return self._joined(parts, ["column", "concept", "name", "group"])
+
+    @property
+    def compared(self) -> list[Any]:
+        """The columns of groups that can be compared in print: those of few groups; all, if there are none."""
+        sizes = {one: self.model.corpus_.metadata[one].nunique() for one in self.groups if one != self.time}
+        for most in (FEW_GROUPS, MOST_COMPARED):
+            if few := [one for one, size in sizes.items() if 2 <= size <= most]:
+                return few
+        return self.groups
+
+    def _printed_groups(self) -> pd.DataFrame:
+        """Return the groups as a paper has them: small groups pooled."""
+        self.table("groups")
+        parts = [
+            by_group(self.model.result_, one, 0, MOST_PRINTED).assign(column=one) for one in self.compared
+        ]
+        return of_present(self.model.result_, self._joined(parts, ["column", "concept", "name", "group"]))
+
+    def _effects(self) -> pd.DataFrame:
+        return self.model.effects(self.formula, cluster=self.cluster)
+
+    def _documents_wide(self) -> pd.DataFrame:
+        """Return a row per document with all its metadata and its weight of every concept."""
+        corpus = self.model.corpus_
+        ids, metadata = (corpus.ids, corpus.metadata) if corpus.parent is None else sources(corpus)
+        row = {one: n for n, one in enumerate(ids)}
+        numbers = [concept for concept, _ in self._named()]
+        column = {concept: k for k, concept in enumerate(numbers)}
+        weights = np.zeros((len(ids), len(numbers)))
+        held = self.model.documents()
+        held = held[held["concept"].isin(numbers)]
+        weights[held["document"].map(row), held["concept"].map(column)] = held["weight"]
+        wide = pd.DataFrame(weights, columns=[f"concept_{concept}" for concept in numbers])
+        clash = {name: f"metadata_{name}" for name in metadata if name in wide or name == "document"}
+        labels = metadata.rename(columns=clash).reset_index(drop=True)
+        return pd.concat([pd.DataFrame({"document": pd.Series(ids, dtype=object)}), labels, wide], axis=1)
+
+    def _named(self) -> list[tuple[int, str]]:
+        table = self.model.concepts(0)
+        return list(zip(table["concept"].tolist(), table["name"].tolist()))
+
+    @staticmethod
+    def _joined(parts: list[pd.DataFrame], first: list[str]) -> pd.DataFrame:
+        if not parts:
+            return pd.DataFrame(columns=first)
+        table = pd.concat(parts, ignore_index=True)
+        return table[[*first, *(name for name in table if name not in first)]]
+
+
+def export(
+    model: Any, path: str | Path, format: str | None = None, table: str = ALL, **options: Any
+) -> list[Path]:
+    """Write tables of a model, atomically, and return the files (`ConceptModel.export`)."""
+    out = Path(path)
+    kind = _format(out, format)
+    source = Export(model, **options)
+    if kind == "netcdf" and find_spec("h5netcdf") is None:
+        raise InputError("The format 'netcdf' needs h5netcdf; install the extra superwords[netcdf].")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if kind in SUFFIXES:
+            return _write(source, out, kind, table)
+        if kind == "netcdf":
+            with atomic_path(out) as temporary:
+                model.trace_.to_netcdf(temporary, engine="h5netcdf")
+        else:
+            content = _tables_as_json(source, table) if kind == "json" else pyldavis_input(model)
+            write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"The tables cannot be written to {str(out)!r}: {error.strerror or error}."
+        ) from error
+    return [out]
+
+
+def _format(path: Path, format: str | None) -> str:
+    endings = {suffix: kind for kind, suffix in SUFFIXES.items()} | {".json": "json", ".nc": "netcdf"}
+    kind = format or endings.get(path.suffix)
+    if kind not in FORMATS:
+        wrong = (
+            f"The format {format!r} is not known"
+            if format
+            else f"The ending of {path.name!r} names no format"
+        )
+        raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
+    return kind
+
+
+def _write(source: Export, path: Path, kind: str, table: str) -> list[Path]:
+    names = list(source.makers) if table == ALL else [table]
+    if kind in PRINTED:
+        names = [
+            name
+            for name in names
+            if table != ALL or name not in ("documents", "documents_wide", "vocabulary")
+        ]
+        tables = {name: source.printed(name) for name in names}
+    else:
+        tables = {name: Titled(source.table(name)) for name in names}
+    if table != ALL and kind not in TOGETHER and path.suffix != SUFFIXES[kind]:
+        path = path / f"{table}{SUFFIXES[kind]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+    elif kind in TOGETHER and path.suffix != SUFFIXES[kind]:
+        path = path.with_name(f"{path.name}{SUFFIXES[kind]}")
+    return write_tables(tables, path, kind)
+
+
+def _tables_as_json(source: Export, table: str) -> dict[str, Any]:
+    names = list(source.makers) if table == ALL else [table]
+    model = source.model
+    about = {"verdict": plain(str(model.verdict())), "convergence": records(model.convergence())}
+    return (about if table == ALL else {}) | {name: records(source.table(name)) for name in names}
+
+
+def pyldavis_input(model: Any) -> dict[str, Any]:
+    """The arguments of `pyLDAvis.prepare`; every row of the two distributions sums to 1.
+
+    A concept's distribution over words is the number of documents that use a word for it, averaged over the
+    aligned draws, plus 0.01 for every word. Documents without a word are left out.
+    """
+    if model.n_concepts_ == 0:
+        raise InputError("The model has no concepts, so there is nothing to show in pyLDAvis.")
+    corpus, words = model.corpus_, model.result_.summary.words
+    used = np.zeros((model.n_concepts_, corpus.n_words))
+    used[words.concept, words.word] = words.documents
+    used += _SMOOTHING
+    lengths = np.asarray(corpus.counts.sum(axis=1)).ravel()
+    filled = np.flatnonzero(lengths > 0)
+    weights = model.result_.weights[filled].toarray()
+    return {
+        "topic_term_dists": (used / used.sum(axis=1, keepdims=True)).tolist(),
+        "doc_topic_dists": (weights / weights.sum(axis=1, keepdims=True)).tolist(),
+        "doc_lengths": lengths[filled].astype(int).tolist(),
+        "vocab": list(corpus.vocabulary),
+        "term_frequency": np.asarray(corpus.counts.sum(axis=0)).ravel().astype(int).tolist(),
+    }

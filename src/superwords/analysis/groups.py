@@ -1,0 +1,224 @@
+"""Concepts by group of documents: how many hold them, how strongly, and with which words.
+
+Intervals of prevalences hold two uncertainties: which documents hold the concept (over the draws), and that
+the documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for
+each draw). Passages of one source document are alike, so of a corpus of passages their number is first
+divided by the design effect: how much more the prevalence varies from source to source than it would with
+independent passages. Intervals of strengths are over the draws alone; those of words over documents alone,
+at the mean over the draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.special import betaincinv
+
+from superwords.analysis.prevalence import (
+    Groups,
+    found_share,
+    groups_of,
+    prevalence_draws,
+    prevalence_interval,
+    reaching_the_ends,
+)
+from superwords.analysis.ranking import own_shares
+from superwords.analysis.tables import concept_index, concept_names, used_words
+from superwords.errors import InputError
+from superwords.posterior.intervals import TAILS, interval, weighted_mean
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+_TOP_WORDS = 10
+OTHER = "other"
+
+
+def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int | None = None) -> pd.DataFrame:
+    """Return prevalence and strength with intervals, and top words, a row per concept and group.
+
+    With `most`, the largest groups and, in the place of all others, "other".
+    """
+    groups = make_groups(result, column, most)
+    table, used = figures_by_group(result, groups), _used_by_groups(result, groups)
+    top = [
+        _top_words(result, groups, used, g, j, n_words) if n_words else []
+        for j in range(result.n_concepts)
+        for g in range(len(groups.labels))
+    ]
+    words, shares = (
+        [[result.corpus.vocabulary[i] for i, *_ in one] for one in top],
+        [[x[1] for x in one] for one in top],
+    )
+    return table.assign(top_words=pd.Series(words, dtype=object), shares=pd.Series(shares, dtype=object))
+
+
+def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
+    """Return prevalence and strength with intervals, a row per concept and group."""
+    low, high = prevalence_interval(groups)
+    held = np.where(groups.holders > 0, groups.weight, 0.0)
+    weak, strong = interval(groups.strength, held)
+    holders, n_rows = (
+        weighted_mean(groups.holders, groups.weight),
+        np.array([len(rows) for rows in groups.rows]),
+    )
+    n_groups = len(groups.labels)
+    figures = {
+        "rows": holders,
+        "prevalence": holders / n_rows[:, None],
+        "prevalence_low": low,
+        "prevalence_high": high,
+        "strength": weighted_mean(groups.strength, held),
+        "strength_low": weak,
+        "strength_high": strong,
+    }
+    head = {
+        "concept": np.repeat(np.arange(1, result.n_concepts + 1), n_groups),
+        "name": pd.Series(np.repeat(np.array(concept_names(result), dtype=object), n_groups), dtype=object),
+        "group": pd.Series(groups.labels * result.n_concepts),
+        "n_rows": np.tile(n_rows, result.n_concepts),
+    }
+    return pd.DataFrame(head | {name: values.T.ravel() for name, values in figures.items()})
+
+
+def compare_groups(result: Result, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
+    """Return prevalence in one group less that in another, with interval, the largest differences first.
+
+    Without `first` and `second`, the two groups of a column that has exactly two.
+    """
+    groups = make_groups(result, column)
+    a, b = _two_groups(groups, column, first, second)
+    prevalence, weight = prevalence_draws(groups)
+    difference = prevalence[:, a] - prevalence[:, b]
+    low, high = interval(difference, weight[:, 0])
+    mean = [weighted_mean(groups.holders[:, g], groups.weight[:, 0]) / len(groups.rows[g]) for g in (a, b)]
+    table = pd.DataFrame(
+        {
+            "concept": np.arange(1, result.n_concepts + 1),
+            "name": pd.Series(concept_names(result), dtype=object),
+            f"prevalence_{groups.labels[a]}": mean[0],
+            f"prevalence_{groups.labels[b]}": mean[1],
+            "difference": mean[0] - mean[1],
+            "low": low,
+            "high": high,
+            "probability_greater": weighted_mean((difference > 0).astype(float), weight[:, 0]),
+        }
+    )
+    largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[largest].reset_index(drop=True)
+
+
+def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
+    """Return a concept's words in each group: share of the group's documents holding it that use the word for it."""
+    return words_of_groups(result, make_groups(result, column), concept_index(result, concept))
+
+
+def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
+    used = _used_by_groups(result, groups)
+    rows = []
+    for g, group in enumerate(groups.labels):
+        for i, share, low, high in _top_words(result, groups, used, g, j):
+            word = result.corpus.vocabulary[i]
+            rows.append({"group": group, "word": word, "share": share, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
+
+
+def metadata_column(result: Result, column: str) -> pd.Series:
+    metadata = result.corpus.metadata
+    if column not in metadata.columns:
+        known = ", ".join(repr(name) for name in metadata.columns)
+        have = f"the columns are {known}" if known else "the corpus has no metadata"
+        raise InputError(f"There is no column {column!r}; {have}.")
+    return group_values(metadata[column]).reset_index(drop=True)
+
+
+def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
+    values = metadata_column(result, column)
+    labels = sorted(values.dropna().unique().tolist(), key=_sort_key)
+    if most is not None and len(labels) > most:
+        largest = values.value_counts().index[: most - 1]
+        values = values.astype(object).where(values.isna() | values.isin(largest), OTHER)
+        labels = [*(label for label in labels if label in set(largest)), OTHER]
+    rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
+    if not labels:
+        raise InputError(f"The column {column!r} is empty; choose one that has values.")
+    return groups_of(result, labels, rows)
+
+
+def group_values(values: pd.Series) -> pd.Series:
+    """Return a column of groups, with blank texts missing as the missing values are."""
+    return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))
+
+
+def _sort_key(label: Any) -> tuple[bool, float, str]:
+    number = isinstance(label, int | float)
+    return not number, float(label) if number else 0.0, str(label)
+
+
+class _Used(NamedTuple):
+    """What the words of concepts in groups are ranked by."""
+
+    users: list[sparse.csr_array]  # (J, V) of each group
+    rows: list[np.ndarray]  # the used words of each concept, as rows of `summary.words`
+    own: np.ndarray  # of each row of `summary.words`, the concept's share of the word's uses
+
+
+def _used_by_groups(result: Result, groups: Groups) -> _Used:
+    users = [_users(result, rows) for rows in groups.rows]
+    words = result.summary.words
+    return _Used(users, used_words(result), own_shares(words, result.corpus.n_words))
+
+
+def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
+    """Return (J, V) how many of the given rows use a word for a concept, the mean over the draws with a partner."""
+    uses, found = result.summary.uses, found_share(result)
+    inside = np.zeros(result.corpus.n_documents, bool)
+    inside[rows] = True
+    here = np.repeat(inside, np.diff(uses.ptr))
+    concept, word = uses.concept[here], uses.word[here]
+    share = uses.share[here] / found[concept]
+    return sparse.csr_array((share, (concept, word)), shape=(result.n_concepts, result.corpus.n_words))
+
+
+def _top_words(
+    result: Result,
+    groups: Groups,
+    used: _Used,
+    g: int,
+    j: int,
+    n_words: int | None = None,
+) -> list[tuple[int, float, float, float]]:
+    """Return words of concept j in group g with shares, ranked as everywhere but with the group's share."""
+    holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
+    if not holders > 0:
+        return []
+    word, rows = result.summary.words.word, used.rows[j]
+    users = used.users[g][[j]].toarray().ravel()[word[rows]]
+    telling = users * used.own[rows]
+    order = np.argsort(-telling, kind="stable")
+    order = order[users[order] > 0][:n_words]
+    n = holders / groups.effect[g, j]
+    share = np.minimum(users[order] / holders, 1.0)
+    bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
+    low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
+    columns = (word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
+    return list(zip(*columns))
+
+
+def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[int, int]:
+    if first is None and second is None and len(groups.labels) == 2:
+        return 0, 1
+    found = []
+    for one_group in (first, second):
+        match = [
+            g for g, label in enumerate(groups.labels) if label == one_group or str(label) == str(one_group)
+        ]
+        if one_group is None or not match:
+            known = ", ".join(repr(label) for label in groups.labels)
+            asked = "Two groups are needed" if one_group is None else f"There is no group {one_group!r}"
+            raise InputError(f"{asked} to compare; the groups of {column!r} are {known}.")
+        found.append(match[0])
+    return found[0], found[1]

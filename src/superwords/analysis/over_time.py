@@ -1,0 +1,169 @@
+"""Concepts over time: prevalence and strength by period, what rises and falls, and words early and late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.interpolate import BSpline
+
+from superwords.analysis.dates import Periods, make_periods
+from superwords.analysis.groups import figures_by_group, group_values, metadata_column, words_of_groups
+from superwords.analysis.prevalence import groups_of
+from superwords.analysis.regression import Cases, fit_prevalence
+from superwords.analysis.regression_data import Outcomes, outcomes_of
+from superwords.analysis.tables import concept_index, concept_names
+from superwords.errors import InputError
+from superwords.tabular import records
+
+if TYPE_CHECKING:
+    from superwords.analysis.prevalence import Groups
+    from superwords.posterior.result import Result
+
+HALVES = ("early", "late")
+_CURVE_POINTS, _LEAST_DATES, _LEAST_DOCUMENTS = 40, 6, 30
+
+
+def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
+    """Return every concept in every period, with the columns of `by_group` (`ConceptModel.over_time`).
+
+    A period without documents has an `n_rows` of 0 and nothing else.
+    """
+    periods = make_periods(metadata_column(result, column), column, by)
+    filled, groups = _groups(result, periods)
+    table = figures_by_group(result, groups)
+    table["group"] = np.tile(filled, result.n_concepts)
+    every = pd.MultiIndex.from_product([result.shown, range(len(periods.labels))], names=["concept", "group"])
+    names = concept_names(result)
+    table = table.set_index(["concept", "group"]).reindex(every).reset_index()
+    table["name"] = pd.Series([names[j - 1] for j in table["concept"]], dtype=object)
+    place = table.pop("group").to_numpy()
+    table.insert(2, "period", pd.Series([periods.labels[p] for p in place], dtype=object))
+    table.insert(3, "middle", periods.middle[place])
+    return table.assign(n_rows=table["n_rows"].fillna(0).astype(int))
+
+
+def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
+    """Estimate what rises and what falls: the straight line of prevalence on the documents' own dates.
+
+    The line is the regression of `effects` on this column alone, so it does not depend on the periods, which only
+    name the first and the last. `change` is along the line from the first document to the last. What rises most
+    surely comes first.
+    """
+    outcomes, periods, rows, when = _dated(result, column, by)
+    matrix = np.column_stack([np.ones(len(when)), (when - when.mean()) / np.ptp(when)])
+    pooled = fit_prevalence(outcomes, Cases(rows, matrix, np.array([[0.0, 1.0]])))
+    names, shown = concept_names(result), result.shown
+    filled = np.unique(periods.of_row[periods.of_row >= 0])
+    head = pd.DataFrame(
+        {
+            "concept": np.array(shown, int),
+            "name": pd.Series([names[j - 1] for j in shown], dtype=object),
+            "first": periods.labels[int(filled[0])],
+            "last": periods.labels[int(filled[-1])],
+        }
+    )
+    columns = pd.Index(["change", "low", "high", "probability_rises"])
+    table = head.join(pd.DataFrame([pooled.summary(j - 1, 0) for j in shown], columns=columns, dtype=float))
+    order = ["probability_rises", "change"]
+    return table.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
+
+
+def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimate each concept's prevalence in every period, and a smooth curve over all documents.
+
+    Returns
+    -------
+    two pandas.DataFrame
+        A row per concept and period, and per concept and point of the curve: `when` (in years, or in the column's
+        unit), `predicted`, `low` and `high`; the first has `period` too. The curve is a cubic spline with up to two
+        inner knots, and a line where there are fewer than six different dates. Both are regressions of `effects`, with
+        documents as cases.
+    """
+    outcomes, periods, rows, when = _dated(result, column, by)
+    filled, of_case = np.unique(periods.of_row[rows], return_inverse=True)
+    one_each = np.eye(len(filled))
+    dots = _predicted(result, outcomes, Cases(rows, one_each[of_case], one_each), periods.middle[filled])
+    dots["period"] = [periods.labels[p] for p in filled] * len(result.shown)
+    knots = _knots(when)
+    degree = len(knots) - int(np.searchsorted(knots, knots[-1])) - 1
+    grid = np.linspace(when.min(), when.max(), _CURVE_POINTS)
+    matrix, asked = (BSpline.design_matrix(one, knots, degree).toarray() for one in (when, grid))
+    return dots, _predicted(result, outcomes, Cases(rows, matrix, asked), grid)
+
+
+def _predicted(result: Result, outcomes: Outcomes, cases: Cases, when: np.ndarray) -> pd.DataFrame:
+    pooled = fit_prevalence(outcomes, cases)
+    values = [
+        [j, at, *np.clip(pooled.summary(j - 1, k)[:3], 0, 1)]
+        for j in result.shown
+        for k, at in enumerate(when)
+    ]
+    return pd.DataFrame(values, columns=pd.Index(["concept", "when", "predicted", "low", "high"]))
+
+
+def _knots(when: np.ndarray) -> np.ndarray:
+    n_dates = len(np.unique(when))
+    degree = 3 if n_dates >= _LEAST_DATES and len(when) >= _LEAST_DOCUMENTS else 1
+    inner = np.quantile(when, [1 / 3, 2 / 3]) if degree == 3 and n_dates >= 2 * _LEAST_DATES else np.zeros(0)
+    inner = np.unique(inner[(inner > when.min()) & (inner < when.max())])
+    return np.concatenate([[when.min()] * (degree + 1), inner, [when.max()] * (degree + 1)])
+
+
+def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.ndarray, np.ndarray]:
+    """Return the documents' outcomes and periods, and the places and dates of those that have one."""
+    metadata_column(result, column)
+    outcomes = outcomes_of(result)
+    periods = make_periods(group_values(outcomes.metadata[column]), column, by)
+    rows = np.flatnonzero(~np.isnan(periods.when))
+    when = periods.when[rows]
+    if not np.ptp(when) > 0:
+        raise InputError(f"All documents are of one period of {column!r}, so nothing can rise or fall.")
+    return outcomes, periods, rows, when
+
+
+def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
+    """Return a concept's words in the earlier and in the later half of the dated documents.
+
+    `early` and `late` are the shares of the documents using the concept that use the word for it, with 95% intervals;
+    the words whose share changed most come first.
+    """
+    j = concept_index(result, concept)
+    when = make_periods(metadata_column(result, column), column).when
+    is_late = when > np.nanmedian(when)
+    rows = [np.flatnonzero(~is_late & ~np.isnan(when)), np.flatnonzero(is_late)]
+    if not len(rows[1]):
+        raise InputError(
+            f"More than half of the documents have the last value of {column!r}, so there is no later half."
+        )
+    words = words_of_groups(result, groups_of(result, list(HALVES), rows), j)
+    halves = []
+    for half in HALVES:
+        own = words[words["group"] == half].set_index("word")[["share", "low", "high"]]
+        halves.append(own.set_axis([half, f"{half}_low", f"{half}_high"], axis=1))
+    table = halves[0].join(halves[1], how="outer").rename_axis("word").reset_index()
+    table[list(HALVES)] = table[list(HALVES)].fillna(0.0)
+    table["change"] = table["late"] - table["early"]
+    order = np.argsort(-table["change"].abs().to_numpy(), kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def time_page(result: Result, column: str, by: Any = None) -> dict[str, Any]:
+    """All of it for a page, as plain JSON: the periods, the concepts' trends, and each one's values by period."""
+    table = over_time(result, column, by)
+    periods = table[["period", "middle", "n_rows"]].drop_duplicates()
+    values = {
+        str(j): records(rows.drop(columns=["concept", "name", "period", "middle", "n_rows"]))
+        for j, rows in table.groupby("concept")
+    }
+    enough = (periods["n_rows"] > 0).sum() > 1
+    rising = records(trends(result, column, by)) if enough else []
+    return {"column": column, "periods": records(periods), "trends": rising, "values": values}
+
+
+def _groups(result: Result, periods: Periods) -> tuple[np.ndarray, Groups]:
+    """The periods that have documents, as groups."""
+    filled = np.unique(periods.of_row[periods.of_row >= 0])
+    rows = [np.flatnonzero(periods.of_row == p) for p in filled]
+    return filled, groups_of(result, [periods.labels[p] for p in filled], rows)

@@ -1,0 +1,137 @@
+"""Which words tell a concept apart, and what to call it.
+
+A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that
+have the word on and use it for this concept, times the share of all documents' uses of the word that are
+for this concept. Both are means over the draws in which the concept has a partner. A draw uses a
+word for a concept if at least 2% of the concept's documents do. A concept's *used words* are those that at least half
+of these draws use for it; no other word is shown as one of its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from superwords.posterior.summary import WordUse
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+NAME_WORDS = 3
+TYPICAL = 0.5  # share of the draws from which on a typical draw has something
+_LEAST_TAKEN = 0.25
+_MIN_SHARE_OF_BEST = 0.25  # a name's further words must tell at least that much of what its first word tells
+
+
+def scores(words: WordUse, n_vocabulary: int) -> np.ndarray:
+    """Return one score per row of `words`."""
+    return words.used * own_shares(words, n_vocabulary)
+
+
+def own_shares(words: WordUse, n_vocabulary: int) -> np.ndarray:
+    """Return, for each row of `words`, the share of all documents' uses of the word that are for the concept."""
+    everywhere = words.everywhere
+    if not len(everywhere):
+        everywhere = np.bincount(words.word, words.documents, n_vocabulary)[words.word]
+    return words.documents / np.where(everywhere > 0, everywhere, 1.0)
+
+
+def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.ndarray]:
+    """For every concept its used words as rows of `words`, the most telling first."""
+    order = np.lexsort((words.word, -words.on, -scores(words, n_vocabulary), words.concept))
+    order = order[words.probability[order] >= TYPICAL]
+    return (
+        np.split(order, np.searchsorted(words.concept[order], np.arange(1, n_concepts))) if n_concepts else []
+    )
+
+
+def automatic_names(result: Result) -> list[str]:
+    """A name for every concept: the group of seed words that it took, else its one to three most telling words."""
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    found = names(words, result.n_concepts, vocabulary, result.corpus.notes.get("other_words", ()))
+    groups = result.corpus.notes.get("seeds") or {}
+    of_concept: dict[int, list[str]] = {}
+    for group, j in takers(words, result.n_concepts, vocabulary, groups).items():
+        of_concept.setdefault(j, []).append(group)
+    for j, taken in of_concept.items():
+        found[j] = " + ".join(taken)
+    if result.sampled is None:
+        return found
+    # A decision about other concepts does not rename this one.
+    before = automatic_names(result.sampled)
+    return [before[j] if _is_untouched(result, j) else name for j, name in enumerate(found)]
+
+
+def _is_untouched(result: Result, j: int) -> bool:
+    assert result.sampled is not None
+    now, then = (one.summary.words for one in (result, result.sampled))
+    return np.array_equal(now.documents[now.concept == j], then.documents[then.concept == j])
+
+
+def takers(
+    words: WordUse, n_concepts: int, vocabulary: list[str], groups: Mapping[str, Sequence[str]]
+) -> dict[str, int]:
+    """Return the concept that takes each group of words: that with the largest mean share of the words' uses.
+
+    A group of which no concept has at least a quarter is left out.
+    """
+    place = {word: i for i, word in enumerate(vocabulary)}
+    everywhere = np.bincount(words.word, words.documents, len(vocabulary))
+    out: dict[str, int] = {}
+    for group, members in groups.items():
+        own = [place[word] for word in members if word in place and everywhere[place[word]] > 0]
+        if not own or not n_concepts:
+            continue
+        at = np.isin(words.word, own)
+        share = words.documents[at] / everywhere[words.word[at]] / len(own)
+        taken = np.bincount(words.concept[at], share, n_concepts)
+        if taken.max() >= _LEAST_TAKEN:
+            out[group] = int(np.argmax(taken))
+    return out
+
+
+def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequence[str] = ()) -> list[str]:
+    """Return a short name for every concept: its one to three most telling words, made unique where they are not."""
+    score = scores(words, len(vocabulary))
+    last = frozenset(behind)
+    out: list[str] = []
+    taken: dict[str, int] = {}
+    for rows in ranked_words(words, n_concepts, len(vocabulary)):
+        ranked = [(vocabulary[words.word[r]], float(score[r])) for r in rows]
+        name = ", ".join(_name_words(_nouns_of(ranked, last) or ranked)) or "(no words)"
+        taken[name] = taken.get(name, 0) + 1
+        out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return out
+
+
+def _nouns_of(ranked: list[tuple[str, float]], behind: frozenset[str]) -> list[tuple[str, float]]:
+    """Return the noun phrases, if the best of them is nearly as telling as the best word."""
+    nouns = [item for item in ranked if item[0] not in behind]
+    return nouns if nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1] else []
+
+
+def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
+    chosen: list[str] = []
+    for word, score in ranked:
+        if chosen and score < _MIN_SHARE_OF_BEST * ranked[0][1]:
+            break
+        if not any(_says_the_same(word, other) for other in chosen):
+            chosen.append(word)
+        if len(chosen) == NAME_WORDS:
+            break
+    return chosen
+
+
+def _says_the_same(a: str, b: str) -> bool:
+    """Return whether one phrase only repeats words of the other, as "care" does beside "health care"."""
+    stems_a, stems_b = (
+        {_stem(part) for part in re.split(r"\W+", word.casefold()) if part} for word in (a, b)
+    )
+    return bool(stems_a) and bool(stems_b) and (stems_a <= stems_b or stems_b <= stems_a)
+
+
+def _stem(part: str) -> str:
+    return part[:-1] if len(part) > 3 and part.endswith("s") else part

@@ -1,0 +1,193 @@
+"""Fit linear regressions of memberships on columns, with documents as cases.
+
+The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`: draw which documents
+hold a concept, fit a regression, draw its coefficients from their sampling distribution, repeat, and pool.
+
+The model does not know the columns. Where a text leaves open whether it holds a concept, the sampler's draws follow
+the overall prevalence, and regressions on them find effects that are too small. The evidence of the text is the ratio
+of two odds, those of the draws over those of the overall prevalence; here the prevalence that the columns lead to
+expect takes the place of the latter. Regression and memberships are drawn in turn, chain by chain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from superwords.analysis.regression_data import Memberships, Outcomes
+from superwords.posterior.intervals import TAILS
+
+LEAST_PER_COLUMN = 3  # documents
+_SEED = 1785  # the draws are numerical integration: the same call gives the same table
+_ROUNDS, _LEAST_ROUNDS, _WARM_UP, _DRAWN = 300, 100, 50, 4000  # rounds in all, and at least of each chain
+_CELLS, _FEWEST_ROUNDS = 200_000_000, 30  # documents × concepts × rounds; large corpora get fewer rounds
+_HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
+_NO_LEVERAGE = 1e-6  # a case that alone decides a coefficient has no residual
+_PRODUCTS = 20_000_000
+
+
+class Pooled(NamedTuple):
+    """Combinations of coefficients and their variances in each of R rounds; NaN: unknown."""
+
+    mean: np.ndarray  # (R, J, q)
+    variance: np.ndarray
+    weight: np.ndarray  # (R, J) of each round
+    degrees: float = np.inf  # of freedom
+
+    def summary(self, j: int, k: int) -> list[float]:
+        """Return mean, bounds of the 95% interval and probability of being positive."""
+        mean, spread = self.mean[:, j, k], np.sqrt(self.variance[:, j, k])
+        known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
+        if not known.any():
+            return [float("nan")] * 4
+        rng = np.random.default_rng([_SEED, j, k])
+        share = self.weight[known, j] / self.weight[known, j].sum()
+        rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
+        drawn = rng.normal(mean[rounds], spread[rounds])
+        if np.isfinite(self.degrees):
+            wider = np.sqrt(self.degrees / rng.chisquare(self.degrees, _DRAWN))
+            drawn = mean[rounds] + wider * (drawn - mean[rounds])
+        low, high = np.quantile(drawn, TAILS)
+        return [float(share @ mean[known]), float(low), float(high), float((drawn > 0).mean())]
+
+
+class RobustFit:
+    """Fit least squares on one design, all concepts at once, with robust covariances.
+
+    Without clusters the covariances are HC3, with clusters CR3 (the cluster jackknife), which is HC3 where every
+    cluster is one case. tests/test_effects.py compares both with statsmodels.
+    """
+
+    def __init__(self, X: np.ndarray, cluster: np.ndarray | None = None) -> None:
+        self.X, self.inverse = X, np.linalg.pinv(X)  # (p, D)
+        leverage = (X * self.inverse.T).sum(axis=1)
+        self.floor = (self.inverse * leverage) @ self.inverse.T
+        self.alone = int(np.argmax(leverage)) if leverage.max() > 1 - _NO_LEVERAGE else -1
+        self.order, self.starts = np.arange(len(X)), np.arange(len(X))
+        self.pull = self.inverse / np.maximum(1 - leverage, _NO_LEVERAGE)
+        self.products: np.ndarray | None = None
+        if cluster is not None:
+            self._set_clusters(cluster)
+        elif self.pull.size * len(self.pull) <= _PRODUCTS:
+            self.products = (self.pull[:, None] * self.pull).reshape(-1, len(X))  # (p · p, D)
+
+    def _set_clusters(self, cluster: np.ndarray) -> None:
+        """Set the rows by which a cluster's residuals move the coefficients when the cluster is left out."""
+        self.order = np.argsort(cluster, kind="stable")
+        self.starts = np.flatnonzero(np.diff(cluster[self.order], prepend=-1))
+        grouped, n_clusters = self.X[self.order], len(self.starts)
+        own = np.add.reduceat(grouped[:, :, None] * grouped[:, None], self.starts)
+        left = own.sum(axis=0) - own
+        scale = np.sqrt(np.maximum(np.diagonal(own.sum(axis=0)), 1e-300))
+        smallest = np.linalg.eigvalsh(left / np.outer(scale, scale))[:, 0]
+        self.alone = int(cluster[self.order][self.starts[smallest.argmin()]]) if smallest.min() < 1e-9 else -1
+        sizes = np.diff([*self.starts, len(cluster)])
+        inverses = np.repeat(np.linalg.pinv(left, hermitian=True), sizes, axis=0)
+        self.pull = np.einsum("dpq,dq->pd", inverses, grouped)
+        self.n_clusters = n_clusters
+
+    def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients (J, p) of each column of Y and their covariances (J, p, p).
+
+        `more` times a case's leverage is added to its squared residual.
+        """
+        coefficients = self.inverse @ Y
+        residual = (Y - self.X @ coefficients)[self.order]
+        n_columns, n_concepts = len(self.inverse), Y.shape[1]
+        if self.products is not None:
+            covariance = (self.products @ residual**2).T.reshape(n_concepts, n_columns, n_columns)
+        else:
+            covariance = np.empty((n_concepts, n_columns, n_columns))
+            for j in range(n_concepts):
+                moved = np.add.reduceat(self.pull * residual[:, j], self.starts, axis=1)
+                covariance[j] = moved @ moved.T
+        return coefficients.T, covariance + more * self.floor
+
+
+class Cases(NamedTuple):
+    """The cases of a regression: which documents, their matrix and clusters, and what is asked of the coefficients."""
+
+    rows: np.ndarray
+    matrix: np.ndarray  # (cases, p)
+    contrasts: np.ndarray  # (q, p)
+    cluster: np.ndarray | None = None  # (cases) a number each
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom: with clusters, their number less one."""
+        return np.inf if self.cluster is None else float(len(np.unique(self.cluster)) - 1)
+
+
+def fit(outcomes: Outcomes, cases: Cases, of: str) -> Pooled:
+    """Fit prevalence or strength."""
+    return fit_prevalence(outcomes, cases) if of == "prevalence" else fit_strength(outcomes, cases)
+
+
+def fit_prevalence(outcomes: Outcomes, cases: Cases) -> Pooled:
+    """Fit each chain by itself: that chains differ is no doubt about a text, which the columns could settle."""
+    regression = RobustFit(cases.matrix, cases.cluster)
+    chains = outcomes.memberships(cases.rows)
+    n_rounds = max(_LEAST_ROUNDS, _ROUNDS // len(chains))
+    affordable = int(_CELLS / max(chains[0].sure.size * len(chains), 1))
+    n_rounds = max(min(n_rounds, affordable), _FEWEST_ROUNDS)
+    with threadpool_limits(1):  # the matrices are small: further threads would only wait for each other
+        fitted = [_fit_chain(c, one, cases, regression, n_rounds) for c, one in enumerate(chains)]
+    mean, variance, weight = (np.concatenate(part) for part in zip(*fitted))
+    return Pooled(mean, variance, weight, cases.degrees)
+
+
+def _fit_chain(
+    chain: int, memberships: Memberships, cases: Cases, regression: RobustFit, n_rounds: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw memberships and coefficients in turn.
+
+    Each concept has a generator of its own, so that what is decided about one changes no other.
+    """
+    X, L = cases.matrix, cases.contrasts
+    rngs = [np.random.default_rng([_SEED, chain, j]) for j in range(memberships.sure.shape[1])]
+    coefficients = regression.together(memberships.drawn(rngs, np.full(memberships.sure.shape, 0.5)))[0]
+    means, variances = [], []
+    for r in range(min(_WARM_UP, n_rounds) + n_rounds):
+        mean, covariance = regression.together(memberships.drawn(rngs, X @ coefficients.T), _HALF)
+        coefficients = _drawn(rngs, mean, covariance)
+        if r >= min(_WARM_UP, n_rounds):
+            means.append(mean @ L.T)
+            variances.append(np.einsum("qp,jpr,qr->jq", L, covariance, L, optimize=True))
+    never = (memberships.weight == 0)[None, :, None]
+    return np.where(never, np.nan, means), np.array(variances), np.tile(memberships.weight, (n_rounds, 1))
+
+
+def _drawn(rngs: list[np.random.Generator], mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return one draw (J, p) of each concept's coefficients."""
+    values, vectors = np.linalg.eigh(covariance)
+    noise = np.array([rng.normal(size=mean.shape[1]) for rng in rngs]).reshape(mean.shape)
+    noise *= np.sqrt(np.maximum(values, 0))
+    return mean + np.einsum("jpq,jq->jp", vectors, noise)
+
+
+def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
+    """Fit, in every draw, the mean weight of a concept in the documents that hold it."""
+    n_draws, n_concepts = outcomes.found.shape
+    X, L, n_rows = cases.matrix, cases.contrasts, len(outcomes.document)
+    gather = sparse.csr_array(
+        (np.ones(n_rows), (outcomes.document, np.arange(n_rows))), shape=(len(outcomes.metadata), n_rows)
+    )[cases.rows]
+    mean = np.full((n_draws, n_concepts, len(L)), np.nan)
+    variance = mean.copy()
+    for t, weights in enumerate(outcomes.weights):
+        holders = (gather @ (weights > 0).astype(float)).toarray()
+        strength = (gather @ weights).toarray() / np.maximum(holders, 1)
+        for j in np.flatnonzero(outcomes.found[t]):
+            own = np.flatnonzero(holders[:, j])
+            if len(own) < LEAST_PER_COLUMN * X.shape[1] or np.linalg.matrix_rank(X[own]) < X.shape[1]:
+                continue
+            one = RobustFit(X[own], None if cases.cluster is None else cases.cluster[own])
+            if one.alone >= 0:
+                continue  # the spread of a group of one is unknown
+            coefficients, covariance = one.together(strength[own][:, [j]])
+            mean[t, j] = L @ coefficients[0]
+            variance[t, j] = np.einsum("qp,pr,qr->q", L, covariance[0], L)
+    return Pooled(mean, variance, outcomes.found, cases.degrees)

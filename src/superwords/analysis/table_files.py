@@ -1,0 +1,226 @@
+"""Tables as files of other programs: CSV, Parquet, Excel, LaTeX (booktabs) and Word, each an atomic write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+from superwords.files import atomic_path, write_atomic
+from superwords.tabular import csv_text, short
+
+SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".tex", "docx": ".docx"}
+# One file holds several tables: a workbook has sheets, a document has captions.
+TOGETHER = ("xlsx", "docx")
+PRINTED = ("latex", "docx")  # read by people: few columns, rounded
+_LONG = 40  # rows from which on a LaTeX table may break across pages
+_WIDE = 24  # mean characters from which on the cells of a column are wrapped
+_CHARACTER, _BETWEEN, _LEAST_WRAPPED = 0.0135, 0.035, 0.2  # shares of the text width, in small letters
+_CELL = 32_000  # characters that a cell of Excel can hold
+_LATEX = {
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+)  # XML has no place for them
+
+
+class Titled(NamedTuple):
+    """Hold a table with its caption and note."""
+
+    table: pd.DataFrame
+    caption: str = ""
+    note: str = ""
+
+
+def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
+    """Write tables to one file, or to a file each in the folder `path`; return the files.
+
+    `tables` are by the name of their file, sheet or label. LaTeX and Word show the cells as they are given.
+    """
+    if format == "xlsx":
+        return [_write_excel(tables, path)]
+    if format == "docx":
+        return [_write_word(tables.values(), path)]
+    alone = len(tables) == 1 and path.suffix == SUFFIXES[format]
+    if not alone:
+        path.mkdir(parents=True, exist_ok=True)
+    out = []
+    for name, titled in tables.items():
+        target = path if alone else path / f"{name}{SUFFIXES[format]}"
+        if format == "parquet":
+            _write_parquet(titled.table, target)
+        else:
+            text = csv_text(titled.table) if format == "csv" else latex(titled, f"tab:{name}")
+            write_atomic(target, text.encode("utf-8"))
+        out.append(target)
+    return out
+
+
+def _write_parquet(table: pd.DataFrame, target: Path) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise _missing("Parquet", "pyarrow", "parquet") from None
+    with atomic_path(target) as temporary:
+        _plain_columns(table).to_parquet(temporary, index=False)
+
+
+def _plain_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with names of columns that are text, and columns of mixed types as text."""
+    out = table.copy()
+    out.columns = pd.Index([str(name) for name in table.columns])
+    for name in [name for name in out.columns if out[name].dtype.kind == "O"]:
+        kinds = {type(value) for value in out[name] if value is not None and value == value}
+        if len(kinds) > 1:
+            out[name] = [None if value is None or value != value else str(value) for value in out[name]]
+    return out
+
+
+def _write_excel(tables: Mapping[str, Titled], target: Path) -> Path:
+    try:
+        from openpyxl import Workbook
+    except ImportError:
+        raise _missing("Excel", "openpyxl", "paper") from None
+    book = Workbook(write_only=True)
+    for name, titled in tables.items():
+        sheet = book.create_sheet(name[:31])
+        sheet.append([_excel_cell(column) for column in titled.table.columns])
+        for row in titled.table.itertuples(index=False, name=None):
+            sheet.append([_excel_cell(value) for value in row])
+    with atomic_path(target) as temporary:
+        book.save(temporary)
+    return target
+
+
+def _excel_cell(value: Any) -> Any:
+    """Return a value as a cell; a text that starts like a formula stays a text."""
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(short, value))
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, str):
+        text = _UNPRINTABLE.sub("", value)[:_CELL]
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    if value is None or value != value:
+        return None
+    if isinstance(value, pd.Timestamp):
+        return value.tz_localize(None).to_pydatetime() if value.tz is None else value.isoformat()
+    return value if isinstance(value, bool | int | float) else str(value)
+
+
+def latex(titled: Titled, label: str) -> str:
+    """Return a booktabs table; long ones break across pages (`longtable`)."""
+    table = titled.table
+    wide = [_is_wide(table.iloc[:, at]) for at in range(table.shape[1])]
+    length = [
+        sum(len(_text(one)) for one in table.iloc[:, at]) if wraps else 0 for at, wraps in enumerate(wide)
+    ]
+    share = _room_to_wrap(table, wide) * np.sqrt(length) / max(np.sqrt(length).sum(), 1.0)
+    columns = "".join(
+        f">{{\\raggedright\\arraybackslash}}p{{{share[at]:.2f}\\textwidth}}"
+        if wraps
+        else ("r" if _is_numeric(table.iloc[:, at]) else "l")
+        for at, wraps in enumerate(wide)
+    )
+    head = " & ".join(latex_text(name) for name in table.columns) + r" \\"
+    body = [
+        " & ".join(latex_text(value) for value in row) + r" \\"
+        for row in table.itertuples(index=False, name=None)
+    ]
+    caption = f"\\caption{{{latex_text(titled.caption)}}}\\label{{{label}}}"
+    note = latex_text(titled.note)
+    if len(table) > _LONG:
+        lines = [r"{\small", f"\\begin{{longtable}}{{{columns}}}", rf"{caption}\\", r"\toprule", head]
+        lines += [r"\midrule", r"\endhead", *body, r"\bottomrule", r"\end{longtable}", note, "}"]
+    else:
+        lines = [r"\begin{table}[t]", r"\centering\small", caption, f"\\begin{{tabular}}{{{columns}}}"]
+        lines += [r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        lines += [f"\\par\\smallskip\\footnotesize {note}" if note else "", r"\end{table}"]
+    packages = "% \\usepackage{booktabs,array" + (",longtable}" if len(table) > _LONG else "}")
+    return "\n".join(line for line in [packages, *lines] if line) + "\n"
+
+
+def _room_to_wrap(table: pd.DataFrame, wide: list[bool]) -> float:
+    """Return the share of the text width that the other columns leave to those that are wrapped."""
+    letters = 0
+    for at, (name, wraps) in enumerate(zip(table.columns, wide)):
+        if not wraps:
+            letters += max([len(str(name)), *(len(_text(value)) for value in table.iloc[:, at])])
+    return max(_LEAST_WRAPPED, 1 - _CHARACTER * letters - _BETWEEN * len(wide))
+
+
+def latex_text(value: Any) -> str:
+    """Return a value with LaTeX's own characters escaped."""
+    plain = _UNPRINTABLE.sub("", " ".join(_text(value).split()))
+    return "".join(_LATEX.get(mark, mark) for mark in plain)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(short, value))
+    return "" if value is None or (isinstance(value, float) and value != value) else short(value)
+
+
+def _is_wide(values: pd.Series) -> bool:
+    return bool(len(values)) and sum(len(_text(value)) for value in values) > _WIDE * len(values)
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    return all(re.fullmatch(r"[-−+<>\d., to–%]*", _text(value)) for value in values)
+
+
+def _write_word(tables: Iterable[Titled], target: Path) -> Path:
+    try:
+        from docx import Document
+    except ImportError:
+        raise _missing("Word", "python-docx", "paper") from None
+    document = Document()
+    for titled in tables:
+        add_word_table(document, titled)
+    with atomic_path(target) as temporary:
+        document.save(str(temporary))
+    return target
+
+
+def add_word_table(document: Any, titled: Titled) -> None:
+    """Append a table with its caption and note to a python-docx document."""
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Pt
+
+    if titled.caption:
+        document.add_paragraph(_word_text(titled.caption), style="Caption")
+    frame = titled.table
+    grid = document.add_table(rows=1, cols=frame.shape[1], style="Light List")
+    numeric = [_is_numeric(frame.iloc[:, at]) for at in range(frame.shape[1])]
+    rows = [tuple(frame.columns), *frame.itertuples(index=False, name=None)]
+    for n, row in enumerate(rows):
+        cells = grid.rows[0].cells if n == 0 else grid.add_row().cells
+        for cell, value, is_right in zip(cells, row, numeric):
+            paragraph = cell.paragraphs[0]
+            paragraph.add_run(_word_text(value)).font.size = Pt(9)
+            if is_right:
+                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+    if titled.note:
+        document.add_paragraph().add_run(_word_text(titled.note)).font.size = Pt(8)
+
+
+def _word_text(value: Any) -> str:
+    return _UNPRINTABLE.sub("", _text(value))
+
+
+def _missing(what: str, package: str, extra: str) -> InputError:
+    return InputError(f"{what} files need {package}; install it by pip install 'superwords[{extra}]'.")

@@ -1,0 +1,424 @@
+"""Tables of concepts, their words, and the documents that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.analysis.coherence import coherence, presence
+from superwords.analysis.prevalence import (
+    draw_weights,
+    drawn,
+    drawn_weights,
+    found_by_chain,
+    found_share,
+    groups_of,
+    missed,
+    population_interval,
+    settled,
+)
+from superwords.analysis.ranking import TYPICAL, automatic_names, ranked_words, scores
+from superwords.errors import InputError
+from superwords.posterior import resampling
+from superwords.posterior.alignment import LEAST_OVERLAP, handful, normalised, overlaps
+from superwords.posterior.intervals import TAILS, beta_levels, interval, sparse_quantile, weighted_mean
+from superwords.text.corpus import Corpus
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+TOP_WORDS = 10
+# What a column of `concept_table` means, as every table of concepts explains it; {rows} is "documents" or "passages".
+CONCEPT_COLUMNS = {
+    "rows": "how many use the concept and, in brackets, its prevalence: the share of all {rows}",
+    "documents": "how many documents these {rows} come from",
+    "coherence": "how often its ten first words occur together (1: always; 0: as often as by chance)",
+    "strength": "its mean share of the tokens in the {rows} that use it",
+    "stability": "the share of the draws that find it, the mean over chains",
+    "found_again": "in how many fits to random samples of the documents it was found again",
+    "found_by": "how many chains find it in at least half of their draws",
+}
+RESERVED = (
+    "document",
+    "concept",
+    "concept_name",
+    "weight",
+    "low",
+    "high",
+    "probability",
+    "tokens",
+    "passage",
+)
+
+
+def concept_index(result: Result, concept: Any) -> int:
+    """Return a concept's column (0, 1, …) from its id (1, 2, …)."""
+    n_concepts = result.n_concepts
+    whole = isinstance(concept, int | np.integer) and not isinstance(concept, bool)
+    if not whole or not 1 <= concept <= n_concepts:
+        choice = f"choose one from 1 to {n_concepts}" if n_concepts else "the model has none"
+        raise InputError(f"There is no concept {concept!r}; {choice}.")
+    if int(concept) in result.away:
+        raise InputError(f"Concept {concept} {result.away[int(concept)]}; restore it to see it on its own.")
+    return int(concept) - 1
+
+
+def of_present(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table whose `concept` people have neither merged into another nor hidden."""
+    return table[~table["concept"].isin(list(result.away))].reset_index(drop=True) if result.away else table
+
+
+def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table whose `concept` lists and pages show."""
+    return table[table["concept"].isin(result.shown)].reset_index(drop=True)
+
+
+def listed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of shown concepts, with the mark of leftovers."""
+    return marked(result, of_shown(result, table))
+
+
+def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
+    """Return `concept_table` without concepts that were merged or hidden, and with descriptions if there are any."""
+    table = of_present(result, concept_table(result, n_words))
+    if result.descriptions:
+        table.insert(2, "description", [result.descriptions.get(j, "") for j in table["concept"]])
+    return table
+
+
+def concept_names(result: Result) -> list[str]:
+    """Names of all concepts: those that people gave (`superwords.analysis.decisions`), else `automatic_names`."""
+    return [result.names.get(j, name) for j, name in enumerate(automatic_names(result), 1)]
+
+
+def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
+    """Return one row per concept, in the order of their numbers; see docs/model.md for the columns."""
+    summary, corpus = result.summary, result.corpus
+    aligned, weights, n_rows = summary.alignment, draw_weights(result), corpus.n_documents
+    low, high = population_interval(groups_of(result, ["all"], [np.arange(n_rows)]))
+    fewest, most = interval(aligned.rows.astype(float), weights)
+    strength = aligned.strength.astype(float)
+    weak, strong = interval(strength, weights)
+    rows = weighted_mean(aligned.rows.astype(float), weights)
+    words, used = summary.words, used_words(result)
+    by_chain = found_by_chain(aligned)
+    return pd.DataFrame(
+        {
+            "concept": np.arange(1, result.n_concepts + 1),
+            "name": pd.Series(concept_names(result), dtype=object),
+            "rows": rows,
+            "rows_low": np.where(missed(by_chain), 0.0, fewest),
+            "rows_high": most,
+            "documents": rows if corpus.parent is None else _in_documents(result, weights),
+            "prevalence": rows / n_rows,
+            "prevalence_low": low,
+            "prevalence_high": high,
+            "strength": weighted_mean(strength, weights),
+            "strength_low": weak,
+            "strength_high": strong,
+            "held": weighted_mean(aligned.held / n_rows, weights),
+            "n_words": weighted_mean(aligned.n_words.astype(float), weights),
+            "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
+            "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
+            "coherence": _coherence(result, [one[:TOP_WORDS] for one in used]),
+            "much_like": objects(_much_like(result)),
+            "found_again": found_again(result),
+            "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
+            "stability": by_chain.mean(axis=0),
+            "stability_by_chain": objects(by_chain.T.tolist()),
+            "overlap": weighted_mean(aligned.overlap.astype(float), weights),
+            "settled": settled(result),
+            "leftover": leftovers(result),
+        }
+    )
+
+
+def found_again(result: Result) -> np.ndarray:
+    """Return (J) in how many pilot fits, on samples of the documents, a concept has a partner; NaN without pilots."""
+    if result.pilots is None or not result.pilots.n_pilots:
+        return np.full(result.n_concepts, np.nan)
+    return resampling.found_again(word_scores(result), result.pilots).astype(float)
+
+
+def word_scores(result: Result) -> sparse.csr_array:
+    """Return (J, V) the scores that words are ranked by."""
+    words = result.summary.words
+    shape = result.n_concepts, result.corpus.n_words
+    return sparse.csr_array((scores(words, shape[1]).astype(float), (words.concept, words.word)), shape)
+
+
+def leftovers(result: Result) -> np.ndarray:
+    """Return (J) whether a concept belongs in the appendix, and carries a mark in every table.
+
+    It is one of a single word, or of a handful of rows, or it was found again in fewer than half of the pilot fits.
+    """
+    if "leftovers" not in result.__dict__:
+        rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
+        few_words = np.array([len(one) < 2 for one in used_words(result)], bool)
+        few_rows = ~(rows > handful(result.corpus.n_documents))
+        n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
+        result.remember(leftovers=few_rows | few_words | (found_again(result) < TYPICAL * n_pilots))
+    return result.__dict__["leftovers"]
+
+
+def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with a `concept` column, with the mark of leftovers."""
+    mark = leftovers(result)[table["concept"].to_numpy(dtype=int) - 1] if len(table) else []
+    return table.assign(leftover=np.asarray(mark, bool))
+
+
+def used_words(result: Result) -> list[np.ndarray]:
+    """For each concept its used words as rows of `summary.words`, the most telling first."""
+    return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
+
+
+def _coherence(result: Result, top: list[np.ndarray]) -> list[float]:
+    units, word = presence(result.corpus.counts), result.summary.words.word
+    return [coherence(units, word[rows]) for rows in top]
+
+
+def _much_like(result: Result) -> list[int | None]:
+    """For each concept the one it is most like, if they would pass for partners were they of different draws."""
+    described = normalised(word_scores(result))
+    alike = overlaps(described, described)
+    np.fill_diagonal(alike, 0.0)
+    if not alike.size:
+        return []
+    nearest = alike.argmax(axis=1)
+    return [int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)]
+
+
+def _passages_of(corpus: Corpus) -> sparse.csr_array:
+    """Return (documents, D) 1 for each passage of a source document."""
+    assert corpus.parent is not None
+    _, source = np.unique(corpus.parent, return_inverse=True)
+    return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
+
+
+def _in_sources(passages: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
+    """Return (J) how many source documents hold a concept in any of their passages."""
+    return np.diff(sparse.csc_array(passages @ weights).indptr).astype(int)
+
+
+def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
+    """Return (J) the same in the mean over the draws."""
+    passages = _passages_of(result.corpus)
+    drawn = np.array([_in_sources(passages, one) for one in drawn_weights(result)], float)
+    return weighted_mean(drawn.reshape(weights.shape), weights)
+
+
+def objects(values: Any) -> pd.Series:
+    return pd.Series(list(values), dtype=object)
+
+
+def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
+    """Return concepts that too few chains find to be listed, those of most chains first.
+
+    `rows` is the mean over the chains that find the concept.
+    """
+    others, vocabulary = result.consensus.others, result.corpus.vocabulary
+    words = [others.word[a:b][:n_words] for a, b in pairwise(others.ptr)]
+    return pd.DataFrame(
+        {
+            "top_words": objects([vocabulary[i] for i in one] for one in words),
+            "rows": others.rows,
+            "found_by": others.found.sum(axis=1).astype(int),
+            "stability_by_chain": objects(others.found.astype(float).tolist()),
+        }
+    )
+
+
+def word_table(result: Result, concept: int) -> pd.DataFrame:
+    """Return the used words of one concept, the most telling first, and how sure each is."""
+    j = concept_index(result, concept)
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    rows = used_words(result)[j]
+    return pd.DataFrame(
+        {
+            "word": pd.Series([vocabulary[i] for i in words.word[rows]], dtype=object),
+            "score": scores(words, len(vocabulary))[rows].astype(float),
+            "share_used": words.used[rows].astype(float),
+            "used_low": words.used_low[rows].astype(float),
+            "used_high": words.used_high[rows].astype(float),
+            "share_on": words.on[rows].astype(float),
+            "on_low": words.on_low[rows].astype(float),
+            "on_high": words.on_high[rows].astype(float),
+            "probability": words.probability[rows].astype(float),
+        }
+    )
+
+
+def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
+    """Return a concept's n most telling words."""
+    most = whole_number(n, "words", least=0)
+    rows = used_words(result)[concept_index(result, concept)]
+    return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:most]]]
+
+
+def whole_number(n: Any, things: str, least: int = 1) -> int:
+    """Return a count as an int; raise InputError if it is not one."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
+        raise InputError(f"n={n!r} is not a number of {things}; give a whole number of at least {least}.")
+    return int(n)
+
+
+def vocabulary_table(result: Result) -> pd.DataFrame:
+    """Return every word: how often it occurs, and the concepts it is a used word of, leftovers last.
+
+    `shares` are the concepts' shares of the rows that use the word for any concept, over all draws.
+    """
+    counts = sparse.csc_array(result.corpus.counts)
+    words, known = result.summary.words, concept_table(result, 0)
+    leftover = known["leftover"].to_numpy(dtype=bool)
+    share = use_shares(result)
+    rows = np.concatenate([*used_words(result), np.zeros(0, int)]).astype(int)
+    j = words.concept[rows]
+    rows = rows[np.lexsort((j, -share[rows], leftover[j], words.word[rows]))]
+    at = np.searchsorted(words.word[rows], np.arange(result.corpus.n_words + 1))
+    held = [rows[a:b] for a, b in pairwise(at)]
+    return pd.DataFrame(
+        {
+            "word": pd.Series(result.corpus.vocabulary, dtype=object),
+            "rows": np.diff(counts.indptr).astype(int),
+            "tokens": np.asarray(counts.sum(axis=0)).ravel().astype(int),
+            "n_concepts": [len(here) for here in held],
+            "concepts": objects((words.concept[here] + 1).tolist() for here in held),
+            "shares": objects(share[here].tolist() for here in held),
+        }
+    )
+
+
+def use_shares(result: Result) -> np.ndarray:
+    """For each row of `summary.words`: of the rows that use the word for any concept, the concept's share.
+
+    Over all draws: a draw that does not find the concept does not use the word for it.
+    """
+    words, uses = _uses(result)
+    # Of all concepts, the hidden ones too: a decision about one does not change the shares of another.
+    everywhere = np.bincount(*_uses(result.sampled or result), result.corpus.n_words)[words]
+    return uses / np.where(everywhere > 0, everywhere, 1.0)
+
+
+def _uses(result: Result) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each row of `summary.words`, the word and how many rows use it for the concept, over all draws."""
+    words = result.summary.words
+    return words.word, words.documents * found_share(result)[words.concept]
+
+
+def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
+    """Return one row per document and concept that it uses.
+
+    Listed are the documents that use the concept in at least half of the draws that find it, and as many more of the
+    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`. Of a
+    corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
+    """
+    table = _document_rows(result, _fold(result, passages))
+    by_probability = table.sort_values(["probability", "weight"], ascending=False, kind="stable")
+    rank = by_probability.groupby("concept").cumcount().reindex(table.index)
+    expected = table.groupby("concept")["probability"].transform("sum").round()
+    return table[(table["probability"] >= TYPICAL) | (rank < expected)].reset_index(drop=True)
+
+
+def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
+    """Return the same of one document, with every concept that it uses in any draw."""
+    return _document_rows(result, _fold(result, passages), document)
+
+
+def _fold(result: Result, passages: bool) -> sparse.csr_array | None:
+    corpus = result.corpus
+    return None if passages or corpus.parent is None else source_shares(corpus)
+
+
+def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
+    out = weights if fold is None else sparse.csr_array(fold @ weights)
+    out.sort_indices()
+    return out
+
+
+def _document_rows(result: Result, fold: sparse.csr_array | None, only: int | None = None) -> pd.DataFrame:
+    """Return every document, or one, and every concept that it uses in any draw that counts."""
+    corpus = result.corpus
+    key, weight, low, high, held = _weight_intervals(result, fold, only)
+    document, concept = np.divmod(key, max(result.n_concepts, 1))
+    ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
+    table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
+    label = concept_names(result)
+    return with_metadata(table, metadata, document).assign(
+        concept=concept + 1,
+        concept_name=pd.Series([label[j] for j in concept], dtype=object),
+        weight=weight,
+        low=low,
+        high=high,
+        probability=held,
+    )
+
+
+def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
+    """Return a table with its rows' metadata; a column whose name the table needs becomes "metadata_<name>"."""
+    labels = metadata.iloc[rows].reset_index(drop=True)
+    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in RESERVED})
+    return pd.concat([table, labels], axis=1)
+
+
+def _weight_intervals(
+    result: Result, fold: sparse.csr_array | None, only: int | None
+) -> tuple[np.ndarray, ...]:
+    """Return (document, concept) as one number; mean weight, bounds and P(used) over the draws with a partner.
+
+    The bounds are of π_dj / S_d, a mixture over the draws: given a draw's tokens it has a Beta distribution. They take
+    in the weight, the share of tokens in the text at hand.
+    """
+    row = slice(None) if only is None or fold is not None else [only]
+    if only is not None and fold is not None:
+        fold = sparse.csr_array(fold[[only]])
+    columns, keys = [], []
+    for own, of_draw in zip(_drawn_moments(result), draw_weights(result)):
+        weight, mean, variance = (
+            _folded(one[row], None if fold is None else fold.power(power))
+            for one, power in zip(own, (1, 1, 2))
+        )
+        place = sparse.coo_array(weight)
+        keys.append((place.row.astype(np.int64) + (only or 0)) * result.n_concepts + place.col)
+        columns.append(np.array([weight.data, mean.data, variance.data, of_draw[place.col]]))
+    key, (weight, mean, variance, count) = np.concatenate(keys), np.concatenate(columns, axis=1)
+    known = count > 0
+    key, weight, mean, variance, count = (one[known] for one in (key, weight, mean, variance, count))
+    seen, at = np.unique(key, return_inverse=True)
+    level = beta_levels(mean, variance)
+    spread = np.tile(key, len(level)), level.ravel(), np.tile(count / len(level), len(level))
+    low, high = (sparse_quantile(*spread, q) for q in TAILS)
+    used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
+    weight = np.bincount(at, weight * count, len(seen))
+    return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
+
+
+def _drawn_moments(result: Result) -> Iterator[tuple[sparse.csr_array, ...]]:
+    """(D, J) of each draw: weights, and mean and variance of π_dj / S_d given its tokens, at the same places."""
+    kept = result.summary.memberships
+    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
+    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
+    return zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
+
+
+def source_shares(corpus: Corpus) -> sparse.csr_array:
+    """Return (sources, D) each passage's share of its source document's tokens (equal shares where it has none)."""
+    assert corpus.parent is not None
+    _, source = np.unique(corpus.parent, return_inverse=True)
+    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
+    total = np.bincount(source, tokens)
+    rows = np.bincount(source)
+    share = np.where(total[source] > 0, tokens / np.maximum(total[source], 1.0), 1.0 / rows[source])
+    return sparse.csr_array((share, (source, np.arange(len(source)))))
+
+
+def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:
+    """Return ids and metadata of the source documents of a corpus of passages."""
+    assert corpus.parent is not None
+    _, first = np.unique(corpus.parent, return_index=True)
+    ids = [corpus.ids[d].rsplit("#", 1)[0] for d in first]
+    return ids, corpus.metadata.iloc[first].reset_index(drop=True)

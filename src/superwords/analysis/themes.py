@@ -1,0 +1,247 @@
+"""Themes: concepts gathered by the words and documents they share, as a tree that is cut where it is most stable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
+
+from superwords.analysis.prevalence import drawn_weights, groups_of, kept_weights, missed, population_interval
+from superwords.analysis.ranking import scores
+from superwords.analysis.tables import concept_names
+from superwords.posterior.intervals import weighted_mean
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+WORDS_SHARE = 0.5  # of a likeness; the rest is of documents
+_MOST_THEMES = 20
+_MOST_DRAWS = 40
+_LEAST_CONCEPTS = 3  # that have anything to be gathered
+_NAME_WORDS = 3
+
+
+class ConceptTree(NamedTuple):
+    """A tree of the concepts shown."""
+
+    concepts: list[int]  # the leaves' numbers, in the order of `linkage`
+    names: list[str]
+    linkage: np.ndarray  # (leaves - 1, 4) as scipy has it; heights are Ward's, of distances √(2 − 2 likeness)
+    theme: np.ndarray  # of each leaf: 1, 2, …, largest first
+    theme_names: list[str]
+    stability: dict[
+        int, float
+    ]  # by number of themes: agreement of the draws' own trees (adjusted Rand index)
+
+    @property
+    def order(self) -> list[int]:
+        """The concepts as they stand side by side in a drawing of the tree."""
+        leaves = hierarchy.leaves_list(self.linkage) if len(self.linkage) else range(len(self.concepts))
+        return [self.concepts[k] for k in leaves]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per concept: its theme, as the tree was cut."""
+        rows = pd.DataFrame(
+            {
+                "theme": self.theme,
+                "theme_name": pd.Series([self.theme_names[t - 1] for t in self.theme], dtype=object),
+                "concept": self.concepts,
+                "name": pd.Series(self.names, dtype=object),
+            }
+        )
+        place = {concept: k for k, concept in enumerate(self.order)}
+        return rows.sort_values(["theme", "concept"], key=lambda column: column.map(place).fillna(column))
+
+    def as_json(self) -> dict[str, Any]:
+        """The tree for a page: leaves have a concept, nodes have children and a height."""
+        nodes: list[dict[str, Any]] = [
+            {"concept": j, "name": name, "theme": int(theme)}
+            for j, name, theme in zip(self.concepts, self.names, self.theme)
+        ]
+        for a, b, height, _ in self.linkage:
+            nodes.append({"height": float(height), "children": [nodes[int(a)], nodes[int(b)]]})
+        stability = [{"themes": k, "stability": value} for k, value in self.stability.items()]
+        root = nodes[-1] if nodes else None
+        return {"tree": root, "themes": self.theme_names, "order": self.order, "stability": stability}
+
+
+def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
+    """Return (J, J) the mean cosine of the words (J, V) that two concepts use and of their documents' weights (D, J).
+
+    Documents count by how much more they weigh a concept than documents do on average, since a concept that all of
+    them use is near to nothing in particular.
+    """
+    if not words.shape[0]:
+        return np.zeros((0, 0))
+    unit = normalize(words)
+    by_word = (unit @ unit.T).toarray()
+    # Cosines of centred columns, without a dense (D, J).
+    mean = np.asarray(weights.mean(axis=0)).ravel()
+    product = (weights.T @ weights).toarray() - weights.shape[0] * np.outer(mean, mean)
+    length = np.sqrt(np.maximum(np.diagonal(product), 0))
+    scale = np.where(length > 0, length, 1.0)
+    by_document = np.clip(product / np.outer(scale, scale), 0, 1)
+    return WORDS_SHARE * by_word + (1 - WORDS_SHARE) * by_document
+
+
+def make_tree(result: Result) -> ConceptTree:
+    """The concepts shown as a tree by Ward's linkage, cut into as many themes as the draws agree on most.
+
+    For every number of themes, the tree of each draw is cut likewise and compared with the cut of the whole tree
+    (adjusted Rand index, mean over the draws). A cut that leaves more than half of the concepts in one theme tells
+    nothing, however well the draws agree on it, and is taken only where there is no other.
+    """
+    shown = np.array(result.shown, int) - 1
+    names = concept_names(result)
+    words, drawn = result.summary.words, drawn_weights(result)
+    shape = result.n_concepts, result.corpus.n_words
+    used = sparse.csr_array((words.used.astype(float), (words.concept, words.word)), shape=shape)
+    total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
+    for weights, share in zip(drawn, kept_weights(result)):
+        total = total + share * weights
+    linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
+    stability = _stability(result, linkage, shown, drawn)
+    telling = [
+        k for k in stability if 2 * np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() <= len(shown)
+    ]
+    n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
+    theme = _by_size(_cuts(linkage, [n_themes], len(shown))[:, 0])
+    leaves = [int(j) + 1 for j in shown]
+    return ConceptTree(
+        leaves,
+        [names[j] for j in shown],
+        linkage,
+        theme,
+        theme_names(result, [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]),
+        stability,
+    )
+
+
+def _linked(alike: np.ndarray) -> np.ndarray:
+    if len(alike) < 2:
+        return np.zeros((0, 4))
+    distance = np.sqrt(np.clip(2 - 2 * alike, 0, None))
+    np.fill_diagonal(distance, 0.0)
+    return hierarchy.linkage(squareform(distance, checks=False), "ward", optimal_ordering=True)
+
+
+def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.ndarray:
+    """(n_leaves, cuts): the theme of each concept, for each number of themes."""
+    if not len(linkage):
+        return np.ones((n_leaves, len(n_themes)), int)
+    return hierarchy.cut_tree(linkage, n_themes) + 1
+
+
+def _by_size(theme: np.ndarray) -> np.ndarray:
+    """The same themes numbered by their concepts, most first."""
+    _, first, sizes = np.unique(theme, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    number = np.empty(len(order), int)
+    number[order] = np.arange(1, len(order) + 1)
+    return number[theme - 1]
+
+
+def _stability(
+    result: Result, linkage: np.ndarray, shown: np.ndarray, drawn: list[sparse.csr_array]
+) -> dict[int, float]:
+    numbers = range(2, min(_MOST_THEMES, len(shown) // 2) + 1)
+    if len(shown) < _LEAST_CONCEPTS or not numbers:
+        return {}
+    kept = np.unique(np.linspace(0, len(drawn) - 1, min(len(drawn), _MOST_DRAWS)).round().astype(int))
+    agreement: dict[int, list[float]] = {k: [] for k in numbers}
+    whole = _cuts(linkage, numbers, len(shown))
+    for t in kept:
+        found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
+        if len(found) < _LEAST_CONCEPTS:
+            continue
+        own = _linked(likeness(_used_in_draw(result, int(t))[found], sparse.csr_array(drawn[t][:, found])))
+        there, possible = np.isin(shown, found), [k for k in numbers if k < len(found)]
+        for k, one, other in zip(possible, whole[there].T, _cuts(own, possible, len(found)).T):
+            agreement[k].append(adjusted_rand_score(one, other))
+    return {k: float(np.mean(values)) for k, values in agreement.items() if values}
+
+
+def _used_in_draw(result: Result, t: int) -> sparse.csr_array:
+    """(J, V): documents that use a word for a concept in draw t."""
+    return result.summary.word_counts.used_in(t, (result.n_concepts, result.corpus.n_words))
+
+
+def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
+    """A name for each list of concepts: the words that tell most over all of them."""
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    score = scores(words, len(vocabulary))
+    out = []
+    for concepts in themes:
+        inside = np.isin(words.concept, [j - 1 for j in concepts])
+        total = np.bincount(words.word[inside], score[inside], len(vocabulary))
+        best = np.argsort(-total, kind="stable")[:_NAME_WORDS]
+        out.append(", ".join(vocabulary[i] for i in best if total[i] > 0) or "(no words)")
+    return out
+
+
+def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame:
+    """Return themes and how many documents use them: those that people made, else those of the tree.
+
+    `prevalence` is the share of documents (passages, where rows are) that use any of a theme's concepts, over the draws
+    that find all of them, with a 95% interval as in `concepts()`; `proposed`: nobody decided on it.
+    """
+    names = concept_names(result)
+    proposed = not any(j in result.themes for j in result.shown)
+    gathered = _proposed_themes(tree or make_tree(result)) if proposed else _made_themes(result)
+    columns = [[j - 1 for j in concepts] for concepts in gathered.values()]
+    prevalence, low, high = _prevalence(result, columns)
+    return pd.DataFrame(
+        {
+            "theme": pd.Series(list(gathered), dtype=object),
+            "concepts": pd.Series(list(gathered.values()), dtype=object),
+            "names": pd.Series([[names[j] for j in one] for one in columns], dtype=object),
+            "prevalence": prevalence,
+            "prevalence_low": low,
+            "prevalence_high": high,
+            "proposed": np.full(len(gathered), proposed),
+        }
+    )
+
+
+def _proposed_themes(tree: ConceptTree) -> dict[str, list[int]]:
+    return {
+        name: [j for j, t in zip(tree.concepts, tree.theme) if t == number]
+        for number, name in enumerate(tree.theme_names, 1)
+    }
+
+
+def _made_themes(result: Result) -> dict[str, list[int]]:
+    gathered: dict[str, list[int]] = {}
+    for j in result.shown:
+        if j in result.themes:
+            gathered.setdefault(result.themes[j], []).append(j)
+    return gathered
+
+
+def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(themes): prevalence and its bounds, as `concept_table` has them for a concept."""
+    if not themes:
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    size = [len(columns) for columns in themes]
+    place = np.concatenate(themes), np.repeat(np.arange(len(themes)), size)
+    member = sparse.csr_array((np.ones(sum(size)), place), shape=(result.n_concepts, len(themes)))
+    drawn = [sparse.csr_array(weights @ member) for weights in drawn_weights(result)]
+    aligned = result.summary.alignment
+    n_found = aligned.matched @ member
+    # As for a concept alone: a draw that lacks one of them would make the theme rarer than its concepts.
+    weights = kept_weights(result)[:, None] * (n_found == np.array(size))
+    weights /= np.where(weights.any(axis=0), weights.sum(axis=0), 1.0)
+    n_rows = result.corpus.n_documents
+    whole = groups_of(result, ["all"], [np.arange(n_rows)], drawn, weights)
+    low, high = population_interval(whole)
+    by_chain = np.array([(n_found[aligned.chain == c] > 0).mean(axis=0) for c in np.unique(aligned.chain)])
+    prevalence = weighted_mean(whole.holders[:, 0], weights) / n_rows
+    return prevalence, np.where(missed(by_chain), 0.0, low), high

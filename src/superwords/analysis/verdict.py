@@ -1,0 +1,245 @@
+"""What a fit can be used for: which concepts were found again, and the Monte-Carlo error of the figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from superwords.analysis.prevalence import cached_mixing, concept_mixing, found_by_chain, settled
+from superwords.analysis.tables import concept_names, found_again, leftovers
+from superwords.posterior.consensus import TYPICAL
+from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT, LEAST_DRAWS
+from superwords.text.corpus import row_name
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+RELIABLE = 0.75  # share of the pilots: concepts found again in as many are found in fresh samples (docs/lab)
+APPROXIMATE = "approximate"  # a note of the corpus, where what was found is not of the exact chain
+LOG_JOINT = "log_joint"
+_MOST = 0.5  # share of the concepts found again whose figures the chains must agree on
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a fit can be used for; `str` gives it in a few sentences.
+
+    Attributes
+    ----------
+    converged : bool
+        Whether the chains agree on the figures of most concepts that were found again: at least half are reliable.
+    n_listed : int
+        Concepts in the list.
+    n_found_again : int
+        Of these, concepts found again in at least three quarters of the pilot fits; without pilots, by every chain.
+    n_reliable : int
+        Of these, concepts on whose prevalence and strength the chains agree (`settled` in `concepts()`): R-hat and
+        effective sample sizes of what is reported, the sampling of the documents included, are within bounds.
+    n_pilots : int
+        Fits on samples of the documents; 0 if there were none.
+    covered : float
+        Share of all tokens that is imputed to the concepts found again.
+    n_chains, n_draws : int
+        Chains, and kept draws of each.
+    worst : str
+        Of the concepts found again, the quantity with the largest R-hat (where R-hat is good, the smallest effective
+        sample size).
+    rhat, ess_bulk, ess_tail : float
+        The largest R-hat and the smallest effective sample sizes of the prevalences and strengths of the reliable
+        concepts; without any, of those found again. NaN where they cannot be judged.
+    rhat_log_joint : float
+        R-hat of the log joint density.
+    number_kept : bool
+        Whether every chain kept its number of concepts, which then comes from the start.
+    n_others : int
+        Concepts that some chains find but too few for the list.
+    approximate : str
+        What was approximated; empty for the exact chain.
+    reason : str
+        Why the chains have not converged; empty if they have.
+    """
+
+    converged: bool
+    n_listed: int
+    n_found_again: int
+    n_reliable: int
+    n_pilots: int
+    covered: float
+    n_chains: int
+    n_draws: int
+    worst: str
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+    rhat_log_joint: float
+    number_kept: bool
+    n_others: int
+    approximate: str
+    reason: str
+
+    @property
+    def ess(self) -> float:
+        """Return the smaller of the two effective sample sizes."""
+        return float(np.fmin(self.ess_bulk, self.ess_tail))
+
+    def __str__(self) -> str:
+        parts = [self.approximate, self._of_concepts(), self._of_error(), self._of_number()]
+        return " ".join(part for part in parts if part)
+
+    def _of_concepts(self) -> str:
+        if not self.n_listed:
+            return "No concept was found."
+        count = f"{self.n_found_again} of {self.n_listed} concepts"
+        verb = "was" if self.n_found_again == 1 else "were"
+        if self.n_pilots:
+            least = int(np.ceil(RELIABLE * self.n_pilots))
+            found = (
+                f"{verb} found again in at least {least} of {self.n_pilots} fits to samples of the documents"
+            )
+        elif self.n_chains > 1:
+            found = f"{verb} found by {'both' if self.n_chains == 2 else f'all {self.n_chains}'} chains"
+        else:
+            return f"{self.n_listed} concepts were found by one chain; whether they are found again is not known."
+        return f"{count} {found}; they cover {self.covered:.0%} of the text."
+
+    def _of_error(self) -> str:
+        joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
+        if self.converged and self.n_reliable == self.n_found_again:
+            return f"The chains agree on their figures: {self._figures()}{joint}."
+        if self.converged:
+            return (
+                f"The chains agree on the figures of {self.n_reliable} of these: {self._figures()}{joint}. The others "
+                "are marked as not settled; their intervals include the differences between the chains."
+            )
+        kept = " The intervals include the differences between the chains." if self.n_chains > 1 else ""
+        some = f" They agree on the figures of {self.n_reliable} of these." if self.n_reliable else ""
+        return f"Sample longer: {self.reason}.{some}{kept}"
+
+    def _figures(self) -> str:
+        return f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
+
+    def _of_number(self) -> str:
+        if self.number_kept and self.n_listed:
+            return "The chains kept their number of concepts: it comes from the start."
+        return ""
+
+
+def convergence_table(result: Result) -> pd.DataFrame:
+    """R-hat, bulk and tail effective sample size and Monte-Carlo error of each quantity that is reported.
+
+    The log joint density, and the prevalence and strength of every listed concept as their intervals have them: with
+    the sampling of the documents, so that chains which differ by a row of a thousand do not count as different. A
+    quantity that never moves has no figures; `concept` is its number, 0 for the log joint density.
+    """
+    (log_joint,) = cached_mixing(result.trace_values[LOG_JOINT][None], result.is_cached)
+    rows = [(LOG_JOINT, 0, "the log joint density", log_joint)]
+    names = concept_names(result)
+    for name, found in concept_mixing(result).items():
+        rows += [(f"{name}[{j}]", j, f"the {name} of “{names[j - 1]}”", found[j - 1]) for j in result.shown]
+    missing = (np.nan,) * 4
+    figures = [(quantity, concept, label, *(one or missing)) for quantity, concept, label, one in rows]
+    columns = ["quantity", "concept", "label", "rhat", "ess", "ess_tail", "mcse"]
+    return pd.DataFrame(figures, columns=pd.Index(columns))
+
+
+def verdict(result: Result) -> Verdict:
+    """Judge a fit by the concepts that are found again and by the Monte-Carlo error of what is reported."""
+    n_chains, n_draws = result.trace_values[LOG_JOINT].shape
+    again = _often_found(result)
+    reliable = again & settled(result)
+    table = convergence_table(result)
+    worst, reason = _worst(_figures_of(table, again)), ""
+    if reliable.sum() < max(1, _MOST * again.sum()):
+        reason = _reason(n_chains, n_draws, worst)
+    rhat, ess, tail = _extremes(_figures_of(table, reliable if reliable.any() else again))
+    numbers = result.trace_values["n_concepts"]
+    return Verdict(
+        converged=not reason,
+        n_listed=len(result.shown),
+        n_found_again=int(again.sum()),
+        n_reliable=int(reliable.sum()),
+        n_pilots=_n_pilots(result),
+        covered=_covered(result, again),
+        n_chains=n_chains,
+        n_draws=n_draws,
+        worst="" if worst is None else str(worst["label"]),
+        rhat=rhat,
+        ess_bulk=ess,
+        ess_tail=tail,
+        rhat_log_joint=float(table["rhat"].iloc[0]),
+        number_kept=bool(numbers.size and (np.ptp(numbers, axis=1) == 0).all()),
+        n_others=len(result.consensus.others.rows) if result.n_concepts else 0,
+        approximate=str(result.corpus.notes.get(APPROXIMATE) or ""),
+        reason=reason,
+    )
+
+
+def _figures_of(table: pd.DataFrame, concepts: np.ndarray) -> pd.DataFrame:
+    return table[table["concept"].isin(np.flatnonzero(concepts) + 1)]
+
+
+def _extremes(judged: pd.DataFrame) -> tuple[float, float, float]:
+    return float(judged["rhat"].max()), float(judged["ess"].min()), float(judged["ess_tail"].min())
+
+
+def _worst(judged: pd.DataFrame) -> pd.Series | None:
+    """Return the quantity with the largest R-hat or, where all are good, the smallest effective sample size."""
+    if judged["ess"].isna().all():
+        return None
+    if judged["rhat"].max() > GOOD_RHAT:
+        return judged.iloc[int(np.nanargmax(judged["rhat"]))]
+    return judged.iloc[int(np.nanargmin(judged[["ess", "ess_tail"]].min(axis=1)))]
+
+
+def _reason(n_chains: int, n_draws: int, worst: pd.Series | None) -> str:
+    if n_draws < LEAST_DRAWS:
+        drawn = f"{n_draws} draw{'' if n_draws == 1 else 's'} per chain"
+        return f"{drawn} cannot be judged (at least {LEAST_DRAWS} are needed)"
+    if n_chains < 2:
+        return "one chain cannot be compared with another (fit at least 2)"
+    if worst is None:
+        return "no concept was found again often enough to judge its figures"
+    if not np.isfinite(worst["rhat"]):
+        return f"each chain keeps its own {worst['label']}"
+    if worst["rhat"] > GOOD_RHAT:
+        return f"R-hat is {worst['rhat']:.2f} for {worst['label']} (at most {GOOD_RHAT} is recommended)"
+    ess = min(worst["ess"], worst["ess_tail"])
+    return f"the effective sample size is {ess:.0f} for {worst['label']} (at least {GOOD_ESS} is recommended)"
+
+
+def _n_pilots(result: Result) -> int:
+    return 0 if result.pilots is None else result.pilots.n_pilots
+
+
+def _often_found(result: Result) -> np.ndarray:
+    """Return (J) whether a listed concept was found again in enough pilots; without pilots, by every chain."""
+    shown = np.zeros(result.n_concepts, bool)
+    shown[np.array(result.shown, int) - 1] = True
+    if not shown.any():
+        return shown
+    n_pilots = _n_pilots(result)
+    often = (
+        found_again(result) >= RELIABLE * n_pilots
+        if n_pilots
+        else (found_by_chain(result.summary.alignment) >= TYPICAL).all(axis=0)
+    )
+    return shown & often & ~leftovers(result)
+
+
+def _covered(result: Result, concepts: np.ndarray) -> float:
+    """Return share of all tokens that is imputed to some concepts, the mean over the draws."""
+    length = np.asarray(result.corpus.counts.sum(axis=1)).ravel()
+    return float(length @ result.weights[:, np.flatnonzero(concepts)].sum(axis=1)) / max(length.sum(), 1)
+
+
+def plain_quantities(result: Result) -> dict[str, str]:
+    """Return what the traced quantities are, in words."""
+    return {
+        "log_joint": "the log joint density",
+        "n_concepts": "the number of concepts",
+        "n_memberships": f"how many concepts {row_name(result.corpus)} hold",
+        "n_words_on": "how many words are on",
+    }

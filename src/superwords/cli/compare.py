@@ -1,0 +1,264 @@
+"""`superwords compare`: our concepts against topic models on one preprocessing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import say, warnings_as_notices
+from superwords.cli.options import (
+    AsJson,
+    Cluster,
+    Drop,
+    DropProcedural,
+    Encoding,
+    IdColumn,
+    Language,
+    Lemmas,
+    MaxDf,
+    MinDf,
+    Quiet,
+    Tagger,
+    TextColumn,
+    Words,
+    jobs_option,
+    wrong_use,
+)
+from superwords.cli.printing import print_json, print_line, print_table
+from superwords.errors import InputError
+from superwords.fitting import defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from superwords.compare.contenders import Effort
+    from superwords.compare.contest import Comparison
+    from superwords.compare.labels import LabelTables
+    from superwords.text.sources import Documents
+
+    Say = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+
+RUNS = "Runs"
+RUNS_FOLDER = "runs"
+_SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
+# The page has the others; seconds were printed run by run.
+_SHOWN_OF_MODELS = {
+    "model": "model",
+    "concepts": "concepts",
+    "NPMI windows": "NPMI",
+    "judge": "judge",
+    "diversity": "diversity",
+    "stability": "stability",
+    "perplexity": "perplexity",
+    "ours ahead": "ours ahead",
+}
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
+    text: TextColumn = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    language: Language = "en",
+    words: Words = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    drop: Drop = None,
+    drop_procedural: DropProcedural = False,
+    lemmas: Lemmas = None,
+    tagger: Tagger = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Models to compare with, separated by commas: without, shuffled (features); hdp, lda; "
+            "topica-hdp, stm, corex, bertopic.",
+            metavar="NAMES",
+            show_default="all that are installed",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of labels that people gave (several allowed): agreement, reliability and effects.",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
+    judge: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
+            rich_help_panel=RUNS,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="How many times every model is run, each time with another seed.",
+            rich_help_panel=RUNS,
+        ),
+    ] = 5,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
+            rich_help_panel=RUNS,
+        ),
+    ] = 0,
+    chains: Annotated[int, typer.Option(min=1, help="Chains of superwords' model.", rich_help_panel=RUNS)] = (
+        defaults.N_CHAINS
+    ),
+    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = (
+        defaults.N_SWEEPS
+    ),
+    iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
+    ] = 1000,
+    salient: Annotated[
+        int, typer.Option(min=1, help="How many salient words to compare by.", rich_help_panel=RUNS)
+    ] = 60,
+    jobs: Annotated[int | None, jobs_option(RUNS)] = None,
+    cluster: Cluster = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge concepts against topic models on held-out text, over several seeds.
+
+    Example: superwords compare speeches.csv --text speech --seeds 5 -o out/compare
+
+    With --labels all models are also fitted to the whole texts and judged by the labels; docs/evidence.md explains it.
+    Writes compare.html, compare.json and the tables as CSV to the folder. HDP and LDA need the extra `compare`,
+    others `peers`. Finished runs are kept in the folder: the same command continues an interrupted one.
+    """
+
+    from superwords.cluster import check_cluster, joined
+    from superwords.compare.calibrated import read_judge_vectors
+    from superwords.compare.contenders import Effort
+    from superwords.compare.contest import compare as run
+    from superwords.compare.lineup import make_lineup
+    from superwords.compare.writing import as_json as tables_of
+    from superwords.compare.writing import write_all
+    from superwords.text.read import WORD_OPTIONS, check_options
+    from superwords.text.sources import open_documents
+
+    with wrong_use():
+        check_options(language, **{name: ctx.params[name] for name in WORD_OPTIONS})
+        check_cluster(cluster)
+    lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
+    documents = _raw_text(open_documents(file, text, id, encoding))
+    effort = Effort(chains, sweeps, iterations, jobs)
+
+    def tell(line: str) -> None:
+        say(line, quiet)
+
+    with joined(cluster, jobs, tell):
+        split, is_long = _split(documents, ctx.params, quiet)
+        for line in lineup.left_out:
+            tell(line)
+        vectors = None if judge is None else read_judge_vectors(judge)
+        folder = output / RUNS_FOLDER
+        by_labels = _labelled(documents, ctx.params, is_long, effort, folder, tell) if labels else None
+        found = run(split, is_long, seeds, seed, effort, salient, tell, lineup, folder, vectors)
+        found = replace(found, labels=by_labels)
+    written = write_all(found, output)
+    if as_json:
+        print_json(tables_of(found))
+    elif not quiet:
+        print_comparison(found)
+        print_line(f"Wrote {', '.join(path.name for path in written)} to {output}.")
+
+
+def _raw_text(documents: Documents) -> Documents:
+    if documents.counts is not None or documents.are_tokens:
+        raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
+    return documents
+
+
+def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[Any, bool]:
+    from superwords.compare.splitting import make_split
+    from superwords.text.read import WORD_OPTIONS, are_long, warn_about
+
+    texts = list(documents.texts)
+    named = {name: given[name] for name in WORD_OPTIONS if given[name] is not None}
+    options = named | {"n_jobs": given["jobs"]}
+    with warnings_as_notices(quiet):
+        languages = warn_about(documents, given["language"])
+    split = make_split(texts, documents.ids, languages, options)
+    is_long = are_long(texts)
+    say(
+        f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
+        f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
+        f"superwords takes {'windows' if is_long else 'documents'} as its rows.",
+        quiet,
+    )
+    return split, is_long
+
+
+def _labelled(
+    documents: Documents, given: dict[str, Any], is_long: bool, effort: Effort, folder: Path, tell: Say
+) -> LabelTables:
+    """Fit all models to whole texts and judge them by the labels."""
+
+    from superwords.compare.labels import GRIDS, compare_labels
+    from superwords.compare.lineup import is_chosen
+    from superwords.text.corpus import Corpus
+    from superwords.text.read import WORD_OPTIONS, document_languages
+
+    named = {name: given[name] for name in WORD_OPTIONS if given[name] is not None}
+    corpus = Corpus.from_texts(
+        list(documents.texts),
+        documents.ids,
+        documents.metadata,
+        language=document_languages(given["language"], documents),
+        unit="passages:5" if is_long else "document",
+        keep_texts=True,
+        n_jobs=given["jobs"],
+        **named,
+    )
+    peers = [name for name in GRIDS if is_chosen(name, given["models"])]
+    return compare_labels(corpus, given["labels"], peers, given["seeds"], given["seed"], effort, folder, tell)
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print ours against all others, and each model for itself; the other contests are in the files."""
+    from superwords.compare.contenders import OURS
+    from superwords.compare.contest import caution
+    from superwords.compare.writing import contest_rows, label_rows, model_rows
+
+    contests = comparison.contests[comparison.contests["first"] == OURS]
+    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(contests)]
+    _print(rows, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
+    models = [
+        {shown: row[name] for name, shown in _SHOWN_OF_MODELS.items() if name in row}
+        for row in model_rows(comparison.models)
+    ]
+    _print(models, "Each model for itself, means over seeds", "model")
+    if comparison.labels is not None:
+        _print(label_rows(comparison.labels.alignment), "Agreement with labels (± 95% over seeds)", "model")
+        _print(label_rows(comparison.labels.reliability), "Reliability", "model")
+        if len(comparison.labels.effects):
+            _print(label_rows(comparison.labels.effects), "Effects over reseeds", "model")
+    warning = caution(comparison.facts)
+    if warning:
+        print_line(warning)
+
+
+def _print(rows: list[dict[str, str]], title: str, left: str) -> None:
+    columns = {name: "left" if name == left else "right" for name in rows[0]}
+    print_table(columns, [list(row.values()) for row in rows], title)

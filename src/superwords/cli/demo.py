@@ -1,0 +1,284 @@
+"""`superwords demo`: letters to a town council, or the paper's recipes, on the data inside the package."""
+
+from __future__ import annotations
+
+import tempfile
+import webbrowser
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import check_output, say
+from superwords.cli.concept_list import FOUND_BY, Standing
+from superwords.cli.options import AsJson, Jobs, Quiet
+from superwords.cli.printing import percent, print_json, print_line, print_table
+from superwords.errors import InputError
+from superwords.progress import messages
+from superwords.tabular import csv_text, plain, points, records
+
+if TYPE_CHECKING:
+    from superwords.demo.letters import LettersResult
+    from superwords.demo.run import DemoResult
+
+app = typer.Typer(add_completion=False)
+
+LETTERS, RECIPES = DEMOS = "letters", "recipes"
+_CONCEPTS_SHOWN = 8
+_WORDS_SHOWN = 5
+_TRANSLATIONS_SHOWN = 4
+CAVEAT = "The settings were chosen on these pairs, so the figures are optimistic."
+_SEEDS = {LETTERS: 2024, RECIPES: 2012}
+_WAITING = {
+    LETTERS: "360 letters to a town council, by tenants and owners, from 2022 to 2024",
+    RECIPES: "84 recipes, half of them English, half German",
+}
+_TIME = "(about half a minute; up to a minute more on first use, for compiling)"
+
+
+@app.command()
+def demo(
+    which: Annotated[str, typer.Argument(metavar="[letters|recipes]", help="The demo to run.")] = LETTERS,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Keep the letters, the model and the report in this folder.",
+            show_default="a temporary folder",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed gives the same concepts.", show_default="2024, 2012")
+    ] = None,
+    open_report: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the report in the browser, if run in a terminal.")
+    ] = True,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """See what concepts are, on data inside the package. Nothing is downloaded.
+
+    letters: letters to a town council, with the default settings: who writes about what, in which words, and when.
+    recipes: the paper's example, recipes in two languages that share no text, joined by pictures of their words.
+
+    \b
+    superwords demo
+    superwords demo -o demo
+    superwords demo recipes
+    """
+    if which not in DEMOS:
+        raise typer.BadParameter(f"The demo {which!r} is not known; choose one of {', '.join(DEMOS)}.")
+    start = perf_counter()
+    folder = make_folder(output)
+    say(f"{_WAITING[which]} {_TIME}.", quiet)
+    used = _SEEDS[which] if seed is None else seed
+    progress = False if quiet else "auto"
+    if which == RECIPES:
+        show_recipes(used, progress, jobs, folder if output else None, start, quiet, as_json)
+    else:
+        show_letters(used, progress, jobs, folder, start, quiet, as_json, open_report)
+
+
+def make_folder(output: Path | None) -> Path:
+    """Return the folder for the demo's files, new or one that exists."""
+    if output is None:
+        return Path(tempfile.mkdtemp(prefix="superwords-demo-"))
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{str(output)!r} is not a folder; give the name of a folder.")
+    check_output(output / "demo.sw") if output.is_dir() else check_output(output)
+    output.mkdir(exist_ok=True)
+    return output
+
+
+def show_letters(
+    seed: int,
+    progress: Any,
+    jobs: int | None,
+    folder: Path,
+    start: float,
+    quiet: bool,
+    as_json: bool,
+    open_report: bool,
+) -> None:
+    from superwords.demo.letters import DATE, GROUP, load_letters, run_letters
+    from superwords.web.report import write_report
+
+    result = run_letters(seed, progress, jobs)
+    (folder / "letters.csv").write_text(csv_text(load_letters()), encoding="utf-8")
+    model_file = result.model.save(folder / "letters.sw")
+    report = write_report(result.model, folder / "report.html", GROUP, "Letters to a town council", DATE)
+    seconds = perf_counter() - start
+    if as_json:
+        print_json(letters_as_plain(result, seed, seconds, report))
+    elif not quiet:
+        print_letters(result)
+        print_line(f"The report is {report} ({seconds:.0f} seconds in all).")
+        print_next_steps(model_file)
+        if open_report and messages.is_terminal:
+            webbrowser.open(report.resolve().as_uri())
+
+
+def print_letters(result: LettersResult) -> None:
+    model, table = result.model, result.model.concepts(_WORDS_SHOWN)
+    standing, shown = Standing(model.result_, table), table.head(_CONCEPTS_SHOWN)
+    print_line(
+        f"{model.corpus_.n_documents} letters, {model.corpus_.n_words} words. The model was given the texts alone: "
+        "neither author, household nor date."
+    )
+    print_table(
+        {"": "right", "concept": "words", "used by": "right", FOUND_BY: "right"},
+        [
+            (
+                standing.number(row["concept"]),
+                ", ".join(row["top_words"]),
+                percent(row["prevalence"]),
+                standing.found_by(row["concept"]),
+            )
+            for row in shown.to_dict("records")
+        ],
+    )
+    print_line(
+        "Used by: share of the letters. Found by: chains, run from different seeds, that find the concept."
+    )
+    print_line()
+    print_line(f"Who. {result.finding}")
+    print_line()
+    for quote in result.quotes.to_dict("records"):
+        print_line(f"  “{quote['passage']}”")
+        print_line(f"   {quote['author']}, {quote['household']}, {quote['date']}")
+    print_line()
+    wording, trend = result.wording, result.trend
+    print_line(
+        f"How. In concept {wording['concept']} ({wording['name']}) tenants rather write "
+        f"{', '.join(wording['tenant'][:2])}, owners {', '.join(wording['owner'][:2])}."
+    )
+    print_line(
+        f"When. Concept {trend['concept']} ({trend['name']}) changes by {points(trend['change'])} percentage points "
+        f"from {trend['first']} to {trend['last']}, 95% interval {points(trend['low'])} to {points(trend['high'])}."
+    )
+
+
+def letters_as_plain(result: LettersResult, seed: int, seconds: float, report: Path) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "seconds": round(seconds, 3),
+        "documents": result.model.corpus_.n_documents,
+        "n_concepts": result.model.n_concepts_,
+        "finding": result.finding,
+        "difference": plain(result.difference),
+        "quotes": records(result.quotes),
+        "wording": plain(result.wording),
+        "trend": plain(result.trend),
+        "report": str(report),
+    }
+
+
+def show_recipes(
+    seed: int, progress: Any, jobs: int | None, folder: Path | None, start: float, quiet: bool, as_json: bool
+) -> None:
+    from superwords.demo.run import run_demo
+
+    result = run_demo(seed, progress, jobs)
+    saved = None if folder is None else result.model.save(folder / "recipes.sw")
+    seconds = perf_counter() - start
+    if as_json:
+        print_json(as_plain(result, seed, seconds))
+    elif not quiet:
+        print_result(result, seconds)
+        print_next_steps(saved)
+
+
+def print_result(result: DemoResult, seconds: float) -> None:
+    corpus = result.demo.corpus
+    print_line(
+        f"{corpus.n_documents} recipes, half of them English and half German, {corpus.n_words} words. "
+        "No recipe is a translation of another,"
+    )
+    print_line(
+        "and no dictionary is used: all that joins the languages is what pictures of the words look like."
+    )
+    shown, standing = result.bilingual.head(_CONCEPTS_SHOWN), Standing(result.model.result_)
+    print_table(
+        {"": "right", "English": "words", "German": "words", "translations that met": "words"},
+        [
+            (
+                standing.number(row["concept"]),
+                ", ".join(row["english"][:_WORDS_SHOWN]),
+                ", ".join(row["german"][:_WORDS_SHOWN]),
+                ", ".join(row["translations"][:_TRANSLATIONS_SHOWN]),
+            )
+            for row in shown.to_dict("records")
+        ],
+    )
+    standing.print_legend(shown["concept"])
+    n_concepts, n_joined = len(result.model.result_.shown), len(result.bilingual)
+    print_line(f"{n_joined} of the {n_concepts} concepts hold words of both languages.")
+    n_pairs, n_pictured = len(result.pictured), int(result.pictured.sum())
+    print_table(
+        {
+            "are translations found by …": "left",
+            f"all {n_pairs} pairs": "right",
+            f"the {n_pictured} with pictures": "right",
+        },
+        [
+            (name, f"{scores['all_pairs']:.3f}", f"{scores['pictured_pairs']:.3f}")
+            for name, scores in accuracies(result).items()
+        ],
+    )
+    print_line(
+        "Rank accuracy: the share of all words that a word's translation is ranked above (guessing: 0.5)."
+    )
+    print_line(f"{CAVEAT} {conclusion(result)}")
+    print_line(f"{seconds:.0f} seconds in all.")
+
+
+def accuracies(result: DemoResult) -> dict[str, dict[str, float]]:
+    return {
+        name: {
+            "all_pairs": found.mean,
+            "pictured_pairs": float(found.pairs.loc[result.pictured, "accuracy"].mean()),
+        }
+        for name, found in result.accuracy.items()
+    }
+
+
+def conclusion(result: DemoResult) -> str:
+    together, *others = (scores["all_pairs"] for scores in accuracies(result).values())
+    if together > max(others):
+        return "Text and pictures together find translations better than either alone."
+    return (
+        "With this seed, text and pictures together do not find translations better than one of them alone."
+    )
+
+
+def print_next_steps(output: Path | None) -> None:
+    steps = {
+        "superwords fit my.csv --text COLUMN -o my.sw": "the concepts of your own documents",
+        "superwords fit --help": "other files, groups, languages, pictures and vectors of words",
+    }
+    if output is not None:
+        looks = {"show": "all concepts of this demo", "explore": "the same in the browser"}
+        steps = {f"superwords {name} {output}": what for name, what in looks.items()} | steps
+    width = max(map(len, steps)) + 2
+    print_line()
+    print_line("Next:")
+    for command, what in steps.items():
+        print_line(f"  {command:<{width}}{what}")
+
+
+def as_plain(result: DemoResult, seed: int, seconds: float) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "seconds": round(seconds, 3),
+        "documents": result.demo.corpus.n_documents,
+        "words": result.demo.corpus.n_words,
+        "n_concepts": result.model.n_concepts_,
+        "rank_accuracy": accuracies(result),
+        "conclusion": conclusion(result),
+        "caveat": CAVEAT,
+        "bilingual_concepts": records(result.bilingual),
+    }

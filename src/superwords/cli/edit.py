@@ -1,0 +1,270 @@
+"""`superwords edit`: name, merge, hide and gather the concepts of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from superwords.cli.common import load_model, say
+from superwords.cli.options import AsJson, ModelFile, Quiet
+from superwords.cli.printing import print_json, print_line, print_table
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.storage.model_file import Choice
+
+app = typer.Typer(add_completion=False)
+
+_PAIRS = ("--name", "--theme", "--pin", "--ban")
+_JOINT = "\t"  # between the concepts and the name of an option of two values: no name has one
+
+
+class EditCommand(typer.core.TyperCommand):
+    """Joins the two values of an option that can be given again, which typer cannot take apart."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        joined: list[str] = []
+        rest = list(args)
+        while rest:
+            word = rest.pop(0)
+            option, is_joined, value = word.partition("=")
+            if is_joined and option in _PAIRS:
+                word = option
+                rest.insert(0, value)
+            joined.append(word)
+            if word in _PAIRS:
+                if len(rest) < 2:
+                    raise typer.BadParameter(f'{word} needs a concept and a name: {word} 3 "Some name".')
+                joined.append(_JOINT.join((rest.pop(0), rest.pop(0).replace(_JOINT, " "))))
+        return super().parse_args(ctx, joined)
+
+
+def _several(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=f"{text} Can be given again.")
+
+
+@app.command(cls=EditCommand)
+def edit(
+    model_file: ModelFile,
+    merge: Annotated[
+        list[str] | None,
+        _several("3,25", "Take concepts together, under the number of the first."),
+    ] = None,
+    hide: Annotated[list[str] | None, _several("51", "Leave concepts out of all tables and pages.")] = None,
+    restore: Annotated[
+        list[str] | None, _several("51", "Show hidden concepts again, and take merged ones apart.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, _several('3 "NAME"', 'Name a concept; "" asks for the automatic name again.')
+    ] = None,
+    theme: Annotated[
+        list[str] | None, _several('3,7 "THEME"', 'Put concepts under a theme; "" takes them out.')
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="3,7", help="Accept proposed names: all, or those of these concepts."),
+    ] = None,
+    propose: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take names from a file: the reply to --prompt.")
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LANGUAGE", help="Print the prompt that asks a language model for names in a language."
+        ),
+    ] = None,
+    split: Annotated[
+        int | None, typer.Option(metavar="8", help="Split a concept in two and sample on from there.")
+    ] = None,
+    pin: Annotated[
+        list[str] | None,
+        _several('3 "coal,gas"', "Pin words to a concept and sample on under that condition."),
+    ] = None,
+    ban: Annotated[
+        list[str] | None,
+        _several('3 "tax"', "Ban words from a concept and sample on under that condition."),
+    ] = None,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="Sweeps after --split, --pin or --ban; as many as the fit had if not given."
+        ),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back the last edit.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Decide about concepts: names, merges, hidden ones, themes. The model file keeps every decision.
+
+    Only --split, --pin and --ban sample on, and replace the draws; a merged concept is counted in every draw. With no
+    option, what was decided is listed.
+
+    \b
+    superwords edit model.sw --merge 3,25 --hide 51 --name 3 "Insurance markets"
+    superwords edit model.sw --theme 3,7 "Money"
+    superwords edit model.sw --restore 51
+    superwords edit model.sw --prompt en
+    superwords edit model.sw --propose reply.txt
+    superwords edit model.sw --accept all
+    superwords edit model.sw --split 8
+    superwords edit model.sw --pin 3 "coal,gas" --ban 3 "tax" --sweeps 400
+    superwords edit model.sw --undo
+    """
+    from superwords.analysis.decisions import add_choices, undo_choices
+
+    model = load_model(model_file)
+    if prompt is not None:
+        print_line(model.name_prompt(language=prompt))
+        return
+    if split is not None or pin or ban:
+        if any((merge, hide, restore, name, theme, accept, propose, undo)) or (
+            split is not None and (pin or ban)
+        ):
+            raise typer.BadParameter("--split, or --pin and --ban, cannot be used together with other edits.")
+        _sample_on(
+            model, model_file, split, _words("--pin", pin), _words("--ban", ban), sweeps, as_json, quiet
+        )
+        return
+    if sweeps is not None:
+        raise typer.BadParameter(
+            "--sweeps goes with --split, --pin or --ban; use `superwords fit --more` otherwise."
+        )
+    if undo:
+        if any((merge, hide, restore, name, theme, accept, propose, split, pin, ban)):
+            raise typer.BadParameter("--undo cannot be used together with other edits; run it alone.")
+        model.undo()
+        undo_choices(model_file, model.identity_)
+        say("The last edit is undone.", quiet)
+    else:
+        before = len(model.choices_)
+        _decide(model, restore, merge, hide, name, theme)
+        if propose is not None:
+            model.propose_names(_reply(propose))
+        if accept is not None:
+            model.accept_names(None if accept == "all" else _numbers("--accept", accept))
+        made = _as_one(model.choices_[before:])
+        if made:
+            add_choices(model_file, made, model.identity_)
+            say(f"Kept in {model_file}; `superwords edit {model_file} --undo` takes it back.", quiet)
+    if as_json:
+        from superwords.analysis.curation import decisions_page
+
+        print_json(decisions_page(model.result_, model.choices_))
+    elif not quiet:
+        _print(model)
+
+
+def _sample_on(
+    model: ConceptModel,
+    path: Path,
+    split: int | None,
+    pin: dict[int, list[str]],
+    ban: dict[int, list[str]],
+    sweeps: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Split a concept or condition on words, sample on, and save the model in the place of the file."""
+    from superwords.analysis.decisions import held
+
+    model.set_params(progress=not (quiet or as_json))
+    with held(path):
+        table = model.condition(pin, ban, sweeps) if split is None else model.split(split, sweeps)
+        model.save(path)
+    if as_json:
+        print_json(table.to_dict("records"))
+    elif not quiet:
+        rows = [
+            tuple(", ".join(one) if isinstance(one, list) else str(one) for one in row)
+            for row in table.values
+        ]
+        print_table(dict.fromkeys(table.columns, "words"), rows)
+        say(f"Saved in {path}; earlier draws are replaced.", quiet)
+
+
+def _words(option: str, values: list[str] | None) -> dict[int, list[str]]:
+    """Return words by concept."""
+    found: dict[int, list[str]] = {}
+    for value in values or []:
+        concepts, text = value.split(_JOINT)
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        if not words:
+            raise typer.BadParameter(
+                f'{option} {concepts} names no word; give {option} {concepts} "coal,gas".'
+            )
+        for concept in _numbers(option, concepts):
+            found.setdefault(concept, []).extend(words)
+    return found
+
+
+def _decide(
+    model: ConceptModel,
+    restore: list[str] | None,
+    merge: list[str] | None,
+    hide: list[str] | None,
+    name: list[str] | None,
+    theme: list[str] | None,
+) -> None:
+    """Concepts are restored first and named last, so that one call can do both to the same concept."""
+    for value in restore or []:
+        model.restore(_numbers("--restore", value))
+    for value in merge or []:
+        model.merge(_numbers("--merge", value))
+    for value in hide or []:
+        model.hide(_numbers("--hide", value))
+    for value in name or []:
+        concepts, text = value.split(_JOINT)
+        model.rename(dict.fromkeys(_numbers("--name", concepts), text))
+    for value in theme or []:
+        concepts, text = value.split(_JOINT)
+        model.gather(text, _numbers("--theme", concepts))
+
+
+def _numbers(option: str, value: str) -> list[int]:
+    try:
+        return [int(part) for part in value.replace(" ", ",").split(",") if part]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{option} {value!r} does not name concepts; give their numbers with commas, such as 3,25."
+        ) from None
+
+
+def _reply(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"The names cannot be read from {str(path)!r}: {error}.") from None
+
+
+def _as_one(choices: list[Choice]) -> list[Choice]:
+    """One call is one decision, which is undone as a whole."""
+    return [one._replace(made=choices[0].made) for one in choices]
+
+
+def _print(model: ConceptModel) -> None:
+    from superwords.analysis.curation import decisions
+    from superwords.analysis.tables import concept_names
+
+    decided, names = decisions(model.choices_), concept_names(model.result_)
+    if not any(decided):
+        print_line("Nothing has been decided about the concepts.")
+        return
+    rows = []
+    for concept in sorted(
+        {*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes}
+    ):
+        away = model.result_.away.get(concept, "")
+        members = [str(one) for one, into in decided.merged.items() if into == concept]
+        notes = [away, f"merged from {', '.join([str(concept), *members])}" if members else ""]
+        notes.append(f"theme: {decided.themes[concept]}" if concept in decided.themes else "")
+        rows.append((concept, "" if away else names[concept - 1], "; ".join(note for note in notes if note)))
+    targets = {into for into in decided.merged.values()} - {row[0] for row in rows}
+    for concept in sorted(targets):
+        members = [str(one) for one, into in decided.merged.items() if into == concept]
+        rows.append((concept, names[concept - 1], f"merged from {', '.join([str(concept), *members])}"))
+    print_table({"": "right", "concept": "words", "decided": "words"}, sorted(rows))
+    print_line(f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown.")

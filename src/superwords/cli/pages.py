@@ -1,0 +1,181 @@
+"""`superwords report`, `explore` and `clouds`: pages and pictures of a model."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import threading
+import warnings
+import webbrowser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import say
+from superwords.cli.options import ModelFile, PublicHost, Quiet, Width
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def report(
+    model_file: ModelFile,
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The HTML file to write.")],
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column to compare, such as party. Can be given again.",
+            show_default="those given to `fit`, or else the first with a few groups",
+        ),
+    ] = None,
+    over_time: Annotated[
+        str | None,
+        typer.Option(help="A column of dates, years or numbers.", show_default="the first of dates or years"),
+    ] = None,
+    effects: Annotated[str | None, typer.Option(help='Effects of columns, such as "party + date".')] = None,
+    title: Annotated[
+        str | None, typer.Option(help="The heading of the page.", show_default="Concepts of the model file")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write one HTML page to mail to a colleague: the concepts, who speaks of them, and how they were found.
+
+    The page needs no other file and no network.
+
+    \b
+    superwords report model.sw -o report.html
+    superwords report model.sw --groups party --groups chamber -o report.html
+    """
+    from superwords.fitting.estimator import load
+    from superwords.web.report import write_report
+
+    name = Path(model_file).stem
+    written = write_report(
+        load(model_file), out, groups, title or f"Concepts of {name}", over_time, effects, name
+    )
+    say(f"The report is {written} ({written.stat().st_size / 1e6:.1f} MB).", quiet)
+
+
+@app.command()
+def explore(
+    model_file: ModelFile,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 0,
+    public_host: PublicHost = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+) -> None:
+    """Show concepts, documents, words, groups, time and effects on a local page until Ctrl-C, and decide about them."""
+    from superwords.fitting.estimator import load
+    from superwords.web.explorer import Explorer, create_app
+    from superwords.web.serving import access, listen, make_server
+
+    explorer = Explorer(load(model_file), model_file)
+    listener = listen(host, port)
+    known = access(host, listener.getsockname()[1], public_host)
+    token = secrets.token_urlsafe(18) if known.needs_token else None
+    address = known.link(token)
+    print(f"The model is at {address}", flush=True)
+    if token is not None:
+        print("Whoever has this address can look at the model and decide about its concepts.", flush=True)
+    print("Stop with Ctrl-C.", flush=True)
+    threading.Thread(target=explorer.warm_up, daemon=True).start()
+    if browser:
+        listener.listen()  # a browser that is quicker than the server waits
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+        make_server(create_app(explorer, known.hosts, token)).run(sockets=[listener])
+
+
+@app.command()
+def clouds(
+    model_file: ModelFile,
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The folder for the pictures.")],
+    concept: Annotated[
+        list[int] | None, typer.Option(help="Only this concept (can be given again); all if not given.")
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(help="A column: also draw the clouds of its two largest groups. Can be given again."),
+    ] = None,
+    file_format: Annotated[
+        str, typer.Option("--format", help="png, svg or pdf; several with commas, as in png,pdf.")
+    ] = "png",
+    width: Width = 170,
+    quiet: Quiet = False,
+) -> None:
+    """Draw word clouds of concepts and, without --concept, figures of the whole model for a paper.
+
+    The figures: prevalence by group, a map of the documents, coherence by exclusivity, histograms and traces.
+    """
+    from superwords.fitting.estimator import load
+    from superwords.plots.style import FORMATS, save_figure
+
+    formats = [one.strip() for one in file_format.split(",")]
+    for one in formats:
+        if one not in FORMATS:
+            raise InputError(f"A picture cannot be written as {one!r}; give one of {', '.join(FORMATS)}.")
+    model = load(model_file)
+    make_folder(out)
+    n_pictures = 0
+    for name, draw in pictures(model, concept, groups or [], width):
+        # A script without a font is drawn anyway, with one warning.
+        with warnings.catch_warnings():
+            warnings.simplefilter("once" if n_pictures == 0 else "ignore", UserWarning)
+            figure = draw()
+            for one in formats:
+                save_figure(figure, out / f"{name}.{one}")
+        n_pictures += 1
+    say(f"{n_pictures} pictures are in {out}.", quiet)
+
+
+def make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {str(out)!r} cannot be made: {error.strerror}.") from None
+
+
+def pictures(
+    model: ConceptModel, only: list[int] | None, columns: list[str], width: float = 170
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of each picture and the function that draws it; check what was asked for first."""
+    from functools import partial
+
+    from superwords.analysis.tables import concept_index
+    from superwords.plots import map_plots, relation_plots
+    from superwords.plots import model_plots as draw
+
+    if model.n_concepts_ == 0:
+        raise InputError("The model has no concepts, so there is nothing to draw.")
+    chosen = only or model.result_.shown
+    for concept in chosen:
+        concept_index(model.result_, concept)
+    pairs = {column: draw.largest_groups(model, column) for column in columns}
+    if only is None:
+        yield "concepts-per-word", partial(draw.concepts_per_word, model)
+        yield "words-per-concept", partial(draw.words_per_concept, model)
+        yield "traces", partial(draw.chain_traces, model)
+        yield "document-map", partial(map_plots.document_map, model, width)
+        yield "coherence-exclusivity", partial(map_plots.quality_map, model, width)
+        for column in pairs:
+            drawn = partial(relation_plots.group_prevalence, model, column, width=width)
+            yield f"prevalence-{file_part(column)}", drawn
+    start = draw.start_scores(model)
+    for concept in chosen:
+        yield f"concept-{concept:03d}", partial(draw.concept_cloud, model, concept)
+        yield f"start-{concept:03d}", partial(draw.before_after, model, concept, start)
+        for column, pair in pairs.items():
+            name = f"groups-{file_part(column)}-{concept:03d}"
+            yield name, partial(draw.group_clouds, model, column, concept, *pair)
+
+
+def file_part(name: str) -> str:
+    """Return what a column's name leaves for a file's name on any system."""
+    return re.sub(r"[^\w-]+", "-", str(name)).strip("-")[:60] or "column"

@@ -1,0 +1,149 @@
+"""`superwords export`, `write` and `verify`: a model's results for other programs and for a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from superwords.cli.common import busy, load_model
+from superwords.cli.options import (
+    AsJson,
+    AuthorColumn,
+    Formula,
+    GroupColumns,
+    Jobs,
+    ModelFile,
+    Quiet,
+    TimeColumn,
+)
+from superwords.cli.printing import print_json, print_line
+from superwords.errors import InputError
+
+app = typer.Typer(add_completion=False)
+
+# As in superwords.analysis.export, which takes too long to load for a help text.
+FORMATS = ("csv", "parquet", "xlsx", "latex", "docx", "json", "netcdf", "pyldavis")
+_TABLES = "concepts words documents documents_wide vocabulary groups trends periods effects quotes all"
+TABLES = tuple(_TABLES.split())
+
+
+@app.command()
+def export(
+    model_file: ModelFile,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=f"One of {', '.join(TABLES)}.")] = "all",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", "-f", help=f"One of {', '.join(FORMATS)}.", show_default="by the file's ending"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The file to write, or the folder of all tables (csv, parquet, latex)."
+        ),
+    ] = None,
+    groups: GroupColumns = None,
+    time: TimeColumn = None,
+    formula: Formula = None,
+    cluster: AuthorColumn = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model's tables for other programs.
+
+    csv, parquet, xlsx: every column; latex, docx: as printed in a paper; json: all tables in one file;
+    netcdf: the traces, for ArviZ; pyldavis: the input of pyLDAvis.
+
+    \b
+    superwords export model.sw -o tables --format csv
+    superwords export model.sw concepts -o concepts.tex
+    superwords export model.sw effects --formula "party + date" -o effects.docx
+    superwords export model.sw -o everything.xlsx
+    """
+    if format is not None and format not in FORMATS:
+        raise typer.BadParameter(f"--format {format!r} is not known; choose one of {', '.join(FORMATS)}.")
+    if table not in TABLES:
+        raise typer.BadParameter(f"The table {table!r} is not known; choose one of {', '.join(TABLES)}.")
+    if output is None:
+        raise typer.BadParameter("There is no file to write to; give one with -o.")
+    if format is None and not output.suffix:
+        raise typer.BadParameter(
+            f"The name {output.name!r} has no ending to tell the format by; give one with --format."
+        )
+    from superwords.analysis.export import export as write_results
+
+    model = load_model(model_file)
+    options = {"groups": groups or None, "time": time, "formula": formula, "cluster": cluster}
+    written = write_results(model, output, format, table, **options)
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+    elif not quiet:
+        print_line("Wrote " + ", ".join(str(path) for path in written) + ".")
+
+
+@app.command()
+def write(
+    model_file: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("paper"),
+    groups: GroupColumns = None,
+    time: TimeColumn = None,
+    formula: Formula = None,
+    cluster: AuthorColumn = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a methods paragraph, tables, figures, references and a manifest.
+
+    The folder gets methods.md and methods.tex, tables (LaTeX and CSV), figures (PDF), paper.docx with all of it,
+    references.bib, and manifest.json, which `superwords verify` checks by fitting the model again.
+
+    \b
+    superwords write model.sw -o paper --groups party --formula "party + date" --cluster speaker
+    superwords verify paper/manifest.json speeches.csv
+    """
+    from superwords.paper.write import write_paper
+
+    model = load_model(model_file)
+    with busy("writing tables and figures", quiet):
+        files = write_paper(model, output, groups=groups or None, time=time, formula=formula, cluster=cluster)
+    if as_json:
+        print_json({"files": [str(path) for path in files]})
+    elif not quiet:
+        print_line((output / "methods.md").read_text(encoding="utf-8").strip())
+        print_line()
+        print_line(
+            f"{len(files)} files in {output}: " + ", ".join(str(one.relative_to(output)) for one in files)
+        )
+
+
+@app.command()
+def verify(
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="The manifest.json of `superwords write`.")
+    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The file or folder of the documents.")],
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a paper's model again from its manifest and its data, and say whether the results are the same.
+
+    With the same versions they are the same to the bit; else the differences are listed. The exit code is 1 if the
+    results cannot be confirmed.
+
+    \b
+    superwords verify paper/manifest.json speeches.csv
+    """
+    from superwords.paper.verify import verify as fit_again
+
+    found = fit_again(manifest, data, n_jobs=jobs, progress=False if quiet else "auto")
+    if as_json:
+        print_json({**found._asdict(), "passed": found.passed})
+    elif not quiet:
+        for line in found.lines():
+            print_line(line)
+    if not found.passed:
+        raise InputError("The results could not be confirmed.")

@@ -1,0 +1,387 @@
+"""`superwords trends`, `effects` and `themes`: concepts over time, by columns, and gathered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from superwords.cli.common import busy, open_model, save_picture
+from superwords.cli.options import AsCsv, AsJson, ModelFile, Picture, Width
+from superwords.cli.printing import (
+    interval,
+    percent,
+    points_between,
+    print_csv,
+    print_json,
+    print_line,
+    print_table,
+)
+from superwords.cli.printing import interval as between
+from superwords.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.text.corpus import Corpus
+
+app = typer.Typer(add_completion=False)
+
+_BARS = "▁▂▃▄▅▆▇█"
+_GAP = "·"
+_WORDS = 12
+_SURE = 0.8  # what is less sure is only counted
+
+
+@app.command()
+def trends(
+    model_file: ModelFile,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers.")],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Length of a period: day, week, month, quarter, year or decade; of numbers, how many.",
+            show_default="chosen from the time covered",
+        ),
+    ] = None,
+    concept: Annotated[
+        int | None, typer.Option(help="One concept: each period, and its words early and late.")
+    ] = None,
+    picture: Picture = None,
+    width: Width = 170,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """See which concepts rise and which fall over time, and how sure that is.
+
+    \b
+    superwords trends model.sw date --by month
+    superwords trends model.sw year --concept 3
+    superwords trends model.sw date --by month --csv > months.csv
+    """
+    from superwords.analysis.over_time import time_page
+
+    model = open_model(model_file, as_json, as_csv)
+    period, chosen = _width(by), None if concept is None else [concept]
+    save_picture("small_multiples", model, column, period, chosen, picture=picture, width=width)
+    if as_csv:
+        table = model.over_time(column, period)
+        print_csv(table if concept is None else table[table["concept"] == concept])
+    elif concept is not None:
+        _print_concept(model, column, period, concept, as_json)
+    elif as_json:
+        print_json(time_page(model.result_, column, period))
+    else:
+        _print_trends(model, column, period)
+
+
+def _width(by: str | None) -> Any:
+    """A period's name, or a number."""
+    try:
+        return None if by is None else float(by)
+    except ValueError:
+        return by
+
+
+def bars(shares: pd.Series, most: float) -> str:
+    """A line of text as high as the shares; a period without documents is a dot."""
+
+    import numpy as np
+
+    return "".join(
+        _GAP if np.isnan(one) else _BARS[min(int(one / max(most, 1e-12) * len(_BARS)), len(_BARS) - 1)]
+        for one in shares
+    )
+
+
+def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
+    from superwords.tabular import points
+    from superwords.text.corpus import row_name
+
+    periods = model.over_time(column, by)
+    table = model.trends(column, by)
+    sure = table[(table["probability_rises"] - 0.5).abs() >= _SURE - 0.5]
+    lines = []
+    for one in sure.to_dict("records"):
+        own = periods.loc[periods["concept"] == one["concept"], "prevalence"]
+        change = f"{points(one['change'])} ({points_between(one['low'], one['high'])})"
+        line = (one["concept"], one["name"], bars(own, own.max()), percent(own.max()))
+        lines.append((*line, change, percent(one["probability_rises"])))
+    columns = {"": "right", "concept": "words", "by period": "left", "highest": "right"}
+    print_table({**columns, "change in points": "right", "rises": "right"}, lines)
+    if len(table) > len(sure):
+        print_line(
+            f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability."
+        )
+    first, last = table[["first", "last"]].iloc[0] if len(table) else ("", "")
+    rows = row_name(model.corpus_)
+    print_line(
+        f"By period: the share of {rows} that use the concept, from {first} to {last}; each line is scaled to its own "
+        f"highest share, given beside it. {_GAP} marks a period without {rows}."
+    )
+    print_line(
+        "Change in points: how far the prevalence rises or falls along a straight line from the first document to the "
+        "last, in percentage points, with a 95% interval; the regression of `superwords effects` on this column alone, "
+        "whatever the periods. Rises: the probability that it rises."
+    )
+
+
+def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_json: bool) -> None:
+    from superwords.tabular import points, records
+    from superwords.text.corpus import row_name
+
+    words = model.words_over_time(column, concept)
+    table = model.over_time(column, by)
+    own = table[table["concept"] == concept]
+    if as_json:
+        print_json({"periods": records(own), "words": records(words)})
+        return
+    name, rows = own["name"].iloc[0], row_name(model.corpus_)
+    print_line(f"Concept {concept}: {name}")
+    lines = []
+    for one in own.to_dict("records"):
+        held = interval(one["prevalence_low"], one["prevalence_high"])
+        shown = (percent(one["prevalence"]), held, percent(one["strength"]))
+        lines.append((one["period"], one["n_rows"], *(shown if one["n_rows"] else ("", "", ""))))
+    columns = {"period": "left", rows: "right", "used by": "right", "interval": "right"}
+    print_table({**columns, "strength": "right"}, lines)
+    print_line(
+        f"Used by: share of the period's {rows} that use the concept, with a 95% interval; strength: its mean "
+        "weight in those that use it."
+    )
+    changed = words.head(_WORDS).to_dict("records")
+    print_table(
+        {"word": "left", "early": "right", "late": "right", "change in points": "right"},
+        [
+            (one["word"], percent(one["early"]), percent(one["late"]), points(one["change"]))
+            for one in changed
+        ],
+    )
+    print_line(
+        f"Early, late: of the {rows} that use the concept, the share that use the word for it, in the earlier "
+        f"and in the later half of all {rows}."
+    )
+
+
+_MOST = 12
+_MIN_GROUP = 5
+
+
+@app.command()
+def effects(
+    model_file: ModelFile,
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".')
+    ],
+    of: Annotated[str, typer.Option(help="Effects on prevalence, or on strength.")] = "prevalence",
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN[,COLUMN]",
+            help="Print predicted values by these columns of the formula, such as party or date,party.",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=GROUP", help="The group that the others of a column are compared with."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=GROUP,GROUP", help="Use the documents of these groups only."),
+    ] = None,
+    min_group: Annotated[
+        int, typer.Option(help="Groups of fewer documents are pooled as other.")
+    ] = _MIN_GROUP,
+    cluster_by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Authors or sources, whose documents are not independent."),
+    ] = None,
+    concept: Annotated[int | None, typer.Option(help="One concept only.")] = None,
+    picture: Picture = None,
+    width: Width = 170,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """See how prevalence (or strength) depends on several columns at once, document by document.
+
+    \b
+    superwords effects model.sw "party + chamber + date"
+    superwords effects model.sw "party + date" --cluster-by speaker --reference party=D
+    superwords effects model.sw "party * bs(date, df=4)" --predict date,party --picture trends.pdf
+    superwords effects model.sw "party" --of strength --csv > effects.csv
+    """
+
+    from superwords.analysis.tables import concept_index
+    from superwords.tabular import records
+
+    model = open_model(model_file, as_json, as_csv)
+    if concept is not None:
+        concept_index(model.result_, concept)
+    options: dict[str, Any] = {
+        "reference": {name: group for name, group in _pairs("--reference", reference)},
+        "groups": {name: groups.split(",") for name, groups in _pairs("--only", only)},
+        "min_group": min_group,
+        "cluster": cluster_by,
+    }
+    by = None if predict is None else [name.strip() for name in predict.split(",")]
+    with busy("fitting the regressions"):
+        table = (
+            model.effects(formula, of, **options)
+            if by is None
+            else model.predicted(formula, by, of, **options)
+        )
+    if concept is not None:
+        table = table[table["concept"] == concept]
+    save_picture(
+        "effect_intervals" if by is None else "predicted_values",
+        model,
+        table,
+        of,
+        picture=picture,
+        width=width,
+    )
+    if as_json:
+        name = "effects" if by is None else "predicted"
+        print_json({"formula": formula, "of": of, "notes": table.attrs["notes"], name: records(table)})
+    elif as_csv:
+        print_csv(table)
+    elif by is None:
+        _print_effects(table, of, model.corpus_)
+    else:
+        _print_predicted(table, by, of, model.corpus_)
+
+
+def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    pairs = [one.partition("=") for one in given or []]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise InputError(f"{option} {name}{sign}{value} is not COLUMN=GROUP, such as party=D.")
+    return [(name, value) for name, _, value in pairs]
+
+
+def _print_effects(table: pd.DataFrame, of: str, corpus: Corpus) -> None:
+    from superwords.tabular import point_decimals, points
+    from superwords.text.corpus import row_name
+
+    for label, own in table.groupby("label", sort=False):
+        clear = own["effect"].abs() / (own["high"] - own["low"])
+        order = clear.sort_values(ascending=False, kind="stable").index[:_MOST]
+        lines = own.loc[order].to_dict("records")
+        digits = point_decimals(own.loc[order, "effect"])
+        print_line(f"Effect of {label}:")
+        columns = {"": "right", "concept": "words", "points": "right", "interval": "right"}
+        print_table(
+            {**columns, "positive": "right", "alone": "right"},
+            [
+                (
+                    *(one["concept"], one["name"], points(one["effect"], digits)),
+                    f"{points(one['low'], digits)} to {points(one['high'], digits)}",
+                    *(percent(one["probability_positive"]), points(one["unadjusted"], digits)),
+                )
+                for one in lines
+            ],
+        )
+        if len(own) > len(lines):
+            print_line(f"… and {len(own) - len(lines)} that are less sure.")
+    print_line(
+        f"Points: the effect on {_outcome(of, row_name(corpus))}, in percentage points, with a 95% interval and the "
+        "other columns held fixed. Positive: the probability that the effect is positive. Alone: the effect without "
+        "the other columns. Every document counts the same, however long it is, and where a text leaves open whether "
+        "it uses a concept, the columns help to decide: effects can be larger than the differences that "
+        "`show --groups` prints, which counts passages and leaves the draws as they are."
+    )
+    _print_notes(table, corpus)
+
+
+def _print_predicted(table: pd.DataFrame, by: list[str], of: str, corpus: Corpus) -> None:
+    from superwords.text.corpus import row_name
+
+    for concept, own in table.groupby("concept", sort=False):
+        print_line(f"Concept {concept}: {own['name'].iloc[0]}")
+        step = max(1, own[by[0]].nunique() // _MOST)
+        shown = own[own[by[0]].isin(own[by[0]].drop_duplicates().iloc[::step])]
+        print_table(
+            {**dict.fromkeys(by, "left"), "predicted": "right", "interval": "right"},
+            [
+                (
+                    *(_plain(one[name]) for name in by),
+                    percent(one["predicted"]),
+                    interval(one["low"], one["high"]),
+                )
+                for one in shown.to_dict("records")
+            ],
+        )
+    print_line(
+        f"Predicted: {_outcome(of, row_name(corpus))}, with a 95% interval, averaged over the other columns of the "
+        "formula as the documents have them."
+    )
+    _print_notes(table, corpus)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _print_notes(table: pd.DataFrame, corpus: Corpus) -> None:
+    from superwords.text.corpus import n_sources
+
+    for note in table.attrs["notes"]:
+        print_line(note)
+    n_cases, n_documents = int(table["documents"].iloc[0]) if len(table) else 0, n_sources(corpus)
+    if n_cases < n_documents:
+        print_line(
+            f"Based on {n_cases:,} of {n_documents:,} documents; the others lack a value or were excluded."
+        )
+
+
+def _outcome(of: str, rows: str) -> str:
+    if of == "strength":
+        return "the concept's weight in the documents that use it"
+    return (
+        "the prevalence" if rows == "documents" else f"the share of a document's {rows} that use the concept"
+    )
+
+
+@app.command()
+def themes(
+    model_file: ModelFile,
+    picture: Picture = None,
+    width: Width = 170,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """See concepts gathered into themes: your own (`superwords edit --theme`), or else proposed ones.
+
+    \b
+    superwords themes model.sw
+    superwords themes model.sw --picture tree.png
+    """
+
+    from superwords.tabular import records
+    from superwords.text.corpus import row_name
+
+    model = open_model(model_file, as_json, as_csv)
+    table = model.themes()
+    save_picture("concept_tree", model, picture=picture, width=width)
+    if as_json:
+        print_json({"themes": records(table), **model.tree().as_json()})
+        return
+    if as_csv:
+        print_csv(table)
+        return
+    lines = []
+    for one in table.to_dict("records"):
+        concepts = "; ".join(f"{j} {name}" for j, name in zip(one["concepts"], one["names"]))
+        held = between(one["prevalence_low"], one["prevalence_high"])
+        lines.append((one["theme"], percent(one["prevalence"]), held, concepts))
+    print_table({"theme": "name", "used by": "right", "interval": "right", "concepts": "words"}, lines)
+    print_line(
+        f"Used by: share of {row_name(model.corpus_)} that use any concept of the theme, mean over the draws "
+        "that find all of them, with a 95% interval."
+    )
+    if len(table) and table["proposed"].all():
+        print_line(
+            "These themes are proposed, from the words and documents that concepts share; "
+            "`superwords edit --theme` makes your own."
+        )

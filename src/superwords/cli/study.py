@@ -1,0 +1,251 @@
+"""`superwords study`: create a study with people, serve it to participants, and summarise it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from superwords.cli.common import say
+from superwords.cli.options import ModelFile, PublicHost, Quiet
+from superwords.errors import InputError
+
+app = typer.Typer(
+    no_args_is_help=True, help="Ask people: paired word clouds, intruding words and documents, labels."
+)
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.study.votes import VoteStore
+
+_SUBJECT = "the subject of these documents"
+
+
+@app.command()
+def create(
+    model_file: ModelFile,
+    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The study file to write.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The words to ask about, with commas between them; words typical of one concept if not given."
+        ),
+    ] = None,
+    n_words: Annotated[int, typer.Option(min=1, help="Without --words: how many words to ask about.")] = 10,
+    topics: Annotated[
+        str, typer.Option(help="The topic model to compare with: hdp, or lda:K with K topics.")
+    ] = "hdp",
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of the topic model.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the topic model.")] = 0,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TESTS",
+            help="Instead of paired clouds: tests with right answers for every concept, with commas between: "
+            "words (intruding word), documents (intruding document), labels.",
+        ),
+    ] = None,
+    per_person: Annotated[
+        int, typer.Option(min=1, help="With --test: questions that each person is asked, without controls.")
+    ] = 30,
+    title: Annotated[str | None, typer.Option(help="The heading of the questionnaire.")] = None,
+    subject: Annotated[
+        str, typer.Option(help="What the documents are about; the page asks: do you follow …?")
+    ] = _SUBJECT,
+    quiet: Quiet = False,
+) -> None:
+    """Create a study: for each word its concept against the topic of another model, or tests with right answers.
+
+    \b
+    superwords study create model.sw -o study.json
+    superwords study create model.sw --test words,documents,labels -o tests.json
+    """
+    from superwords.compare.baselines import tomotopy_module
+    from superwords.fitting.estimator import load
+    from superwords.study.create import TopicModel, Wording, create_study
+    from superwords.study.pairs import save_study
+
+    chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
+    model = load(model_file)
+    if test is not None:
+        heading = title or "Words, texts and labels"
+        _create_tests(
+            model, [part.strip() for part in test.split(",")], per_person, heading, subject, out, quiet
+        )
+        return
+    tomotopy_module()  # before any work: without it there are no topics
+    say(f"Fitting the topic model {topics} ({iterations} iterations)…", quiet)
+    compared = TopicModel(topics, iterations, seed)
+    study = create_study(model, chosen or n_words, compared, Wording(title or "Word clouds", subject))
+    save_study(study, out)
+    asked = ", ".join(question["word"] for question in study["questions"])
+    say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
+    if subject == _SUBJECT:
+        say(
+            f"Participants read “Do you follow {subject}?”; --subject names the subject, such as “health care”.",
+            quiet,
+        )
+
+
+def _create_tests(
+    model: ConceptModel, kinds: list[str], per_person: int, title: str, subject: str, out: Path, quiet: bool
+) -> None:
+    from collections import Counter
+
+    from superwords.study.choices import (
+        CONTROL,
+        answers_needed,
+        build_choice_study,
+        chance,
+        make_tasks,
+        power,
+    )
+    from superwords.study.pairs import save_study
+
+    tasks = make_tasks(model, kinds)
+    save_study(build_choice_study(tasks, title, subject, per_person), out)
+    counts = Counter(task.kind for task in tasks)
+    for kind in (name for name in counts if name != CONTROL):
+        n, covered = counts[kind], len({task.concept for task in tasks if task.kind == kind})
+        say(
+            f"{kind}: {n} tasks for {covered} concepts. One answer to each finds 60% right answers above chance "
+            f"({chance(kind):.0%}) with probability {power(n, 0.6, chance(kind)):.2f}.",
+            quiet,
+        )
+    people = -(-answers_needed(0.1) // per_person)
+    say(
+        f"To find a difference of 10 points between two models (70% against 60%) with probability 0.8, ask for "
+        f"{answers_needed(0.1)} answers to each, {people} people for each model.",
+        quiet,
+    )
+    say(f"Serve the study with: superwords study serve {out}", quiet)
+
+
+def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
+    from superwords.cli.printing import print_json, print_line
+    from superwords.files import write_atomic
+    from superwords.study import choice_results as figures
+    from superwords.tabular import csv_text, records
+
+    answers = figures.answer_table(store.choices(), store.tasks)
+    shares, concepts = figures.shares(answers), figures.by_concept(answers)
+    if csv is not None:
+        write_atomic(csv, csv_text(figures.result_table(answers, store.tasks)).encode("utf-8"))
+        record = csv.with_suffix(".record.csv")
+        write_atomic(record, csv_text(figures.record_table(store.tasks)).encode("utf-8"))
+    if as_json:
+        print_json({"tests": records(shares), "concepts": records(concepts)})
+        return
+    if not len(shares):
+        print_line("No answers are stored yet.")
+        return
+    print_line(
+        "Share of right answers with exact 95% intervals; alpha is Krippendorff's, p against guessing."
+    )
+    print_line(shares.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+    print_line(concepts.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
+
+
+@app.command()
+def power(
+    difference: Annotated[
+        float, typer.Option(min=0.001, max=1, help="Difference between the shares of right answers.")
+    ] = 0.1,
+    rate: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the better model.")] = 0.7,
+    per_person: Annotated[int, typer.Option(min=1, help="Answers of each person.")] = 30,
+) -> None:
+    """Compute how many answers and people a comparison of two models needs, before asking anyone."""
+    from superwords.study.choices import answers_needed
+
+    for chance_of in (0.8, 0.9):
+        n = answers_needed(difference, rate, chance_of)
+        print(f"Power {chance_of:.0%}: {n} answers to each model, {-(-n // per_person)} people for each.")
+
+
+@app.command()
+def serve(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study made by `study create`.")],
+    votes: Annotated[
+        Path | None,
+        typer.Option(help="The file to keep votes in; STUDY with the ending .votes if not given."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 8020,
+    public_host: PublicHost = None,
+) -> None:
+    """Serve the questionnaire until Ctrl-C; each vote is on the disk before the participant is thanked."""
+    from superwords.study.pairs import load_study
+    from superwords.study.server import create_app, pages_of
+    from superwords.study.votes import VoteStore
+    from superwords.web.serving import access, listen, make_server
+
+    study = load_study(study_file)
+    votes_file = votes or study_file.with_suffix(".votes")
+    pages = pages_of(study, VoteStore.for_study(votes_file, study))
+    listener = listen(host, port)
+    known = access(host, listener.getsockname()[1], public_host)
+    print(f"The study is at {known.link(pages.token if known.needs_token else None)}", flush=True)
+    if known.needs_token:
+        print(
+            "Give participants this whole link; it stays the same when you serve the study again.", flush=True
+        )
+    print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
+    print(f"To summarise them, at any time: superwords study results {votes_file}", flush=True)
+    make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
+
+
+@app.command()
+def results(
+    votes: Annotated[
+        Path | None, typer.Argument(metavar="VOTES", help="The votes file that `study serve` wrote.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Also write every figure to this CSV file.")] = None,
+    participants: Annotated[int | None, typer.Option(help="Instead of votes: how many people.")] = None,
+    mean: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of votes: the mean number of pairs in which people preferred the concept."
+        ),
+    ] = None,
+    sd: Annotated[float | None, typer.Option(help="Instead of votes: its standard deviation.")] = None,
+    questions: Annotated[int, typer.Option(help="Instead of votes: how many pairs were asked.")] = 10,
+    wins: Annotated[
+        int | None, typer.Option(help="Instead of votes: people who preferred the concepts.")
+    ] = None,
+    losses: Annotated[
+        int | None, typer.Option(help="Instead of votes: people who preferred the topics.")
+    ] = None,
+    ties: Annotated[int, typer.Option(help="Instead of votes: people without a preference.")] = 0,
+) -> None:
+    """Summarise the votes, or an outcome given in numbers, by the figures that the paper reports."""
+    from superwords.study import results as figures
+    from superwords.study import results_page as report
+    from superwords.study.votes import VoteStore
+
+    numbers = (participants, mean, sd, wins, losses)
+    if votes is None:
+        if participants is None or mean is None or sd is None or wins is None or losses is None:
+            raise InputError(
+                "Give the votes file, or all of --participants, --mean, --sd, --wins and --losses."
+            )
+        preference = figures.preference_summary(participants, mean, sd, questions)
+        found = figures.Results(
+            questions, None, {"everyone": preference}, {"everyone": figures.balance(wins, losses, ties)}, {}
+        )
+    elif any(number is not None for number in numbers):
+        raise InputError("Give the votes file or an outcome in numbers, not both.")
+    else:
+        store = VoteStore(votes)
+        if store.tasks:
+            _test_results(store, csv, as_json)
+            return
+        found = figures.results(store.votes(), store.words)
+    if csv is not None:
+        report.write_csv(found, csv)
+    if as_json:
+        print(json.dumps(figures.to_json(found), ensure_ascii=False, indent=1))
+    else:
+        report.print_results(found)

@@ -1,0 +1,282 @@
+"""Compare models by labels that people gave: agreement with them, reliability, and the effects of columns.
+
+Every model is fitted to the same rows of the same words, with several seeds, at a number of topics of its own (the best
+of its grid by the labels themselves, which favours the peers) and at the number of concepts that ours finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+import superwords
+from superwords.analysis.effects import effects
+from superwords.analysis.ranking import scores
+from superwords.analysis.regression_data import outcomes_of
+from superwords.compare import alignment
+from superwords.compare.alignment import Effects
+from superwords.compare.contenders import OURS, Effort, word_sets
+from superwords.compare.finished_runs import Keeper
+from superwords.compare.measures import TOP, top_words
+from superwords.compare.peers import PEERS
+from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.text.corpus import Corpus
+
+OWN, MATCHED = "own", "matched"
+SAMPLE = 0.8  # share of the documents in a sample
+N_SAMPLES = 3
+GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
+    "lda": tuple({"k": k} for k in (10, 20, 30, 50, 100)),
+    "stm": tuple({"k": k} for k in (10, 20, 30, 50)),
+    "hdp": ({"alpha": 0.1, "eta": 0.1, "gamma": 0.1}, {"alpha": 1.0, "eta": 0.1, "gamma": 1.0}),
+    "bertopic": tuple({"min_cluster_size": size} for size in (5, 10, 20)),
+}
+WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
+DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
+Say = Callable[[str], None]
+
+
+class LabelRun(NamedTuple):
+    """One fit: the weights of words, of documents, and (ours) the effects of each column with their intervals."""
+
+    weights: np.ndarray  # (T, V)
+    documents: np.ndarray  # (D, T)
+    effects: dict[str, Effects]
+
+
+@dataclass(frozen=True)
+class LabelTables:
+    """The results: means over seeds with intervals, and the runs behind them."""
+
+    alignment: pd.DataFrame
+    reliability: pd.DataFrame
+    effects: pd.DataFrame
+    runs: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class LabelStage:
+    """The rows to fit, the documents they are of, and the columns to judge by."""
+
+    corpus: Corpus
+    columns: Sequence[str]
+    effort: Effort
+    keeper: Keeper
+    say: Say
+
+    @property
+    def parent(self) -> np.ndarray:
+        """(rows): the document of each row."""
+        if self.corpus.parent is None:
+            return np.arange(self.corpus.n_documents)
+        return np.unique(self.corpus.parent, return_inverse=True)[1]
+
+    @property
+    def metadata(self) -> pd.DataFrame:
+        """Columns of the documents."""
+        first = np.unique(self.parent, return_index=True)[1]
+        return self.corpus.metadata.iloc[first].reset_index(drop=True)
+
+    def by_document(self, rows: np.ndarray) -> np.ndarray:
+        """Sum the weights of a document's rows by their tokens; (D, T) with rows that sum to 1."""
+        tokens = np.asarray(self.corpus.counts.sum(axis=1), dtype=float).ravel()
+        gather = sparse.csr_array((tokens, (self.parent, np.arange(len(tokens)))))
+        total = np.asarray(gather @ rows)
+        return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
+
+    def ours(self, seed: int, corpus: Corpus | None = None, **more: Any) -> LabelRun:
+        """Fit our concepts with the defaults of `superwords fit`."""
+        rows, length = corpus or self.corpus, self.effort._asdict()
+        options = {name: length[name] for name in ("n_chains", "n_sweeps")} | {"random_state": seed, **more}
+
+        def make() -> dict[str, np.ndarray]:
+            model = superwords.fit(rows, n_jobs=self.effort.n_jobs, progress=False, **options)
+            return self._arrays(model, with_effects=corpus is None)
+
+        what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
+        return self._run(self.keeper.get_arrays(what, None, make), is_whole=corpus is None)
+
+    def peer(
+        self, name: str, setting: Mapping[str, Any], seed: int, corpus: Corpus | None = None
+    ) -> LabelRun:
+        """Fit a peer."""
+        peer, rows = PEERS[name], corpus or self.corpus
+
+        def make() -> dict[str, np.ndarray]:
+            fitted = peer.fit(rows, setting, seed, self.effort.iterations)
+            return {"weights": fitted.weights, "rows": fitted.rows}
+
+        what = {"labels": name, "setting": dict(setting), "seed": seed, "iterations": self.effort.iterations}
+        what["rows"] = rows.n_documents
+        return self._run(self.keeper.get_arrays(what, peer.library.module, make), is_whole=corpus is None)
+
+    def _arrays(self, model: ConceptModel, with_effects: bool) -> dict[str, np.ndarray]:
+        """Return the mean weights of the rows over draws, the words, and the effects of the columns."""
+        draws = outcomes_of(model.result_).weights
+        rows = sum(draws[1:], start=draws[0]) / len(draws)
+        weights, _ = word_sets(model, scores(model.result_.summary.words, model.corpus_.n_words))
+        out = {"weights": weights, "rows": np.asarray(rows.todense())}
+        for column in self.columns if with_effects else ():
+            if alignment.has_effects(self.metadata[column]):
+                out |= _own_effects(model, weights, column)
+        return out
+
+    def _run(self, arrays: Mapping[str, np.ndarray], is_whole: bool) -> LabelRun:
+        found = {}
+        for column in self.columns:
+            if f"effect of {column}" in arrays:
+                found[column] = Effects(
+                    [words[words >= 0] for words in arrays[f"words of {column}"]],
+                    *(arrays[f"{name} of {column}"] for name in ("effect", "low", "high")),
+                )
+        documents = self.by_document(arrays["rows"]) if is_whole else arrays["rows"]
+        return LabelRun(arrays["weights"], documents, found)
+
+    def sample(self, seed: int) -> Corpus:
+        """Return the rows of a random 80% of the documents, with the same vocabulary."""
+        n_documents = int(self.parent.max()) + 1
+        rng = np.random.default_rng([seed, 80])
+        chosen = rng.permutation(n_documents)[: max(2, round(SAMPLE * n_documents))]
+        rows = np.flatnonzero(np.isin(self.parent, chosen))
+        corpus = Corpus.from_counts(sparse.csr_array(self.corpus.counts[rows]), self.corpus.vocabulary)
+        texts = None if self.corpus.texts is None else [self.corpus.texts[d] for d in rows]
+        return replace(corpus, texts=texts)
+
+
+def _own_effects(model: ConceptModel, weights: np.ndarray, column: str) -> dict[str, np.ndarray]:
+    """Return our effects of a column on prevalence, by concept and term, with the ten first words."""
+    table = effects(model.result_, column)
+    wide = {
+        name: table.pivot(index="concept", columns="term", values=name) for name in ("effect", "low", "high")
+    }
+    words = np.full((len(wide["effect"]), TOP), -1)
+    for row, concept in enumerate(wide["effect"].index):
+        first = top_words(weights[int(concept) - 1])
+        words[row, : len(first)] = first
+    return {f"words of {column}": words} | {
+        f"{name} of {column}": values.to_numpy(float) for name, values in wide.items()
+    }
+
+
+def compare_labels(
+    corpus: Corpus,
+    columns: Sequence[str],
+    peers: Sequence[str] = ("lda", "stm", "bertopic"),
+    n_seeds: int = 5,
+    seed: int = 0,
+    effort: Effort | None = None,
+    keep_in: Path | None = None,
+    say: Say = lambda line: None,
+    with_samples: bool = True,
+    variants: Mapping[str, Mapping[str, Any]] | None = None,
+    peer_seeds: int | None = None,
+) -> LabelTables:
+    """Fit every model with several seeds and judge it by the columns; see the module.
+
+    `seed` chooses among the settings of the peers; the seeds after it are compared, `peer_seeds` of them for peers
+    (default: as many as for ours). `variants` are further fits of ours by name, with options of `superwords.fit`.
+    """
+    check_columns(corpus, columns)
+    stage = LabelStage(corpus, columns, effort or Effort(), Keeper(keep_in, [corpus]), say)
+    seeds = range(seed + 1, seed + 1 + n_seeds)
+    runs: dict[tuple[str, str], list[LabelRun]] = {}
+    for name, more in {OURS: {}, **(variants or {})}.items():
+        runs[name, OWN] = [_reported(stage, name, OWN, stage.ours(s, **more)) for s in seeds]
+    number = max(2, round(np.mean([len(run.weights) for run in runs[OURS, OWN]])))
+    settings = {(name, OWN): best_setting(stage, name, seed) for name in peers}
+    settings |= {(name, MATCHED): {"k": number} for name in peers if name in WITH_NUMBER}
+    for (name, kind), setting in settings.items():
+        n_fits = 1 if name in DETERMINISTIC else n_seeds if peer_seeds is None else peer_seeds
+        found = [stage.peer(name, setting, seed + 1 + k) for k in range(n_fits)]
+        runs[PEERS[name].name, kind] = [_reported(stage, PEERS[name].name, kind, run) for run in found]
+    samples = _sampled(stage, settings, seeds[:N_SAMPLES] if with_samples else range(0))
+    return _tables(stage, runs, samples, seed + 1)
+
+
+def _reported(stage: LabelStage, name: str, kind: str, run: LabelRun) -> LabelRun:
+    stage.say(f"{name} ({kind} number): {len(run.weights)} concepts or topics")
+    return run
+
+
+def check_columns(corpus: Corpus, columns: Sequence[str]) -> None:
+    """Raise InputError for a column that is missing or holds one value only."""
+    for column in columns:
+        if column not in corpus.metadata:
+            known = ", ".join(map(str, corpus.metadata.columns)) or "none"
+            raise InputError(f"There is no column {column!r} for --labels; the columns are: {known}.")
+        if corpus.metadata[column].nunique() < 2:
+            raise InputError(f"The column {column!r} has fewer than two values, so it cannot judge models.")
+
+
+def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
+    """Return the setting of a peer whose clusters agree best with the labels (mean of P1, ARI and NMI)."""
+
+    def score(setting: Mapping[str, Any]) -> float:
+        documents = stage.peer(name, setting, seed).documents
+        found = [alignment.alignment(documents, labels) for labels in _labels(stage).values()]
+        return float(np.mean([one[key] for one in found for key in ("P1", "ARI", "NMI")])) if found else 0.0
+
+    grid = GRIDS.get(name, tuple(PEERS[name].grid))
+    return max(grid, key=score)
+
+
+def _labels(stage: LabelStage) -> dict[str, np.ndarray]:
+    metadata = stage.metadata
+    return {
+        name: metadata[name].to_numpy(object) for name in stage.columns if alignment.is_labels(metadata[name])
+    }
+
+
+def _sampled(
+    stage: LabelStage, settings: Mapping[tuple[str, str], Mapping[str, Any]], seeds: range
+) -> dict[tuple[str, str], list[np.ndarray]]:
+    """Return the words of every model on samples of 80% of the documents."""
+    out: dict[tuple[str, str], list[np.ndarray]] = {}
+    for s in seeds:
+        corpus = stage.sample(s)
+        out.setdefault((OURS, OWN), []).append(stage.ours(s, corpus).weights)
+        for (name, kind), setting in settings.items():
+            found = stage.peer(name, setting, s, corpus)
+            out.setdefault((PEERS[name].name, kind), []).append(found.weights)
+    return out
+
+
+def _tables(
+    stage: LabelStage,
+    runs: Mapping[tuple[str, str], Sequence[LabelRun]],
+    samples: Mapping[tuple[str, str], Sequence[np.ndarray]],
+    first_seed: int,
+) -> LabelTables:
+    labels, metadata = _labels(stage), stage.metadata
+    aligned, reliable, affected = [], [], []
+    for (name, kind), own in runs.items():
+        key = {"model": name, "number": kind}
+        for column, values in labels.items():
+            for s, run in enumerate(own, first_seed):
+                found = alignment.alignment(run.documents, values)
+                topics = {"column": column, "seed": s, "topics": len(run.weights)}
+                aligned.append(key | topics | found)
+        if len(own) > 1:
+            reliable.append(key | {"over": "reseeds"} | alignment.reliability([run.weights for run in own]))
+        if (name, kind) in samples:
+            reliable.append(key | {"over": "80% samples"} | alignment.reliability(samples[name, kind]))
+        for column in stage.columns:
+            if alignment.has_effects(metadata[column]) and len(own) > 1:
+                given = [
+                    run.effects.get(column)
+                    or alignment.share_effects(
+                        run.documents[:, : len(run.weights)], run.weights, metadata[column]
+                    )
+                    for run in own
+                ]
+                affected.append(key | {"column": column} | alignment.agreement(given))
+    table = pd.DataFrame(aligned)
+    means = alignment.with_interval(table, ["column", "model", "number"]) if len(table) else table
+    return LabelTables(means, pd.DataFrame(reliable), pd.DataFrame(affected), table)

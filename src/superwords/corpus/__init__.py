@@ -1,5 +1,0 @@
-"""Documents in, counts out."""
-
-from superwords.corpus.corpus import Corpus
-
-__all__ = ["Corpus"]

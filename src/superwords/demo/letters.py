@@ -1,0 +1,84 @@
+"""The letters demo: what two kinds of households write about, and with which words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from superwords.demo.data import read_csv
+from superwords.tabular import records
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+SEED = 2024
+GROUP, DATE = "household", "date"
+_QUOTES, _WORDS = 3, 4
+
+
+@dataclass(frozen=True)
+class LettersResult:
+    """Hold the model, the largest difference between households, words that differ, and a trend."""
+
+    model: ConceptModel
+    difference: dict[str, Any]  # a row of `compare_groups`
+    quotes: pd.DataFrame
+    wording: dict[str, Any]  # the concept whose words differ most, and the words of each household
+    trend: dict[str, Any]  # a row of `trends`
+
+    @property
+    def finding(self) -> str:
+        """Return the finding as one sentence with its interval."""
+        row = self.difference
+        more, less = ("owner", "tenant") if row["difference"] > 0 else ("tenant", "owner")
+        bounds = sorted(abs(round(100 * row[end])) for end in ("low", "high"))
+        return (
+            f"{row[f'prevalence_{more}']:.0%} of the letters by {more}s and {row[f'prevalence_{less}']:.0%} of those "
+            f"by {less}s use concept {row['concept']} ({row['name']}): a difference of "
+            f"{abs(round(100 * row['difference']))} percentage points, 95% interval {bounds[0]} to {bounds[1]}."
+        )
+
+
+def load_letters() -> pd.DataFrame:
+    """Return the letters: id, author, household, date and text."""
+    return read_csv("letters.csv")
+
+
+def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> LettersResult:
+    """Fit the letters with the default settings and find differences between households and over time."""
+    from superwords import fit
+
+    model = fit(
+        load_letters(),
+        text="text",
+        id="id",
+        groups=[GROUP, "author"],
+        random_state=seed,
+        progress=progress,
+        n_jobs=n_jobs,
+    )
+    concepts = model.concepts(0)
+    sure = set(concepts.loc[concepts["found_by"] == concepts["found_by"].max(), "concept"])
+    compared, trends = model.compare_groups(GROUP), model.trends(DATE)
+    difference = records(compared[compared["concept"].isin(sure)])[0]
+    trend = max(records(trends[trends["concept"].isin(sure)]), key=lambda row: abs(row["change"]))
+    quotes = model.representative_documents(int(difference["concept"]), _QUOTES)
+    return LettersResult(model, difference, quotes, differing_words(model, sure), trend)
+
+
+def differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
+    """Return the concept of which the households' words differ most, and the words that each uses more."""
+    found = []
+    for concept in sorted(concepts):
+        table = (
+            model.group_words(GROUP, concept).pivot(index="word", columns="group", values="share").fillna(0)
+        )
+        if table.shape[1] == 2:
+            gap = (table["tenant"] - table["owner"]).sort_values()
+            found.append((gap.nlargest(2).sum() - gap.nsmallest(2).sum(), -concept, gap))
+    _, concept, gap = max(found, key=lambda one: one[:2])
+    words = {"tenant": gap.index[::-1][:_WORDS].tolist(), "owner": gap.index[:_WORDS].tolist()}
+    name = model.concepts(0).set_index("concept").loc[-concept, "name"]
+    return {"concept": -concept, "name": name, **words}

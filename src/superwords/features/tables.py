@@ -1,0 +1,103 @@
+"""Features from tables of numbers with a column of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError
+from superwords.features.block import check_any_known, check_vocabulary, find_word
+
+
+def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndarray:
+    """Return the numeric columns of a table in the order of the vocabulary, (V, F).
+
+    Rows of the same word are averaged, an empty cell takes its column's mean, and a word with no row (or only empty
+    cells) is unknown: a NaN row.
+
+    Parameters
+    ----------
+    source : DataFrame, mapping of columns, or path
+        The table; every column but the words must hold numbers. A file is CSV or TSV.
+    vocabulary : sequence of str
+        The words of the corpus.
+    word : str
+        The column of words.
+
+    Returns
+    -------
+    numpy.ndarray
+        (V, F), one column for each column of numbers.
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> features.table({"word": ["milk", "boat"], "weight": [1, 50]}, ["boat", "milk", "tide"])
+    array([[50.],
+           [ 1.],
+           [nan]])
+    """
+    words = check_vocabulary(vocabulary)
+    name = str(source) if isinstance(source, (str, Path)) else "The table"
+    frame = read_table(source, name)
+    frame = frame[column(frame, word, name).notna()]
+    numbers = numeric(frame.drop(columns=[word]), name)
+    if numbers.shape[1] == 0:
+        raise InputError(f"{name} has no column but {word!r}; give at least one column of numbers.")
+    rows = numbers.groupby(frame[word].astype(str).str.strip().to_numpy()).mean().dropna(how="all")
+    rows = rows.fillna(rows.mean()).dropna(axis="columns")
+    known = {str(key): row for key, row in zip(rows.index, rows.to_numpy(dtype=float), strict=True)}
+    values = np.full((len(words), rows.shape[1]), np.nan)
+    for i, own in enumerate(words):
+        if (found := find_word(known, own)) is not None:
+            values[i] = found
+    check_any_known(values, name)
+    return values
+
+
+def numeric(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the columns as floats; raise InputError for a cell that is not a finite number."""
+    numbers = frame.apply(pd.to_numeric, errors="coerce").astype(float)
+    bad = (numbers.isna() & frame.notna()) | np.isinf(numbers)
+    if bad.to_numpy().any():
+        row, at = np.argwhere(bad.to_numpy())[0]
+        raise InputError(
+            f"{name} has {frame.iat[row, at]!r} in column {frame.columns[at]!r}, row {row + 1}; "
+            "every column but the words must hold finite numbers."
+        )
+    return numbers
+
+
+def read_table(source: Any, what: str) -> pd.DataFrame:
+    """Return a DataFrame from a DataFrame, a mapping of columns, or a CSV or TSV file (also .gz)."""
+    if isinstance(source, pd.DataFrame):
+        return source
+    if isinstance(source, Mapping):
+        try:
+            return pd.DataFrame(dict(source))
+        except ValueError as error:
+            raise InputError(f"The columns of {what} do not fit together: {error}.") from None
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"{what} is a {type(source).__name__}; give a DataFrame or the path of a CSV file.")
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file; give a CSV or TSV file with a word column.")
+    separator = "\t" if any(suffix.lower() in (".tsv", ".tab") for suffix in path.suffixes) else ","
+    try:
+        # "null" and "nan" are words in some languages, so only an empty cell is missing.
+        return pd.read_csv(path, sep=separator, keep_default_na=False, na_values=[""])
+    except (ValueError, OSError, EOFError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"{path}: this is not a readable table ({reason}).") from None
+
+
+def column(table: pd.DataFrame, name: str, what: str) -> pd.Series:
+    if name not in table.columns:
+        raise InputError(
+            f"{what} has no column {name!r}; its columns are {', '.join(map(str, table.columns))}."
+        )
+    return table[name]

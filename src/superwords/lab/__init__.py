@@ -1,1 +1,0 @@
-"""Experiments and comparisons: imported by nobody but the command line."""

@@ -1,0 +1,140 @@
+"""The folder of a paper: methods, tables, figures, references and manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from superwords.analysis.export import MOST_COMPARED, Export
+from superwords.analysis.table_files import Titled, add_word_table, latex_text, write_tables
+from superwords.errors import InputError
+from superwords.files import atomic_path, write_atomic
+from superwords.paper.manifest import make_manifest
+from superwords.paper.methods import bibtex, methods_paragraph
+from superwords.plots.relation_plots import effect_intervals, group_prevalence, small_multiples
+from superwords.plots.style import figure_bytes
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+_TABLES = ("concepts", "groups", "trends", "effects", "quotes")
+_WIDTH = 6.2  # inches of a figure in the Word document
+_DPI = 200
+
+
+def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list[Path]:
+    """Write what a paper needs about a model; return the files.
+
+    Parameters
+    ----------
+    model : ConceptModel
+    folder : str or Path
+        Made if it is not there. It gets methods.md and methods.tex, tables/ (LaTeX and CSV), figures/ (PDF),
+        paper.docx (all of it, if python-docx is installed), references.bib and manifest.json.
+    **options
+        groups, time, formula and cluster, as in `superwords.analysis.export.Export`.
+    """
+    out, source = Path(folder), Export(model, **options)
+    if len(model.concepts(0)) == 0:
+        raise InputError("The model has no concepts, so there is nothing to write about.")
+    try:
+        for path in (out, out / "tables", out / "figures"):
+            path.mkdir(parents=True, exist_ok=True)
+        with warnings.catch_warnings():  # a glyph that no font has is drawn as a box
+            warnings.simplefilter("ignore", UserWarning)
+            files = _write(source, out)
+        digests = {
+            str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+        }
+        manifest = json.dumps(make_manifest(model, digests), indent=1, ensure_ascii=False)
+        write_atomic(out / "manifest.json", manifest.encode("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"The paper cannot be written to {str(out)!r}: {error.strerror or error}."
+        ) from error
+    return [*files, out / "manifest.json"]
+
+
+def _write(source: Export, out: Path) -> list[Path]:
+    names = [name for name in _TABLES if name in source.makers]
+    data = {name: source.table(name) for name in names}
+    printed = {name: source.printed(name, data[name]) for name in names}
+    figures = make_figures(source, data)
+    methods = methods_paragraph(source)
+    texts = {
+        "methods.md": f"{methods}\n",
+        "methods.tex": f"{_cited(latex_text(methods))}\n",
+        "references.bib": bibtex(),
+    }
+    files = []
+    for name, text in texts.items():
+        write_atomic(out / name, text.encode("utf-8"))
+        files.append(out / name)
+    files += write_tables(printed, out / "tables", "latex")
+    files += write_tables({name: Titled(table) for name, table in data.items()}, out / "tables", "csv")
+    for name, figure in figures.items():
+        write_atomic(out / "figures" / f"{name}.pdf", pdf_bytes(figure))
+        files.append(out / "figures" / f"{name}.pdf")
+    word = _write_word(out / "paper.docx", methods, printed, figures)
+    return files if word is None else [*files, word]
+
+
+def _cited(methods: str) -> str:
+    return methods.replace(
+        "El-Arini, Fox and Guestrin (2012)", r"El-Arini, Fox and Guestrin~\cite{elarini2012superwords}"
+    )
+
+
+def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:
+    """Return the figures that the model's columns allow."""
+    out = {}
+    for column in source.compared:
+        if 2 <= source.model.corpus_.metadata[column].nunique() <= MOST_COMPARED:
+            out[f"prevalence_{_plain_name(column)}"] = group_prevalence(source.model, column)
+    if source.time is not None:
+        out[f"trends_{_plain_name(source.time)}"] = small_multiples(source.model, source.time)
+    if "effects" in data:
+        out["effects"] = effect_intervals(source.model, data["effects"])
+    return out
+
+
+def _plain_name(column: Any) -> str:
+    return "".join(mark if mark.isalnum() else "_" for mark in str(column))
+
+
+def pdf_bytes(figure: Figure) -> bytes:
+    """Return a figure as PDF with its fonts inside; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"pdf.fonttype": 42}):
+        figure.savefig(buffer, format="pdf", metadata={"CreationDate": None, "Producer": None})
+    return buffer.getvalue()
+
+
+def _write_word(
+    target: Path, methods: str, tables: dict[str, Titled], figures: dict[str, Figure]
+) -> Path | None:
+    """Write methods, tables and figures as one Word document; None where python-docx is not installed."""
+    try:
+        from docx import Document
+        from docx.shared import Inches
+    except ImportError:
+        return None
+    document = Document()
+    document.add_heading("Methods", 1)
+    document.add_paragraph(methods)
+    document.add_heading("Tables", 1)
+    for titled in tables.values():
+        add_word_table(document, titled)
+    document.add_heading("Figures", 1)
+    for figure in figures.values():
+        document.add_picture(io.BytesIO(figure_bytes(figure, "png", dpi=_DPI)), width=Inches(_WIDTH))
+    with atomic_path(target) as temporary:
+        document.save(str(temporary))
+    return target

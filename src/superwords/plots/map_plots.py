@@ -1,0 +1,183 @@
+"""Draw maps of a model: documents by their concepts, concepts by coherence and exclusivity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from superwords.analysis.maps import concept_quality
+from superwords.analysis.maps import document_map as map_of_documents
+from superwords.errors import InputError
+from superwords.plots.relation_plots import Labels
+from superwords.plots.style import (
+    FAINT,
+    GRID,
+    INK,
+    MARKERS,
+    MOST_GROUPS,
+    PAGE,
+    PALETTE,
+    SMALL,
+    TEXT,
+    bare,
+    caption,
+    characters,
+    legend,
+    print_figure,
+    write_texts,
+)
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+_LABELLED = 16  # regions
+_HALO: list[Any] = [patheffects.withStroke(linewidth=1.8, foreground="white")]
+
+
+def document_map(model: ConceptModel, width: float = PAGE) -> Figure:
+    """Draw each document as a point, near those that use the same concepts, with the main concepts as regions.
+
+    The seven largest regions of reliable concepts have a colour and a marker; further ones are grey and numbered.
+    """
+    data, label = map_of_documents(model.result_), Labels(model)
+    if not data["regions"]:
+        raise InputError("No document uses a concept, so there is no map to draw.")
+    points = pd.DataFrame(data["points"])
+    regions = sorted(data["regions"], key=lambda one: one["leftover"])
+    coloured = [one["concept"] for one in regions[: MOST_GROUPS - 1]]
+    is_page = width > 120
+    figure = print_figure(width, 0.72 * width if is_page else 1.55 * width)
+    axes = figure.subplots()
+    rest = points[~points["concept"].isin(coloured)]
+    axes.plot(rest["x"], rest["y"], ".", color="#A8A8A8", markersize=1.8, markeredgewidth=0, zorder=1)
+    handles = []
+    for concept, color, marker in zip(coloured, PALETTE, MARKERS):
+        own = points[points["concept"] == concept]
+        drawn = axes.plot(
+            own["x"], own["y"], marker, color=color, markersize=2.2, markeredgewidth=0, zorder=2
+        )
+        handles += drawn
+    colors = dict(zip(coloured, PALETTE))
+    axes.set(xticks=[], yticks=[], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    axes.spines[:].set_color(GRID)
+    named = regions[:_LABELLED] if is_page else regions[: MOST_GROUPS - 1]
+    if is_page:
+        _side_labels(axes, named, colors, label, 0.23 * width)
+    else:
+        for one in named:
+            _number(axes, one, colors.get(one["concept"], INK))
+        legend(figure, width, handles, [label(j) for j in coloured])
+    description = (
+        "each point is a document, near those that use the same concepts; its main concept decides its colour"
+    )
+    caption(figure, description, width, label.marked([one["concept"] for one in named]))
+    return figure
+
+
+def _number(axes: Axes, region: dict[str, Any], color: str) -> None:
+    text = axes.text(region["x"], region["y"], str(region["concept"]), color=color, zorder=4)
+    text.set(fontsize=TEXT, ha="center", va="center", weight="bold", path_effects=_HALO)
+
+
+def _side_labels(
+    axes: Axes, regions: list[dict[str, Any]], colors: dict[int, str], label: Labels, room: float
+) -> None:
+    """Write the regions' names left and right of the map, each with a line to its region, none over another."""
+    ordered = sorted(regions, key=lambda one: one["x"])
+    half = (len(ordered) + 1) // 2
+    for side, own in ((0, ordered[:half]), (1, ordered[half:])):
+        own = sorted(own, key=lambda one: one["y"])
+        for slot, one in zip((np.arange(len(own)) + 0.5) / max(len(own), 1), own):
+            color = colors.get(one["concept"], "#555555")
+            axes.plot(
+                [-0.03 if side == 0 else 1.03, one["x"]],
+                [slot, one["y"]],
+                color=color,
+                linewidth=0.5,
+                zorder=3,
+            )
+            text = axes.text(
+                -0.045 if side == 0 else 1.045,
+                slot,
+                label(one["concept"]),
+                color=color,
+                fontsize=TEXT,
+                ha="right" if side == 0 else "left",
+                va="center",
+            )
+            write_texts([text], characters(room))
+            _number(axes, one, color)
+
+
+def quality_map(model: ConceptModel, width: float = PAGE) -> Figure:
+    """Draw concepts by coherence and exclusivity, larger the more documents use them; hollow: not reliable."""
+    table, label = concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
+    if table.empty:
+        raise InputError("The model has no concepts, so there is nothing to draw.")
+    is_page = width > 120
+    figure = print_figure(width, 0.7 * width if is_page else 1.1 * width)
+    axes = figure.subplots()
+    for doubtful, own in table.groupby("leftover"):
+        axes.scatter(
+            own["coherence"],
+            own["exclusivity"],
+            s=8 + 160 * own["prevalence"],
+            marker="s" if doubtful else "o",
+            facecolors="none" if doubtful else PALETTE[0],
+            edgecolors=FAINT if doubtful else PALETTE[0],
+            alpha=1.0 if doubtful else 0.6,
+            linewidths=0.8,
+        )
+    axes.margins(0.12)
+    axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=TEXT, color=INK)
+    axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=TEXT, color=INK)
+    bare(axes, TEXT)
+    caption(
+        figure,
+        "area: share of documents that use the concept",
+        width,
+        label.marked(table["concept"].tolist()),
+    )
+    _name_points(figure, axes, table, label, 0.24 * width if is_page else 0.3 * width)
+    return figure
+
+
+def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels, room: float) -> None:
+    """Name points, the most prevalent reliable ones first, where they fit; the others get their number."""
+    figure.canvas.draw()
+    frame, taken = axes.get_window_extent(), []
+    dot = 0.012 * frame.width
+    for x, y in axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float)):
+        taken.append(Bbox.from_extents(x - dot, y - dot, x + dot, y + dot))
+    for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
+        color = "#777777" if one["leftover"] else INK
+        for name in (label(one["concept"]), f"{one['concept']}"):
+            text = axes.text(one["coherence"], one["exclusivity"], name, fontsize=SMALL, color=color)
+            write_texts([text], characters(room, SMALL))
+            text.set_path_effects(_HALO)
+            if _settled(text, axes, frame, taken):
+                break
+            text.remove()
+
+
+def _settled(text: Any, axes: Axes, frame: Any, taken: list[Any]) -> bool:
+    """Move a text around its point until it lies in the frame and over no other; return whether it does."""
+    point = axes.transData.transform(text.get_position())
+    far, edge = 0.016 * frame.width + 1, frame.padded(-0.02 * frame.width)
+    for dx, dy, ha, va in (
+        *((1, 0, "left", "center"), (-1, 0, "right", "center"), (0, 1, "center", "bottom")),
+        *((0, -1, "center", "top"), (1, 1, "left", "bottom"), (-1, -1, "right", "top")),
+    ):
+        text.set(ha=ha, va=va, position=axes.transData.inverted().transform(point + far * np.array([dx, dy])))
+        box = text.get_window_extent().padded(1)
+        inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
+        if inside and not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            return True
+    return False

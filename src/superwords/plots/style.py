@@ -1,0 +1,207 @@
+"""One style for every figure: sizes in print, colours with markers, labels that are wrapped, files."""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from superwords.errors import InputError
+from superwords.files import write_atomic
+from superwords.plots.fonts import drawable
+
+COLUMN, PAGE = 85.0, 170.0  # mm: the widths of a journal's column and page
+# Okabe and Ito's colours, which are distinct under any common colour blindness, without yellow (too light on
+# white); each goes with a marker and a dash, for print without colour. The eighth, grey, is for "other".
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+DASHES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (8, 3)),
+)
+MOST_GROUPS = len(PALETTE)
+OTHER = "other"
+INK, FAINT, GRID = "#222222", "#BDBDBD", "#E5E5E5"
+TEXT, SMALL = 7.0, 6.0  # points
+FORMATS = ("png", "svg", "pdf")
+MARK = "†"
+NOTE = f"{MARK} not reliable: few documents use it, or other runs seldom find it again"
+_CHARACTER = 0.21  # mm per point of font size: the mean width of a character
+_INCH = 25.4
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches."""
+    figure = Figure(figsize=(width, height), facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def print_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in mm, laid out so that nothing overlaps."""
+    figure = new_figure(width / _INCH, height / _INCH)
+    figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.03, wspace=0.02, hspace=0.02)
+    return figure
+
+
+def bare(axes: Axes, size: float = 9) -> None:
+    """Leave only the two axes that are read."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["bottom", "left"]].set_linewidth(0.6)
+    axes.tick_params(colors=INK, labelsize=size, width=0.6)
+
+
+def group_styles(groups: Iterable[Any]) -> dict[str, tuple[str, str, Any]]:
+    """Return a colour, a marker and a dash for each group; the last of each are for "other"."""
+    names = list(dict.fromkeys(map(str, groups)))
+    if len(names) > MOST_GROUPS:
+        raise InputError(
+            f"A figure shows at most {MOST_GROUPS} groups that readers can distinguish, not {len(names)}; "
+            'pool the smaller ones as "other".'
+        )
+    styles = list(zip(PALETTE, MARKERS, DASHES))
+    return {name: styles[-1] if name == OTHER else styles[k] for k, name in enumerate(names)}
+
+
+def characters(mm: float, size: float = TEXT) -> int:
+    """Return how many characters of a font size fit into a width."""
+    return max(8, int(mm / (_CHARACTER * size)))
+
+
+def write_texts(labels: Sequence[Text], width: int | None = None) -> None:
+    """Draw words and names as they are (dollar signs make no formula), in a font that covers them, wrapped."""
+    fonts = drawable(label.get_text() for label in labels)
+    for label in labels:
+        line, font = fonts[label.get_text()]
+        size = label.get_fontsize()
+        label.set_parse_math(False)
+        label.set_text(line if width is None else "\n".join(textwrap.wrap(line, width)) or line)
+        label.set_fontproperties(font)
+        label.set_fontsize(size)
+
+
+def row_labels(axes: Axes, places: Any, names: Sequence[str], width: int, size: float = TEXT) -> int:
+    """Label the rows of an axis with wrapped names; return the most lines that one takes."""
+    fonts = drawable(names)
+    wrapped = ["\n".join(textwrap.wrap(fonts[name][0], width)) or fonts[name][0] for name in names]
+    axes.set_yticks(places, wrapped)
+    for label, name in zip(axes.get_yticklabels(), names):
+        label.set(fontproperties=fonts[name][1], fontsize=size, parse_math=False)
+    return max(text.count("\n") + 1 for text in wrapped)
+
+
+def legend(figure: Figure, width: float, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Put a legend above all panels, in as many columns as fit."""
+    longest = min(max(map(len, labels), default=1), 40)
+    room = int(width / (longest * _CHARACTER * TEXT + 9))
+    drawn = figure.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        ncols=max(1, min(len(labels), room)),
+        frameon=False,
+        fontsize=TEXT,
+        labelcolor=INK,
+        handletextpad=0.4,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+        markerscale=1.3,
+    )
+    write_texts(drawn.get_texts(), 40)
+
+
+def caption(figure: Figure, text: str, width: float, marked: bool = False) -> None:
+    """Write what the horizontal axis shows below all panels, and what a mark means where there is one."""
+    size = characters(width - 6)
+    lines = textwrap.wrap(text, size) + (textwrap.wrap(NOTE, size) if marked else [])
+    figure.supxlabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
+
+
+def side_label(figure: Figure, text: str, height: float) -> None:
+    """Write what the vertical axis shows beside all panels."""
+    lines = textwrap.wrap(text, characters(height * 0.9))
+    figure.supylabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
+
+
+def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> bytes:
+    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes on every run.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    file_format : "png", "svg" or "pdf"
+        How it is written.
+    dpi : int
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from superwords import plots
+    >>> plots.figure_bytes(plots.cloud({"tea": 2, "milk": 1}))[1:4]
+    b'PNG'
+    """
+    if file_format not in FORMATS:
+        raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
+    dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    settings: dict[Any, Any] = {"svg.hashsalt": "superwords", "svg.fonttype": "path", "pdf.fonttype": 42}
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(settings):
+        figure.savefig(buffer, format=file_format, dpi=dpi, metadata=dates[file_format])
+    return buffer.getvalue()
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 300) -> Path:
+    """Write a figure to a file by an atomic write.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    path : str or Path
+        The file, which ends in .png, .svg or .pdf.
+    dpi : int
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from superwords import plots
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plots.save_figure(plots.cloud({"tea": 2, "milk": 1}), f"{folder}/tea.svg").name
+    'tea.svg'
+    """
+    target = Path(path)
+    file_format = target.suffix.lower().removeprefix(".")
+    if file_format not in FORMATS:
+        raise InputError(f"The picture {target.name!r} must end in .png, .svg or .pdf.")
+    data = figure_bytes(figure, file_format, dpi)
+    try:
+        write_atomic(target, data)
+    except OSError as error:
+        raise InputError(f"The picture {str(target)!r} could not be written: {error.strerror}.") from None
+    return target

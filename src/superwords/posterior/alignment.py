@@ -1,0 +1,117 @@
+"""Concepts of different draws, and of different chains, set beside those of the reference draw.
+
+A draw's concepts have no names of their own. Each is described by what tells it apart from the others of its draw:
+the scores of its words (`superwords.analysis.ranking`), made to sum to 1. Two concepts of different draws are partners
+if at least half of their descriptions is the same (Σ_i min(p_i, p'_i) ≥ 0.5) and the pairing of all concepts is the
+best possible one (the Hungarian method).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from superwords.posterior.draws import Kept
+from superwords.posterior.word_sets import on_in_concepts, used_in_concepts
+from superwords.sampler.records import State, Tokens, n_concepts
+
+LEAST_OVERLAP = 0.5
+HANDFUL = 8  # rows: a concept of no more is a leftover
+
+
+class Usage(NamedTuple):
+    """What the documents that use a draw's concepts do with them; a document uses a concept if n_dj > 0."""
+
+    holders: np.ndarray  # (J) documents that use the concept
+    on: sparse.csr_array  # (J, V) of these, documents with the word on
+    used: sparse.csr_array  # (J, V) of these, documents with tokens of the word imputed to the concept
+
+
+class Partners(NamedTuple):
+    """For each reference concept its partner in another draw; -1 (and an overlap of 0) where it has none."""
+
+    of: np.ndarray  # (J) the draw's own concept
+    overlap: np.ndarray  # (J) the share of the descriptions that is the same
+
+
+def handful(n_rows: int) -> float:
+    """Return the largest number of rows of a leftover in a corpus of `n_rows`."""
+    return min(HANDFUL, n_rows / 10)
+
+
+def usage_of(draw: Kept) -> Usage:
+    """Count the documents that use each concept, and their words."""
+    n = n_concepts(draw.state)
+    in_use = used_part(draw)
+    on, used = on_in_concepts(in_use.state, n), used_in_concepts(in_use.state, in_use.tokens, n)
+    used.eliminate_zeros()
+    return Usage(np.bincount(in_use.state.concept, minlength=n), on, used)
+
+
+def used_part(draw: Kept) -> Kept:
+    """Return the draw without the concepts that a document holds but imputes no token to (u_dj = 0)."""
+    state, tokens = draw.state, draw.tokens
+    in_use = tokens.pair > 0
+    size = np.diff(state.pair_ptr)
+    entry = np.repeat(in_use, size)
+    ptr = np.concatenate([[0], np.cumsum(in_use)])
+    used = State(
+        ptr[state.doc_ptr],
+        state.concept[in_use],
+        state.weight[in_use],
+        np.concatenate([[0], np.cumsum(size[in_use])]),
+        state.word[entry],
+        state.theta,
+    )
+    return draw._replace(
+        state=used, tokens=Tokens(tokens.entry[entry], tokens.pair[in_use], tokens.null[in_use])
+    )
+
+
+def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partners:
+    """Return the partners of the concepts described by `reference` among those described by `other`."""
+    # Slow to import, and tables of a cached summary do without it.
+    from scipy.optimize import linear_sum_assignment
+
+    n_concepts = reference.shape[0]
+    of, overlap = np.full(n_concepts, -1), np.zeros(n_concepts)
+    if n_concepts == 0 or other.shape[0] == 0:
+        return Partners(of, overlap)
+    shared = overlaps(reference, other)
+    # Rounding must not keep a concept from being a partner at an overlap of exactly the threshold.
+    alike = np.where(shared >= LEAST_OVERLAP - 1e-12, shared, 0.0)
+    rows, columns = linear_sum_assignment(alike, maximize=True)
+    paired = alike[rows, columns] > 0
+    rows, columns = rows[paired], columns[paired]
+    of[rows] = columns
+    overlap[rows] = np.minimum(alike[rows, columns], 1.0)
+    return Partners(of, overlap)
+
+
+def described(used: sparse.csr_array, holders: np.ndarray) -> sparse.csc_array:
+    """Return (J, V) the words' scores in one draw, each concept's summing to 1 (to 0 where it uses no word)."""
+    counts = sparse.csr_array(used, dtype=float)
+    everywhere = np.asarray(counts.sum(axis=0)).ravel()
+    score = counts.multiply(counts).multiply(1 / np.maximum(everywhere, 1e-300))
+    score = sparse.diags_array(1 / np.maximum(holders, 1)) @ score
+    return normalised(sparse.csr_array(score))
+
+
+def normalised(score: sparse.csr_array) -> sparse.csc_array:
+    """Return rows that sum to 1, or to 0 where there is nothing in them."""
+    total = np.asarray(score.sum(axis=1)).ravel()
+    return sparse.csc_array(sparse.diags_array(1 / np.where(total > 0, total, 1.0)) @ score)
+
+
+def overlaps(a: sparse.csc_array, b: sparse.csc_array) -> np.ndarray:
+    """Return (J, J') Σ_i min(a_ji, b_j'i) for every two rows."""
+    n_beside = np.diff(b.indptr)[np.repeat(np.arange(a.shape[1]), np.diff(a.indptr))]
+    # Every entry of a beside every entry of b of the same word.
+    left = np.repeat(np.arange(len(a.data)), n_beside)
+    first = np.repeat(b.indptr[:-1], np.diff(a.indptr))
+    right = np.repeat(first - np.cumsum(n_beside) + n_beside, n_beside) + np.arange(len(left))
+    cell = a.indices[left].astype(np.int64) * b.shape[0] + b.indices[right]
+    total = np.bincount(cell, np.minimum(a.data[left], b.data[right]), a.shape[0] * b.shape[0])
+    return total.reshape(a.shape[0], b.shape[0])

@@ -1,0 +1,293 @@
+"""One list of concepts for all chains: concepts of different draws are united by the words that documents use for them.
+
+Each chain's concepts are those of its most probable draw that at least half of its draws have, described by the mean
+over these draws. Chains are then united one after the other, beginning with the chain that agrees best with the others:
+a chain's concept joins its partner in the list or opens a new entry. Listed are the entries that at least half of the
+chains find (and, of three chains or more, at least two). The list's descriptions are the means over the partners in all
+draws, and every draw is matched with them once more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from superwords.posterior.alignment import (
+    Partners,
+    described,
+    find_partners,
+    handful,
+    normalised,
+    usage_of,
+)
+from superwords.posterior.draws import Draws, Kept
+
+TYPICAL = 0.5  # share of draws, or of chains, from which on they find a concept
+_LEAST_SHARE = 1e-4  # of a description: smaller shares decide no partnership
+_WORDS = 30
+
+
+class OtherConcepts(NamedTuple):
+    """K concepts of some chains that are not listed, those of most chains first; words by their scores."""
+
+    rows: np.ndarray  # (K) documents that use it, mean over the chains that find it
+    found: np.ndarray  # (K, chains) whether the chain finds it
+    ptr: np.ndarray  # (K + 1) into word
+    word: np.ndarray
+
+
+class WordShares(NamedTuple):
+    """(J, V) sparse, as plain arrays."""
+
+    ptr: np.ndarray
+    word: np.ndarray
+    share: np.ndarray
+    n_words: int
+
+    def matrix(self) -> sparse.csr_array:
+        return sparse.csr_array((self.share, self.word, self.ptr), shape=(len(self.ptr) - 1, self.n_words))
+
+
+def word_shares(matrix: sparse.csr_array) -> WordShares:
+    """Inverse of `WordShares.matrix`."""
+    rows = sparse.csr_array(matrix)
+    rows.sort_indices()
+    return WordShares(rows.indptr, rows.indices, rows.data, int(rows.shape[1]))
+
+
+class Consensus(NamedTuple):
+    """The listed concepts, those of most documents first, and their partners in each of T draws."""
+
+    words: WordShares  # the concepts' descriptions
+    partner: np.ndarray  # (T, J) the draw's own concept; -1: none
+    overlap: np.ndarray  # (T, J) with the partner; 0: none
+    chain: np.ndarray  # (T)
+    others: OtherConcepts
+
+    @property
+    def description(self) -> sparse.csc_array:
+        """(J, V): what concepts are matched by, each row summing to 1."""
+        return sparse.csc_array(self.words.matrix())
+
+
+class _Described(NamedTuple):
+    """Concepts of one draw or of one chain."""
+
+    description: sparse.csc_array  # (J, V)
+    rows: np.ndarray  # (J) documents that use each
+
+
+class _List(NamedTuple):
+    total: sparse.csr_array  # (K, V) sum of the chains' descriptions
+    rows: np.ndarray  # (K) sum over the chains
+    found: np.ndarray  # (K, chains)
+
+
+def find_consensus(draws: Draws) -> Consensus:
+    """Unite the concepts of all draws in one list."""
+    drawn = [_described(draw) for draw in draws]
+    chain, scores = draws.chain, np.concatenate([one.scores for one in draws.chains] or [[]])
+    chains = []
+    for c in range(len(draws.chains)):
+        own = np.flatnonzero(chain == c)
+        if len(own):
+            chains.append(_of_chain([drawn[t] for t in own], int(np.argmax(scores[own]))))
+    united = _united(chains, drawn[0].description.shape[1])
+    listed = _listed(united.found)
+    description = normalised(united.total[np.flatnonzero(listed)])
+    weight = chain_shares(chain)
+    partners = _match(description, drawn)
+    description, _ = _means(partners, drawn, weight)
+    partners = _match(description, drawn)
+    description, rows = _means(partners, drawn, weight)
+    order = _by_rows(rows, description)
+    order = order[np.array([p.of for p in partners])[:, order].max(axis=0, initial=-1) >= 0]
+    n_rows = len(draws.chains[int(chain[0])][0].state.doc_ptr) - 1
+    return Consensus(
+        word_shares(sparse.csr_array(description)[order]),
+        np.array([p.of[order] for p in partners], np.int32).reshape(len(drawn), len(order)),
+        np.array([p.overlap[order] for p in partners], np.float32).reshape(len(drawn), len(order)),
+        chain,
+        _others(united, ~listed, handful(n_rows)),
+    )
+
+
+def chain_shares(chain: np.ndarray) -> np.ndarray:
+    """Return (draws) how much each draw counts; every chain counts the same, and all sum to 1."""
+    _, at, size = np.unique(chain, return_inverse=True, return_counts=True)
+    return 1 / (len(size) * size[at]) if len(chain) else np.zeros(0)
+
+
+def match_draw(description: sparse.csc_array, draw: Kept) -> Partners:
+    """Partners of the listed concepts in one draw."""
+    return find_partners(description, _described(draw).description)
+
+
+def _described(draw: Kept) -> _Described:
+    usage = usage_of(draw)
+    return _Described(described(usage.used, usage.holders), usage.holders)
+
+
+def _of_chain(drawn: list[_Described], reference: int) -> _Described:
+    """Return the concepts of a chain's reference draw that are typical of its draws, in the mean over them."""
+    partners = _match(drawn[reference].description, drawn)
+    found = np.mean([p.of >= 0 for p in partners], axis=0)
+    description, rows = _means(partners, drawn, np.full(len(drawn), 1 / len(drawn)))
+    typical = np.flatnonzero(found >= TYPICAL)
+    return _Described(sparse.csc_array(sparse.csr_array(description)[typical]), rows[typical])
+
+
+def _match(description: sparse.csc_array, drawn: list[_Described]) -> list[Partners]:
+    return [find_partners(description, one.description) for one in drawn]
+
+
+def _means(
+    partners: list[Partners], drawn: list[_Described], weight: np.ndarray
+) -> tuple[sparse.csc_array, np.ndarray]:
+    """Descriptions and numbers of documents in the mean over the partners."""
+    n_concepts, n_words = len(partners[0].of), drawn[0].description.shape[1]
+    total, rows = sparse.csr_array((n_concepts, n_words)), np.zeros(n_concepts)
+    share = np.zeros(n_concepts)
+    for of, one, w in zip((p.of for p in partners), drawn, weight):
+        found = np.flatnonzero(of >= 0)
+        pick = sparse.csr_array((np.full(len(found), w), (found, of[found])), (n_concepts, len(one.rows)))
+        total = total + pick @ one.description
+        rows[found] += w * one.rows[of[found]]
+        share[found] += w
+    out = normalised(sparse.csr_array(total))
+    out.data[out.data < _LEAST_SHARE] = 0.0
+    out.eliminate_zeros()
+    return normalised(sparse.csr_array(out)), rows / np.where(share > 0, share, 1.0)
+
+
+def _united(chains: list[_Described], n_words: int) -> _List:
+    """Return all concepts of all chains, partners united."""
+    n_chains = len(chains)
+    out = _List(sparse.csr_array((0, n_words)), np.zeros(0), np.zeros((0, n_chains), bool))
+    for c in _by_agreement(chains):
+        one = chains[c]
+        of = find_partners(normalised(out.total), one.description).of
+        place = np.full(len(one.rows), -1)
+        place[of[of >= 0]] = np.flatnonzero(of >= 0)
+        new = place < 0
+        place[new] = len(of) + np.arange(new.sum())
+        n = len(of) + int(new.sum())
+        put = sparse.csr_array((np.ones(len(place)), (place, np.arange(len(place)))), (n, len(place)))
+        longer = sparse.csr_array(
+            sparse.vstack([out.total, sparse.csr_array((int(new.sum()), n_words))], format="csr")
+        )
+        found = np.concatenate([out.found, np.zeros((int(new.sum()), n_chains), bool)])
+        found[place, c] = True
+        rows = np.concatenate([out.rows, np.zeros(int(new.sum()))]) + put @ one.rows
+        out = _List(sparse.csr_array(longer + put @ one.description), rows, found)
+    return out
+
+
+def _by_agreement(chains: list[_Described]) -> np.ndarray:
+    """Chains in the order in which they are united: those that share most rows' concepts with the others first."""
+    agreement = np.zeros(len(chains))
+    for a, one in enumerate(chains):
+        for b, other in enumerate(chains):
+            if a != b:
+                agreement[a] += find_partners(one.description, other.description).overlap @ one.rows
+    return np.argsort(-agreement, kind="stable")
+
+
+def _listed(found: np.ndarray) -> np.ndarray:
+    """(K): whether enough chains find the concept; those of the first chain if no concept is found by enough."""
+    n_chains, times = found.shape[1], found.sum(axis=1)
+    needed = n_chains * TYPICAL if n_chains < 3 else max(2, n_chains * TYPICAL)
+    listed = times >= needed
+    if (
+        n_chains == 2
+    ):  # half of two chains is one: of a concept that only one chain finds, the first chain's is listed
+        listed = found[:, _first(found)]
+    return listed if listed.any() or not len(found) else found[:, _first(found)]
+
+
+def _first(found: np.ndarray) -> int:
+    """Return the chain whose concepts opened the list."""
+    return int(np.argmax(found[0])) if len(found) else 0
+
+
+def _by_rows(rows: np.ndarray, description: sparse.csc_array) -> np.ndarray:
+    """Return concepts by their documents, most first; ties by their words, so that labels do not matter."""
+    dense = sparse.csr_array(description)
+    dense.sort_indices()
+    parts = np.split(dense.indices, dense.indptr[1:-1]) if len(rows) else []
+    keys = [(-round(float(n), 6), tuple(words.tolist())) for n, words in zip(rows, parts)]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
+
+
+def _others(united: _List, unlisted: np.ndarray, few: float) -> OtherConcepts:
+    times = np.maximum(united.found.sum(axis=1), 1)
+    rows = united.rows / times
+    which = np.flatnonzero(unlisted & (rows > few))
+    which = which[np.lexsort((-rows[which], -times[which]))]
+    score = sparse.csr_array(united.total[which])
+    words = [
+        score.indices[a:b][np.argsort(-score.data[a:b], kind="stable")][:_WORDS]
+        for a, b in zip(score.indptr[:-1], score.indptr[1:])
+    ]
+    joined = np.concatenate([np.zeros(0, np.int32), *words]).astype(np.int32)
+    return OtherConcepts(
+        rows[which], united.found[which], np.cumsum([0, *map(len, words)]).astype(np.int64), joined
+    )
+
+
+def rematch(found: Consensus, draws: Draws, members: dict[int, np.ndarray]) -> Consensus:
+    """Match merged concepts anew: in every draw the members' partners together, or another concept if that is nearer.
+
+    Parameters
+    ----------
+    found
+        The listed concepts.
+    draws
+        The draws that they were found in.
+    members
+        The concepts that are merged, by the column that they are counted in.
+    """
+    gone = np.concatenate([those[those != a] for a, those in members.items()])
+    drawn = [_merged_draw(draw, partner, members) for draw, partner in zip(draws, found.partner)]
+    description = sparse.lil_array(found.description)
+    for a in members:
+        own = sparse.vstack(
+            [one.description[[one.place[a]]] for one in drawn if a in one.place], format="csr"
+        )
+        description[[a]] = normalised(sparse.csr_array(own.sum(axis=0)[None, :]))
+    description[gone] = 0.0
+    reference = sparse.csc_array(description)
+    partner, overlap = found.partner.copy(), found.overlap.copy()
+    for t, one in enumerate(drawn):
+        partners = find_partners(reference, one.description)
+        for a, those in members.items():
+            overlap[t, those], row = 0.0, partners.of[a]
+            overlap[t, a] = partners.overlap[a]
+            if row != one.place.get(a, -2):
+                partner[t, those] = -1
+                partner[t, a] = one.concept[row] if row >= 0 else -1
+    return found._replace(words=word_shares(reference), partner=partner, overlap=overlap)
+
+
+class _MergedDraw(NamedTuple):
+    description: sparse.csc_array  # (rows, V)
+    concept: np.ndarray  # (rows) one of the draw's concepts in each row
+    place: dict[int, int]  # the row of each merged column
+
+
+def _merged_draw(draw: Kept, partner: np.ndarray, members: dict[int, np.ndarray]) -> _MergedDraw:
+    """Return a draw's concepts with the partners of merged ones united."""
+    usage = usage_of(draw)
+    row = np.arange(len(usage.holders))
+    place = {}
+    for a, those in members.items():
+        own = partner[those][partner[those] >= 0]
+        if len(own):
+            row[own] = own[0]
+            place[a] = int(own[0])
+    unite = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(row), len(row)))
+    return _MergedDraw(
+        described(sparse.csr_array(unite @ usage.used), unite @ usage.holders), np.arange(len(row)), place
+    )

@@ -1,0 +1,112 @@
+"""Concepts found again in short fits on random samples of the documents (the *pilots*).
+
+Two concepts count as the same if the Jaccard index of their ten first words is at least 3/7: six of ten words are
+shared. People who look at pairs agree with this rule; with five shared words of ten, half of the pairs are one concept
+joined to another (docs/lab/reliability.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+FIRST_WORDS = 10
+LEAST_JACCARD = 3 / 7
+WORDS_KEPT = 20  # of each concept of a pilot
+
+
+class Pilots(NamedTuple):
+    """The concepts of all pilots, pilot by pilot, each with its first words, highest score first."""
+
+    n_pilots: int
+    pilot: np.ndarray  # (R) int32: the pilot that a concept is of
+    share: np.ndarray  # (R) float32: share of the pilot's tokens imputed to the concept
+    ptr: np.ndarray  # (R+1) int64, into word and score
+    word: np.ndarray  # (E) int32
+    score: np.ndarray  # (E) float32
+
+
+def no_pilots() -> Pilots:
+    """Return the result of a fit without pilots."""
+    return gather_pilots([], [])
+
+
+def gather_pilots(scores: list[Any], shares: list[np.ndarray]) -> Pilots:
+    """Return the pilots with the word scores (J_p, V) and the shares of tokens (J_p) of each."""
+    dense = [_dense(one) for one in scores]
+    words = [first_words(one, WORDS_KEPT) for one in dense]
+    flat = [at for tops in words for at in tops]
+    values = [one[j, at] for one, tops in zip(dense, words) for j, at in enumerate(tops)]
+    return Pilots(
+        len(scores),
+        np.repeat(np.arange(len(scores)), [len(tops) for tops in words]).astype(np.int32),
+        np.concatenate([*shares, np.zeros(0)]).astype(np.float32),
+        np.concatenate([[0], np.cumsum([len(at) for at in flat])]).astype(np.int64),
+        np.concatenate([*flat, np.zeros(0)]).astype(np.int32),
+        np.concatenate([*values, np.zeros(0)]).astype(np.float32),
+    )
+
+
+def _dense(scores: Any) -> np.ndarray:
+    return scores.toarray() if sparse.issparse(scores) else np.asarray(scores)
+
+
+def first_words(scores: Any, n: int = FIRST_WORDS) -> list[np.ndarray]:
+    """Return the words of each concept with the highest scores, at most `n`; ties go to the lower number."""
+    dense = _dense(scores)
+    order = np.argsort(-dense, axis=1, kind="stable")[:, :n]
+    return [at[dense[j, at] > 0] for j, at in enumerate(order)]
+
+
+def jaccard(ours: list[np.ndarray], theirs: list[np.ndarray], n_words: int) -> np.ndarray:
+    """Return the Jaccard index (J, J') of every two sets of words."""
+    a, b = _members(ours, n_words), _members(theirs, n_words)
+    shared = (a @ b.T).toarray()
+    union = (
+        np.array([len(one) for one in ours])[:, None]
+        + np.array([len(one) for one in theirs])[None, :]
+        - shared
+    )
+    return shared / np.maximum(union, 1)
+
+
+def _members(sets: list[np.ndarray], n_words: int) -> sparse.csr_array:
+    ptr = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+    word = np.concatenate([*sets, np.zeros(0, np.int64)]).astype(np.int64)
+    return sparse.csr_array((np.ones(len(word)), word, ptr), shape=(len(sets), n_words))
+
+
+def found_again(scores: Any, pilots: Pilots) -> np.ndarray:
+    """Return in how many pilots each concept has a partner.
+
+    Parameters
+    ----------
+    scores : array or sparse array (J, V)
+        Scores of the words of each concept, as the tables rank them.
+    pilots : Pilots
+        The concepts of the pilots.
+
+    Returns
+    -------
+    array (J)
+        Whole numbers from 0 to `pilots.n_pilots`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superwords.posterior.resampling import found_again, gather_pilots
+    >>> concepts = np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    >>> pilots = gather_pilots([concepts[:1], concepts], [np.ones(1), np.ones(2) / 2])
+    >>> found_again(concepts, pilots).tolist()
+    [2, 1]
+    """
+    ours = first_words(scores)
+    found = np.zeros((len(ours), pilots.n_pilots), bool)
+    if len(ours) and len(pilots.pilot):
+        theirs = [pilots.word[a:b][:FIRST_WORDS] for a, b in zip(pilots.ptr, pilots.ptr[1:])]
+        alike = jaccard(ours, theirs, scores.shape[1]) >= LEAST_JACCARD - 1e-12
+        j, r = np.nonzero(alike)
+        found[j, pilots.pilot[r]] = True
+    return found.sum(axis=1)

@@ -1,0 +1,186 @@
+"""What a fit found, read-only: all that tables, plots and pages are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from superwords.posterior.consensus import Consensus, chain_shares, find_consensus
+from superwords.posterior.draws import Draws, Kept
+from superwords.posterior.resampling import Pilots
+from superwords.posterior.summary import Summary, columns_of, summarize
+from superwords.posterior.traces import concept_trace, trace_values
+from superwords.posterior.word_sets import WordSets, co_membership, word_sets
+from superwords.sampler.model import Prior
+from superwords.storage import cache
+from superwords.storage.model_file import checksum
+from superwords.text.corpus import Corpus
+
+_DENSE_WEIGHTS = 50_000_000
+
+
+@dataclass
+class Result:
+    """The kept draws of a corpus and what follows from them, each computed on first use.
+
+    Parameters
+    ----------
+    corpus
+        The documents, in the order they were given.
+    order
+        Row r of a draw is document ``order[r]`` of the corpus.
+    prior
+        The prior of the fit, of which the documents' weights need α_π.
+    draws
+        The kept draws of all chains.
+    names
+        Names that people gave to concepts, by id (1, 2, …).
+    away
+        Concepts that people merged into others or hid, and which of the two; their columns are empty.
+    themes
+        Themes that people gathered concepts in.
+    descriptions
+        Sentences that describe concepts, by id, as they were proposed.
+    pilots
+        Short fits on samples of the documents (`superwords.posterior.resampling`), if there were any.
+    sampled
+        The result before people decided anything, if this is one with their choices.
+    is_cached
+        Whether the summary is kept in the user's cache folder, as that of a model with a file is.
+    """
+
+    corpus: Corpus
+    order: np.ndarray
+    prior: Prior
+    draws: Draws
+    names: dict[int, str] = field(default_factory=dict)
+    away: dict[int, str] = field(default_factory=dict)
+    themes: dict[int, str] = field(default_factory=dict)
+    pilots: Pilots | None = None
+    sampled: Result | None = field(default=None, repr=False)
+    is_cached: bool = False
+    descriptions: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def has_concepts(self) -> bool:
+        """Whether any draw was kept."""
+        return len(self.draws) > 0
+
+    def remember(self, **parts: Any) -> None:
+        """Take over parts that were computed earlier, such as those of a model file."""
+        self.__dict__.update(parts)
+
+    @cached_property
+    def spaced(self) -> Draws:
+        """The evenly spaced draws that everything below but the trace is computed from."""
+        return self.draws.spaced()
+
+    @property
+    def consensus(self) -> Consensus:
+        """The listed concepts and their partners in the spaced draws."""
+        return self.summary.consensus
+
+    @cached_property
+    def best_draw(self) -> Kept:
+        """The most probable of the spaced draws."""
+        return self.spaced.most_probable(np.flatnonzero([len(chain) > 0 for chain in self.spaced.chains]))
+
+    @cached_property
+    def consensus_draw(self) -> Kept:
+        """The spaced draw whose concepts are most like the listed ones."""
+        at = self.summary.alignment.closest
+        return next(draw for t, draw in enumerate(self.spaced) if t == at)
+
+    @property
+    def consensus_column(self) -> np.ndarray:
+        """The column (-1: none) that each concept of `consensus_draw` is counted in, before anybody merged any."""
+        return columns_of(self.consensus_draw, self.consensus.partner[self.summary.alignment.closest])
+
+    @cached_property
+    def n_concepts(self) -> int:
+        """Listed concepts, which are those of every table."""
+        return self.consensus.partner.shape[1] if self.has_concepts else 0
+
+    @property
+    def shown(self) -> list[int]:
+        """Ids of the concepts that lists and pages show: those that people left in place."""
+        return [j for j in range(1, self.n_concepts + 1) if j not in self.away]
+
+    @cached_property
+    def concept_word(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j, in the mean over the draws."""
+        return self.summary.share_on.matrix().toarray()
+
+    @cached_property
+    def doc_concept(self) -> Any:
+        """(D, J): posterior mean weights; sparse above 50 million cells."""
+        dense = self.weights.shape[0] * self.weights.shape[1] <= _DENSE_WEIGHTS
+        return self.weights.toarray() if dense else self.weights
+
+    @cached_property
+    def weights(self) -> sparse.csr_array:
+        """(D, J): the mean over the draws of n_dj / N_d, 0 where a document never uses a concept.
+
+        A draw without a partner of a concept counts as one that does not use it, so rows may sum to less than 1.
+        """
+        kept, n_documents = self.summary.memberships, self.corpus.n_documents
+        stacked = sparse.csr_array(
+            (kept.weight.astype(float), kept.concept, kept.ptr), shape=(len(kept.ptr) - 1, self.n_concepts)
+        )
+        share = self.summary.alignment.weight
+        row = np.tile(np.arange(n_documents), len(share))
+        add = sparse.csr_array(
+            (np.repeat(share, n_documents), (row, np.arange(len(row)))), shape=(n_documents, len(row))
+        )
+        return sparse.csr_array(add @ stacked)
+
+    @cached_property
+    def co_membership(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words."""
+        return co_membership(self.word_sets, chain_shares(self.word_sets.chain))
+
+    @cached_property
+    def trace_values(self) -> dict[str, np.ndarray]:
+        """(chain, draw) of each traced quantity, over all kept draws."""
+        return trace_values(self.draws)
+
+    @cached_property
+    def concept_trace(self) -> dict[str, np.ndarray]:
+        """(chain, draw, concept) of prevalence and strength of the listed concepts."""
+        return concept_trace(self.draws, self.spaced, self.consensus, self.summary.alignment)
+
+    @cached_property
+    def word_sets(self) -> WordSets:
+        """The words of every concept of every spaced draw."""
+        return word_sets(self.spaced)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The spaced draws beside the list, which the tables are made of (docs/model.md)."""
+        return cache.cached(self._key(), Summary, self._summarize) if self.is_cached else self._summarize()
+
+    def _summarize(self) -> Summary:
+        return summarize(self.spaced, find_consensus(self.spaced), self.order, self.prior.alpha_pi)
+
+    def cache(self) -> None:
+        """Keep the summary in the user's cache folder, where a saved model looks for it."""
+        cache.write(self._key(), self.summary)
+
+    def _key(self) -> str:
+        """Return a digest of all that the summary is computed from."""
+        counts = self.corpus.counts
+        arrays = [self.order, counts.indptr, counts.indices, counts.data]
+        return checksum(
+            _code(), self.spaced.digest(), repr(self.prior.alpha_pi), *(one.tobytes() for one in arrays)
+        ).hex()
+
+
+@lru_cache
+def _code() -> bytes:
+    """Return a digest of the code that summaries are computed by."""
+    return checksum(*(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))

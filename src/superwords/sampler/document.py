@@ -1,0 +1,271 @@
+"""One document at hand, beside the concepts of all the others, while its concepts and word sets change.
+
+The others stand still meanwhile, so what they say of its words is computed once (`lay_out`). A document of the chain
+(`moves/documents.py`) and a new one that is folded in (`fold_in.py`) are changed by the same moves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.jit import helper
+from superwords.sampler.leave_one_out import expected_mass
+
+# Kinds of proposals
+KINDS = ("join", "leave", "birth", "death", "swap", "divide", "unite")
+JOIN, LEAVE, BIRTH, DEATH, SWAP, DIVIDE, UNITE = range(len(KINDS))
+
+_FEW_DIGITS = 1e-6
+
+
+class DocumentState(NamedTuple):
+    """The document at hand: index a counts its different words, k the concepts it holds."""
+
+    local_index: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
+    mark: np.ndarray  # (V) scratch
+    word: np.ndarray  # (a)
+    times: np.ndarray  # (a) #_di
+    theta: np.ndarray  # (a)
+    p: np.ndarray  # (a, slots) P(f_ji = 1 | the other documents)
+    factor: np.ndarray  # (a) by which a proposal tilts the odds of its words
+    factor_back: np.ndarray  # (a) and its way back
+    rate: np.ndarray  # (slots) how often joining or leaving the concept is tried
+    replacement_weight: np.ndarray  # (slots) how often it is tried where another concept explains a word
+    pick: np.ndarray  # (a, slots) cumulative p · appeal, of the words that are marked in `picked`
+    picked: np.ndarray  # (a)
+    order: np.ndarray  # (slots) concepts to try
+    place: np.ndarray  # (slots) k + 1 of a concept that is held, else 0
+    concept: np.ndarray  # (k) its slot
+    weight: np.ndarray  # (k) π
+    mass: np.ndarray  # (k) T = Σ θ over the words on
+    share: np.ndarray  # (k) π / T, 0 where no word is on
+    tokens: np.ndarray  # (k) n_j, where z is imputed
+    start: np.ndarray  # (k) into arena
+    size: np.ndarray  # (k)
+    on: np.ndarray  # (k, a) f of the document's own words; 2 where tokens are imputed
+    arena: np.ndarray  # word sets, one after the other; those no longer held stay until room is made
+    explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
+    rest: np.ndarray  # (a) the same without the concepts under consideration
+    n_explaining: np.ndarray  # (a) how many concepts have the word on
+    side: np.ndarray  # (a) where a division puts a word: 1 the old concept, 2 the new one, 3 both
+    seed: np.ndarray  # (a) scratch of births
+    n_pairs: np.ndarray  # () concepts held
+    used: np.ndarray  # () end of the arena's words
+    n_words: np.ndarray  # () different words
+    length: np.ndarray  # () tokens, null ones included
+    null: np.ndarray  # () null tokens
+    n_slots: np.ndarray  # () slots of concepts that may be in use
+    total_weight: np.ndarray  # () Σ π
+    empty_weight: np.ndarray  # () Σ π over empty concepts
+    tried: np.ndarray  # (KINDS) proposals, over all documents
+    accepted: np.ndarray  # (KINDS)
+
+
+def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
+    """Allocate the working state of documents of up to `longest` distinct words."""
+    longest = max(1, longest)
+    return DocumentState(
+        local_index=np.zeros(n_words, np.int32),
+        mark=np.zeros(n_words, np.uint8),
+        word=np.zeros(longest, np.int32),
+        times=np.zeros(longest, np.int64),
+        theta=np.zeros(longest),
+        p=np.zeros((longest, n_slots)),
+        factor=np.zeros(longest),
+        factor_back=np.zeros(longest),
+        rate=np.zeros(n_slots),
+        replacement_weight=np.zeros(n_slots),
+        pick=np.zeros((longest, n_slots)),
+        picked=np.zeros(longest, np.uint8),
+        order=np.zeros(n_slots, np.int64),
+        place=np.zeros(n_slots, np.int64),
+        concept=np.zeros(n_slots, np.int64),
+        weight=np.zeros(n_slots),
+        mass=np.zeros(n_slots),
+        share=np.zeros(n_slots),
+        tokens=np.zeros(n_slots, np.int64),
+        start=np.zeros(n_slots, np.int64),
+        size=np.zeros(n_slots, np.int64),
+        on=np.zeros((n_slots + 1, longest), np.uint8),
+        arena=np.empty((n_slots + 3) * n_words, np.int32),
+        explained=np.zeros(longest),
+        rest=np.zeros(longest),
+        n_explaining=np.zeros(longest, np.int64),
+        side=np.zeros(longest, np.int64),
+        seed=np.zeros(longest),
+        n_pairs=np.zeros((), np.int64),
+        used=np.zeros((), np.int64),
+        n_words=np.zeros((), np.int64),
+        length=np.zeros((), np.int64),
+        null=np.zeros((), np.int64),
+        n_slots=np.zeros((), np.int64),
+        total_weight=np.zeros(()),
+        empty_weight=np.zeros(()),
+        tried=np.zeros(len(KINDS), np.int64),
+        accepted=np.zeros(len(KINDS), np.int64),
+    )
+
+
+@helper
+def load_document(doc, concepts, data, d, attempts, overlap):
+    """Load document d without any concept; the counts leave it out.
+
+    How often a concept is tried depends on the other documents alone, so that a choice by it needs no correction.
+    """
+    first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], concepts.n_in_use
+    doc.n_pairs, doc.used, doc.n_words = 0, 0, n_words
+    doc.length, doc.null, doc.n_slots = data.length[d], data.null[d], n_slots
+    shared = 0
+    for j in range(n_slots):
+        doc.rate[j] = 0.0
+        shared += concepts.odds[j] > 0.0
+    n_tokens = 0
+    for a in range(n_words):
+        w, times = data.word[first + a], data.count[first + a]
+        doc.local_index[w], doc.word[a], doc.times[a] = a + 1, w, times
+        doc.theta[a], doc.picked[a] = concepts.theta[w], 0
+        n_tokens += times
+        extra = concepts.extra[w]
+        for j in range(n_slots):
+            # Eq. (fPrior) with d counted: (m_ji⁻ + b₂λ_i)/(m_j⁻ + b₂)
+            p = min((concepts.m[w, j] + extra) * concepts.inverse[j], 1.0)
+            doc.p[a, j] = p
+            doc.rate[j] += times * p
+    base, per_token = attempts / max(1, shared), overlap / max(1, n_tokens)
+    for j in range(n_slots):
+        fit = doc.rate[j] / expected_mass(concepts, j)
+        doc.replacement_weight[j] = fit * fit * concepts.odds[j]
+        doc.rate[j] = base + per_token * doc.rate[j] if concepts.odds[j] > 0.0 else 0.0
+
+
+@helper
+def clear(doc):
+    for a in range(doc.n_words):
+        doc.local_index[doc.word[a]] = 0
+    for k in range(doc.n_pairs):
+        doc.place[doc.concept[k]] = 0
+
+
+@helper
+def set_on(doc, k, words):
+    """Fill the k-th row of `on` from a word set that was not drawn word by word."""
+    for a in range(doc.n_words):
+        doc.on[k, a] = 0
+    for w in words:
+        if doc.local_index[w] > 0:
+            doc.on[k, doc.local_index[w] - 1] = 1
+
+
+@helper
+def add_pair(doc, j, weight, mass, size):
+    """Add concept j, whose word set is at the arena's end and in the row after the last.
+
+    What is explained is not brought up to date.
+    """
+    k = doc.n_pairs
+    doc.concept[k], doc.place[j] = j, k + 1
+    doc.start[k], doc.size[k] = doc.used, size
+    doc.n_pairs += 1
+    doc.used += size
+    set_weight(doc, k, weight, mass)
+
+
+@helper
+def set_weight(doc, k, weight, mass):
+    doc.weight[k], doc.mass[k] = weight, mass
+    doc.share[k] = weight / mass if doc.size[k] > 0 else 0.0
+
+
+@helper
+def drop_pair(doc, k):
+    """Remove the k-th concept; the last one takes its index."""
+    last = doc.n_pairs - 1
+    doc.place[doc.concept[k]] = 0
+    if k != last:
+        doc.concept[k], doc.start[k], doc.size[k] = doc.concept[last], doc.start[last], doc.size[last]
+        doc.weight[k], doc.mass[k], doc.share[k] = doc.weight[last], doc.mass[last], doc.share[last]
+        doc.tokens[k] = doc.tokens[last]
+        doc.place[doc.concept[k]] = k + 1
+        for a in range(doc.n_words):
+            doc.on[k, a] = doc.on[last, a]
+    doc.n_pairs = last
+
+
+@helper
+def set_explained(doc):
+    """Recompute what all concepts explain."""
+    n_words = doc.n_words
+    doc.total_weight, doc.empty_weight = 0.0, 0.0
+    for a in range(n_words):
+        doc.explained[a] = 0.0
+        doc.n_explaining[a] = 0
+    for k in range(doc.n_pairs):
+        doc.total_weight += doc.weight[k]
+        if doc.size[k] == 0:
+            doc.empty_weight += doc.weight[k]
+        share = doc.share[k]
+        for a in range(n_words):
+            if doc.on[k, a] > 0:
+                doc.explained[a] += share
+                doc.n_explaining[a] += 1
+
+
+@helper
+def set_rest(doc, k, also):
+    """Fill doc.rest with what is explained without concepts k and `also`.
+
+    0 where nothing is left; added up anew where the difference would lose digits.
+    """
+    for a in range(doc.n_words):
+        own, n = 0.0, doc.n_explaining[a]
+        if doc.on[k, a] > 0:
+            own, n = doc.share[k], n - 1
+        if also != k and doc.on[also, a] > 0:
+            own, n = own + doc.share[also], n - 1
+        rest = doc.explained[a] - own
+        if n == 0:
+            rest = 0.0
+        elif rest <= _FEW_DIGITS * own:
+            rest = 0.0
+            for other in range(doc.n_pairs):
+                if other != k and other != also and doc.on[other, a] > 0:
+                    rest += doc.share[other]
+        doc.rest[a] = rest
+
+
+@helper
+def weights_without(doc, k, also):
+    """Return Σ π without concepts k and `also`, and that of the empty ones among them."""
+    weight, empty = 0.0, 0.0
+    for other in range(doc.n_pairs):
+        if other != k and other != also:
+            weight += doc.weight[other]
+            if doc.size[other] == 0:
+                empty += doc.weight[other]
+    return weight, empty
+
+
+@helper
+def make_room(doc):
+    """Make sure that the arena holds three more word sets."""
+    if doc.used + 3 * len(doc.local_index) > len(doc.arena):
+        close_gaps(doc)
+
+
+@helper
+def close_gaps(doc):
+    end, floor = 0, 0
+    while True:
+        first = -1  # the set that stands first among those not yet moved
+        for k in range(doc.n_pairs):
+            if doc.size[k] > 0 and doc.start[k] >= floor and (first < 0 or doc.start[k] < doc.start[first]):
+                first = k
+        if first < 0:
+            break
+        start, size = doc.start[first], doc.size[first]
+        for s in range(size):
+            doc.arena[end + s] = doc.arena[start + s]
+        doc.start[first], end, floor = end, end + size, start + size
+    doc.used = end

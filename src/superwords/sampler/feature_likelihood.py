@@ -1,0 +1,76 @@
+"""P(Y | Φ): the semantic likelihood with X and σ² integrated out.
+
+Words are exchangeable cases of a conjugate regression of y_i on φ_i = m_i / n_i (docs/algebra.md section 3). The moves
+draw X and σ² from their posterior (feature_draw.py), by which a change of m_ji costs a few operations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import gammaln
+
+from superwords.sampler.model import Data, Prior
+from superwords.sampler.state import Sizes
+
+_LARGE, _FEW = 500_000, 0.05  # of so many counts, if no larger share is above 0, only those are looked at
+
+
+def mixing_matrix(sizes: Sizes, known: np.ndarray) -> Any:
+    """Return Φ (J, V_known) over the words with known features."""
+    m = counts_as_numbers(sizes)[:, known]
+    return m / np.maximum(sizes.total[known], 1)  # Φ_ji = m_ji / Σ_j' m_j'i
+
+
+def counts_as_numbers(sizes: Sizes) -> Any:
+    """Return m_ji (J, V) for linear algebra; sparse where nearly all of many are 0."""
+    if sizes.m.size >= _LARGE and np.count_nonzero(sizes.m) <= _FEW * sizes.m.size:
+        return sparse.csr_array(sizes.m).astype(float)
+    return sizes.m.astype(float)
+
+
+def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return A, X̂ᵀ, β̂ and log|ΦΦᵀ + K I| of the regression of known features on Φ."""
+    phi = mixing_matrix(sizes, data.known)
+    y = data.Y[data.known]
+    gram = (phi @ phi.T).toarray() if sparse.issparse(phi) else phi @ phi.T
+    gram[np.diag_indices_from(gram)] += prior.K
+    factor = linalg.cholesky(gram, lower=True, check_finite=False)
+    A = linalg.lapack.dpotri(factor, lower=1)[0]
+    A = np.tril(A) + np.tril(A, -1).T
+    projected = phi @ y
+    X = A @ projected
+    b = 0.5 * ((y * y).sum(axis=0) - (projected * X).sum(axis=0)) + prior.beta_sigma
+    return A, X, b, 2.0 * float(np.log(np.diag(factor)).sum())
+
+
+def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
+    """Return log P(Y | Φ), the paper's last formula (K a precision, V the known words)."""
+    n_features = data.Y.shape[1]
+    if n_features == 0:
+        return 0.0
+    n_known = int(data.known.sum())
+    n_concepts = len(sizes.holders)
+    constant = n_features * (
+        gammaln(prior.alpha_sigma + n_known / 2)
+        - gammaln(prior.alpha_sigma)
+        + prior.alpha_sigma * math.log(prior.beta_sigma)
+        - n_known / 2 * math.log(2 * math.pi)
+    )
+    if n_concepts == 0:
+        b, log_det = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma, 0.0
+    else:
+        _, _, b, log_det = posterior(sizes, data, prior)
+    shape = prior.alpha_sigma + n_known / 2
+    return float(
+        # Last formula of the appendix, with K a scalar precision
+        constant + 0.5 * n_features * (n_concepts * math.log(prior.K) - log_det) - shape * np.log(b).sum()
+    )
+
+
+def degrees_of_freedom(prior: Prior, n_known: int) -> float:
+    """Return those of the Student-t of one word's features given all other words'."""
+    return 2.0 * prior.alpha_sigma + n_known - 1

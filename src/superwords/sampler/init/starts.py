@@ -1,0 +1,252 @@
+"""Where a chain starts: every word of every document must be explained by some concept.
+
+The default, "rows", agrees best over seeds and over samples of the documents (docs/lab/reliability.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+
+from superwords.errors import InputError
+from superwords.sampler.init.hdp import TokenTopics, draw_topics
+from superwords.sampler.init.rows import assign_tokens, row_vectors, word_shares
+from superwords.sampler.model import Data, Prior, n_documents, n_words
+from superwords.sampler.random import INITIAL, new_stream
+from superwords.sampler.simulate import draw_structure
+from superwords.sampler.state import State
+
+NUMBERED = ("rows", "topics", "kmeans", "random")
+STARTS = (*NUMBERED, "single", "prior")
+_WORDS_PER_CLUSTER = 20
+_ROOT_OF_TOKENS_PER_TOPIC = 10.0  # √N / 10 topics of N tokens: 20 of 40,000, 32 of 100,000
+_ROWS, _GROWTH = (
+    0.24,
+    0.4,
+)  # at most 0.24 N^0.4 clusters of rows: 17 of 40,000, 24 of 100,000 (docs/lab/reliability.md)
+_STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0
+
+
+def initial_state(
+    init: str,
+    data: Data,
+    prior: Prior,
+    theta: np.ndarray,
+    seed: int,
+    chain: int,
+    shares: np.ndarray | None = None,
+) -> State:
+    """Return the start named by `init`: rows[:n], topics[:n], kmeans[:n], random[:n], single or prior.
+
+    n is the number of concepts. `shares` are the word shares (K, V) of the clusters of rows, if they are known.
+    """
+    name, number = parse_start(init)
+    rng = np.random.default_rng([seed, chain, INITIAL])
+    vocabulary = n_words(data)
+    if name == "rows":
+        if shares is None:
+            shares = row_shares(data, number or usual_number(data, name))
+        tokens = assign_tokens(counts_of(data), shares, new_stream(seed, chain))
+        return _from_topics(tokens, data, prior, theta, rng)
+    if name == "topics":
+        n = number or usual_number(data, name)
+        topics = draw_topics(counts_of(data), min(n, vocabulary), new_stream(seed, chain))
+        return _from_topics(topics, data, prior, theta, rng)
+    n = min(vocabulary, number or max(2, round(vocabulary / _WORDS_PER_CLUSTER)))
+    if name == "single":
+        return _from_partition(np.zeros(vocabulary, int), data, prior, theta, rng, everywhere=True)
+    if name == "kmeans":
+        return _from_partition(_cluster_words(data, n, rng), data, prior, theta, rng)
+    if name == "random":
+        return _from_partition(rng.integers(n, size=vocabulary), data, prior, theta, rng)
+    return _from_prior(data, prior, theta, seed, chain, rng)
+
+
+def usual_number(data: Data, start: str) -> int:
+    """Return the number of concepts to start with where none is given: √N / 10 for N tokens, at least 2.
+
+    Of clusters of rows at most 0.24 N^0.4, which is less above 6,000 tokens.
+    """
+    n_tokens = float(data.count.sum())
+    number = math.sqrt(n_tokens) / _ROOT_OF_TOKENS_PER_TOPIC
+    if start == "rows":
+        number = min(number, _ROWS * n_tokens**_GROWTH)
+    return max(2, round(number))
+
+
+def row_shares(
+    data: Data,
+    n: int,
+    source: np.ndarray | None = None,
+    word_vectors: np.ndarray | None = None,
+    vectors: np.ndarray | None = None,
+    picked: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the word shares (K, V) of about `n` clusters of rows.
+
+    Parameters
+    ----------
+    data, n
+        The rows, and the number of clusters.
+    source
+        (D) the document of each row; each its own if not given.
+    word_vectors
+        (V, F) by which rows are placed, NaN where unknown; the features of the model if not given, and without any the
+        rows that words occur in.
+    vectors
+        (D, F) of the rows, in place of those of their words.
+    picked
+        The rows to cluster; all if not given.
+    """
+    counts = counts_of(data)
+    source = np.arange(counts.shape[0]) if source is None else source
+    if picked is not None:
+        counts, source = sparse.csr_array(counts[picked]), source[picked]
+        vectors = None if vectors is None else vectors[picked]
+    if vectors is None:
+        if word_vectors is None and data.known.any() and data.Y.shape[1]:
+            word_vectors = np.where(data.known[:, None], data.Y, np.nan)
+        vectors = row_vectors(counts, _profiles(counts) if word_vectors is None else word_vectors)
+    used = np.diff(counts.indptr) > 0  # empty rows say nothing
+    if not used.any():
+        return np.full((1, counts.shape[1]), 1 / counts.shape[1])
+    return word_shares(sparse.csr_array(counts[used]), normalize(vectors[used]), source[used], n)
+
+
+def parse_start(init: str) -> tuple[str, int | None]:
+    """The name of a start and its number of concepts, if one is given."""
+    name, _, number = init.partition(":") if isinstance(init, str) else ("", "", "")
+    if number and not (number.isdigit() and int(number) > 0 and name in NUMBERED):
+        remedy = "give e.g. 'topics', 'topics:30', 'kmeans:60', 'single' or 'prior'"
+        raise InputError("is not understood", "init", init, remedy)
+    if name not in STARTS:
+        remedy = "choose 'topics', 'kmeans', 'random', 'single' or 'prior'"
+        raise InputError("is not known", "init", init, remedy)
+    return name, int(number) if number else None
+
+
+def _from_topics(
+    topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
+) -> State:
+    """A topic is a concept of the documents that have tokens of it, with the words of these tokens on; π given them."""
+    n_rows, vocabulary = n_documents(data), n_words(data)
+    used, concept = np.unique(topics.topic, return_inverse=True)
+    pair_of_token = topics.row * len(used) + concept
+    entry = np.unique(pair_of_token * vocabulary + topics.word)
+    pair, first = np.unique(entry // vocabulary, return_index=True)
+    row = pair // max(1, len(used))
+    doc_ptr = np.searchsorted(row, np.arange(n_rows + 1))
+    tokens = np.bincount(np.searchsorted(pair, pair_of_token), minlength=len(pair))
+    weight = rng.gamma(prior.alpha_pi + tokens)
+    total = rng.gamma(np.maximum(1, np.diff(doc_ptr)) * prior.alpha_pi)
+    weight *= (total / np.maximum(np.bincount(row, weight, n_rows), 1e-300))[row]
+    return State(
+        doc_ptr.astype(np.int64),
+        (pair % max(1, len(used))).astype(np.int32),
+        np.maximum(weight, 1e-300),
+        np.append(first, len(entry)).astype(np.int64),
+        (entry % vocabulary).astype(np.int32),
+        theta.copy(),
+    )
+
+
+def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Spherical k-means on the features; words without any go where the documents they occur in point."""
+    known = data.known & bool(data.Y.shape[1])
+    counts = counts_of(data)
+    if known.sum() < 2:
+        return _kmeans(_profiles(counts), n_clusters, rng)
+    cluster = np.zeros(len(known), int)
+    cluster[known] = _kmeans(data.Y[known], min(n_clusters, int(known.sum())), rng)
+    if not known.all():
+        member = sparse.csr_array(
+            (np.ones(known.sum()), (np.flatnonzero(known), cluster[known])), shape=(len(known), n_clusters)
+        )
+        share = normalize(sparse.csr_array(counts @ member), norm="l1")
+        cluster[~known] = np.asarray((counts.T[~known] @ share).toarray()).argmax(axis=1)
+    return cluster
+
+
+def _kmeans(vectors: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    directions = normalize(vectors)
+    n_clusters = min(n_clusters, len(np.unique(directions, axis=0)))
+    seed = int(rng.integers(2**31))
+    return KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(directions)
+
+
+def _profiles(counts: sparse.csr_array) -> np.ndarray:
+    """Words by the documents that use them, in at most 50 dimensions."""
+    presence = sparse.csr_array(np.log1p(counts.astype(float)).T)
+    smallest = min(presence.shape)
+    if smallest <= 51:
+        return presence.toarray()
+    return TruncatedSVD(50, random_state=0).fit_transform(presence)
+
+
+def counts_of(data: Data) -> sparse.csr_array:
+    """(D, V) as a matrix."""
+    return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(n_documents(data), n_words(data)))
+
+
+def _from_partition(
+    cluster: np.ndarray,
+    data: Data,
+    prior: Prior,
+    theta: np.ndarray,
+    rng: np.random.Generator,
+    everywhere: bool = False,
+) -> State:
+    """Each cluster a concept, held by the documents that use one of its words (or by all), all its words on."""
+    counts = counts_of(data)
+    used, cluster = np.unique(cluster, return_inverse=True)
+    member = sparse.csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)))
+    holds = sparse.csr_array(counts @ member)
+    holds.sort_indices()
+    if everywhere:
+        holds = sparse.csr_array(np.ones((counts.shape[0], len(used))))
+    words_of = [np.flatnonzero(cluster == j).astype(np.int32) for j in range(len(used))]
+    concept = holds.indices.astype(np.int32)
+    sizes = np.array([len(words) for words in words_of])
+    return State(
+        holds.indptr.astype(np.int64),
+        concept,
+        np.maximum(rng.gamma(prior.alpha_pi, size=len(concept)), 1e-300),
+        np.concatenate([[0], np.cumsum(sizes[concept])]).astype(np.int64),
+        np.concatenate([words_of[j] for j in concept] or [np.zeros(0, np.int32)]),
+        theta.copy(),
+    )
+
+
+def _from_prior(
+    data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
+) -> State:
+    """A draw from the prior, and one concept of all words for the documents it leaves unexplained."""
+    state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
+    everything = np.arange(n_words(data), dtype=np.int32)
+    n_explaining = int(state.concept.max()) + 1 if len(state.concept) else 0
+    concept, weight, words, per_doc = [], [], [], []
+    for d in range(n_documents(data)):
+        pairs = range(state.doc_ptr[d], state.doc_ptr[d + 1])
+        sets = [state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]] for p in pairs]
+        concept += [int(state.concept[p]) for p in pairs]
+        weight += [float(state.weight[p]) for p in pairs]
+        needed = data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]]
+        if not np.isin(needed, np.concatenate([*sets, np.zeros(0, np.int32)])).all():
+            sets.append(everything)
+            concept.append(n_explaining)
+            weight.append(max(float(rng.gamma(prior.alpha_pi)), 1e-300))
+        words += sets
+        per_doc.append(len(sets))
+    return State(
+        np.concatenate([[0], np.cumsum(per_doc)]).astype(np.int64),
+        np.array(concept, np.int32),
+        np.array(weight, float),
+        np.concatenate([[0], np.cumsum([len(w) for w in words])]).astype(np.int64),
+        np.concatenate([*words, np.zeros(0, np.int32)]).astype(np.int32),
+        theta.copy(),
+    )

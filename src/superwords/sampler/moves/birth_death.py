@@ -1,0 +1,213 @@
+"""Birth and death of concepts that one document alone holds (docs/algebra.md section 4).
+
+A newborn's words are proposed around a seed word that the document's other concepts explain poorly, from the words'
+affinity, or from the prior; its features x are integrated out of the ratio and drawn when it is accepted.
+"""
+
+from __future__ import annotations
+
+import math
+
+from superwords.sampler.document import (
+    BIRTH,
+    DEATH,
+    add_pair,
+    drop_pair,
+    make_room,
+    set_explained,
+    set_on,
+    weights_without,
+)
+from superwords.sampler.feature_draw import change_counts, draw_newborn, log_fit_newborn
+from superwords.sampler.jit import helper, inline_helper
+from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed, release_slot, take_slot
+from superwords.sampler.moves.join_leave import log_leave, log_null
+from superwords.sampler.moves.proposals import log_gain
+from superwords.sampler.random import below, gamma, skip, uniform
+
+_FROM_PRIOR = 0.1  # share of births proposed from the prior
+_SEED_FLOOR = 0.05  # weight of a seed word that is explained well
+
+
+@inline_helper
+def birth_or_death(doc, concepts, model, regression, stream):
+    """Try a birth or death of a concept of this document alone; a slot must be free."""
+    make_room(doc)
+    unique = 0
+    for k in range(doc.n_pairs):
+        unique += concepts.odds[doc.concept[k]] == 0.0
+    mu = model.prior.alpha_omega * model.prior.b1 / (len(model.data.length) - 1 + model.prior.b1)
+    if uniform(stream) < birth_probability(unique):
+        doc.tried[BIRTH] += 1
+        doc.accepted[BIRTH] += _birth(unique, mu, doc, concepts, model, regression, stream)
+    else:
+        doc.tried[DEATH] += 1
+        doc.accepted[DEATH] += _death(unique, mu, doc, concepts, model, regression, stream)
+
+
+@helper
+def birth_probability(unique):
+    """Return η(n), how often a document with n unique concepts proposes a birth."""
+    return 1.0 if unique == 0 else 0.5
+
+
+@helper
+def _log_birth_odds(unique, mu):
+    """Return log [ μ/(n+1) · (1 − η(n+1)) / η(n) ], Eq. (birthconcept) corrected."""
+    # Eq. (birthconcept), with μ/(n+1) once: the published ratio divides by J₊ + 1 twice
+    log_odds = math.log(mu / (unique + 1))
+    log_odds += math.log(1.0 - birth_probability(unique + 1))
+    return log_odds - math.log(birth_probability(unique))
+
+
+@helper
+def _birth(unique, mu, doc, concepts, model, regression, stream):
+    """Try a birth. The acceptance number comes first: q(f) ≥ w₀ P(f) rejects most early."""
+    k, start = doc.n_pairs, doc.used
+    weight = gamma(stream, concepts.alpha_pi)
+    for a in range(doc.n_words):
+        doc.rest[a] = doc.explained[a]
+    _weigh_seeds(doc, doc.total_weight)
+    end = _draw_words(doc, concepts, model, stream)
+    words = doc.arena[start:end]
+    set_on(doc, k, words)
+    mass = 0.0
+    for w in words:
+        mass += concepts.theta[w]
+    log_ratio = _log_birth_odds(unique, mu) + log_null(weight, len(words), doc.empty_weight, doc)
+    if k > 0:
+        log_ratio -= doc.length * math.log1p(weight / doc.total_weight)
+    if len(words) > 0:
+        log_ratio += log_gain(k, weight / mass, doc)
+    log_u = math.log(uniform(stream))
+    if log_u >= log_ratio - math.log(_from_prior(doc, model)):
+        return False
+    if log_u >= log_ratio - _log_proposal_over_prior(words, doc, concepts, model):
+        return False
+    slot = concepts.free[concepts.n_free - 1]
+    if len(regression.precision) > 0:
+        for f in range(len(regression.precision)):
+            regression.x[slot, f] = 0.0
+        log_fit, B = log_fit_newborn(regression, model.prior.K, words, slot, 0)
+        if math.log(uniform(stream)) >= log_fit:
+            return False
+        draw_newborn(regression, words, slot, B, stream)
+    take_slot(concepts)
+    for a in range(doc.n_words):
+        doc.p[a, slot] = model.prior.lam[doc.word[a]]
+    add_pair(doc, slot, weight, mass, len(words))
+    set_explained(doc)
+    return True
+
+
+@helper
+def _death(unique, mu, doc, concepts, model, regression, stream):
+    chosen = below(stream, unique)
+    k = -1
+    while chosen >= 0:
+        k += 1
+        chosen -= concepts.odds[doc.concept[k]] == 0.0
+    if is_fixed(concepts, doc.concept[k]):
+        return False
+    log_text = log_leave(k, doc)
+    if log_text == -math.inf:
+        return False
+    j = doc.concept[k]
+    words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
+    others, _ = weights_without(doc, k, k)
+    _weigh_seeds(doc, others)
+    log_ratio = log_text - _log_birth_odds(unique - 1, mu)
+    if math.log(uniform(stream)) >= log_ratio + _log_proposal_over_prior(words, doc, concepts, model):
+        return False
+    if len(regression.precision) > 0:
+        log_fit, _ = log_fit_newborn(regression, model.prior.K, words, j, 1)
+        if math.log(uniform(stream)) >= -log_fit:
+            return False
+        change_counts(regression, words, j, words[:0], j)
+    drop_pair(doc, k)
+    set_explained(doc)
+    release_slot(concepts, j)
+    return True
+
+
+@helper
+def _weigh_seeds(doc, others):
+    """Weigh seed words: w_s ∝ #_s (0.05 + max(0, e_s − p_s)/e_s)."""
+    total = 0.0
+    for a in range(doc.n_words):
+        share = doc.times[a] / doc.length
+        covered = doc.theta[a] * doc.rest[a] / others if others > 0.0 else 0.0
+        doc.seed[a] = doc.times[a] * (_SEED_FLOOR + max(0.0, share - covered) / share)
+        total += doc.seed[a]
+    for a in range(doc.n_words):
+        doc.seed[a] /= total
+
+
+@helper
+def _from_prior(doc, model):
+    """Return the prior's weight in the proposal; 1 without data-driven births or a seed."""
+    if not model.steps.data_driven or doc.n_words == 0:
+        return 1.0
+    return _FROM_PRIOR
+
+
+@helper
+def _draw_words(doc, concepts, model, stream):
+    """Draw a newborn's words to the arena's end; return its new end."""
+    lam, affinity = model.prior.lam, model.affinity
+    end, scale, s = doc.used, 1.0, -1
+    if uniform(stream) >= _from_prior(doc, model):
+        u, a = uniform(stream), 0
+        while u > doc.seed[a] and a < doc.n_words - 1:
+            u -= doc.seed[a]
+            a += 1
+        s, scale = doc.word[a], ELSEWHERE
+        for n in range(affinity.near.shape[1]):
+            w = affinity.near[s, n]
+            doc.mark[w] = 1
+            rho = affinity.rho_present[s, n] if doc.local_index[w] > 0 else affinity.rho_absent[s, n]
+            if uniform(stream) < rho:
+                doc.arena[end] = w
+                end += 1
+    lam_max = concepts.lam_max
+    most = scale * lam_max
+    w = skip(stream, most)
+    while w < len(lam):
+        if doc.mark[w] == 0 and uniform(stream) * lam_max < lam[w]:
+            doc.arena[end] = w
+            end += 1
+        w += 1 + skip(stream, most)
+    if s >= 0:
+        for n in range(affinity.near.shape[1]):
+            doc.mark[affinity.near[s, n]] = 0
+    return end
+
+
+@helper
+def _log_proposal_over_prior(words, doc, concepts, model):
+    """Return log q(f)/P(f), q(f) = w₀ P(f) + (1−w₀) Σ_s w_s Π_i Bernoulli(f_i; ρ_si)."""
+    from_prior = _from_prior(doc, model)
+    if from_prior == 1.0:
+        return 0.0
+    lam, affinity = model.prior.lam, model.affinity
+    log_base = concepts.log_narrow
+    for w in words:
+        doc.mark[w] = 1
+        log_base += math.log(ELSEWHERE) - math.log1p(-ELSEWHERE * lam[w]) + math.log1p(-lam[w])
+    mixture = 0.0
+    for a in range(doc.n_words):
+        s = doc.word[a]
+        product = doc.seed[a]
+        for n in range(affinity.near.shape[1]):
+            w = affinity.near[s, n]
+            rho = affinity.rho_present[s, n] if doc.local_index[w] > 0 else affinity.rho_absent[s, n]
+            if doc.mark[w] == 1:
+                product *= rho / (ELSEWHERE * lam[w])
+            else:
+                product *= (1.0 - rho) / (1.0 - ELSEWHERE * lam[w])
+        mixture += product
+    for w in words:
+        doc.mark[w] = 0
+    log_mixture = math.log1p(-from_prior) + log_base + math.log(mixture)
+    high = max(log_mixture, math.log(from_prior))
+    return high + math.log(math.exp(log_mixture - high) + math.exp(math.log(from_prior) - high))

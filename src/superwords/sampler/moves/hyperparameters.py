@@ -1,0 +1,106 @@
+"""The concentrations b₁ and b₂ and the mass α_ω, sampled under weak priors when asked.
+
+At b₁ = b₂ = 1 nothing stops a concept, or a word in it, from being on everywhere (docs/algebra.md section 7); the
+concentrations that do scale with the corpus, so they are drawn with everything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import betaln, gammaln
+
+from superwords.sampler.hyperprior import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
+from superwords.sampler.model import Prior, Steps, n_documents
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
+from superwords.sampler.state import Sizes, sizes_of
+
+_WIDTH = 1.0  # of the slice sampler's first interval, on the log scale
+_MOST_STEPS = 30
+
+
+def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Draw those of b₁, b₂ and α_ω that are sampled."""
+    model = now.model
+    if not (model.steps.sample_alpha_omega or model.steps.sample_b1 or model.steps.sample_b2):
+        return now, NOTHING_TRIED
+    counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
+    rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
+    prior = draw_concentrations(model.prior, sizes_of(now.state), n_documents(model.data), model.steps, rng)
+    return now._replace(model=model._replace(prior=prior)), NOTHING_TRIED
+
+
+def draw_concentrations(
+    prior: Prior, sizes: Sizes, n_documents: int, steps: Steps, rng: np.random.Generator
+) -> Prior:
+    """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, given m_j and m_ji."""
+    if steps.sample_b1:
+        log_b1 = _slice(math.log(prior.b1), lambda x: _log_b1(x, sizes, n_documents, prior), rng)
+        prior = prior._replace(b1=math.exp(log_b1))
+    if steps.sample_alpha_omega:
+        rate = MASS_RATE + expected_concepts(prior.b1, n_documents)
+        mass = rng.gamma(MASS_SHAPE + len(sizes.holders)) / rate
+        prior = prior._replace(alpha_omega=max(mass, 1e-300))
+    if steps.sample_b2:
+        log_b2 = _slice(math.log(prior.b2), _log_b2(sizes, prior), rng)
+        prior = prior._replace(b2=math.exp(log_b2))
+    return prior
+
+
+def _log_b1(log_b1: float, sizes: Sizes, n_documents: int, prior: Prior) -> float:
+    b1 = math.exp(log_b1)
+    return float(
+        len(sizes.holders) * log_b1
+        - prior.alpha_omega * expected_concepts(b1, n_documents)
+        + betaln(sizes.holders, n_documents - sizes.holders + b1).sum()
+        + log_normal(log_b1, math.log(n_documents))
+    )
+
+
+def _log_b2(sizes: Sizes, prior: Prior) -> Callable[[float], float]:
+    """Return the log density of log b₂; equal (λ, m_ji, m_j) are gathered once."""
+    level, which = np.unique(prior.lam, return_inverse=True)
+    j, i = np.nonzero(sizes.m)
+    n_levels, most = len(level), int(sizes.holders.max(initial=0)) + 1
+    key, times = np.unique((which[i] * most + sizes.m[j, i]) * most + sizes.holders[j], return_counts=True)
+    lam, m, of = level[key // most // most], (key // most) % most, key % most
+    per_level = np.bincount(which, minlength=n_levels)
+    holders, times_held = np.unique(sizes.holders, return_counts=True)
+
+    def log_density(log_b2: float) -> float:
+        b2 = math.exp(log_b2)
+        off = b2 * (1 - level)
+        empty = gammaln(off + holders[:, None]) - gammaln(off) - gammaln(b2 + holders[:, None]) + gammaln(b2)
+        on, out = b2 * lam, b2 * (1 - lam)
+        filled = gammaln(on + m) - gammaln(on) + gammaln(out + of - m) - gammaln(out + of)
+        return float(
+            times_held @ (empty @ per_level) + times @ filled + log_normal(log_b2, math.log(B2_CENTRE))
+        )
+
+    return log_density
+
+
+def _slice(x: float, log_density: Callable[[float], float], rng: np.random.Generator) -> float:
+    """Take one step of Neal's (2003) slice sampler with stepping out."""
+    height = log_density(x) - rng.exponential()
+    low = x - _WIDTH * rng.random()
+    high = low + _WIDTH
+    left = int(rng.integers(_MOST_STEPS))
+    right = _MOST_STEPS - 1 - left
+    while left > 0 and log_density(low) > height:
+        low -= _WIDTH
+        left -= 1
+    while right > 0 and log_density(high) > height:
+        high += _WIDTH
+        right -= 1
+    while True:
+        new = low + (high - low) * rng.random()
+        if log_density(new) > height:
+            return new
+        if new < x:
+            low = new
+        else:
+            high = new

@@ -1,0 +1,208 @@
+"""Word sets that a document is offered: drawn from a prior tilted towards its words, and scored (docs/algebra.md 4).
+
+What is drawn stands at the arena's end. The tilt is computed from the other documents and the document's other concepts
+alone, so that a proposal and its way back see the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.jit import helper
+from superwords.sampler.leave_one_out import expected_mass
+from superwords.sampler.random import skip_by_log, uniform
+
+_MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that none is one that cannot be undone
+_MOST_PRICE = 5.0  # in log odds at θ = 1, for the same reason
+_FEW_TIMES = 4  # a word occurs at the most, where products are taken in place of logarithms
+_SLACK = 1.0  # of a rough log ratio
+_LONG = 60  # tokens from which on a proposal holds back words the document does not use
+
+
+class Tilt(NamedTuple):
+    """How the prior odds of a concept's words are tilted by what they would do to the document's text."""
+
+    share: float  # π over the concept's expected T: what it would add to an explained word; 0: not tilted
+    price: float  # about n_j/T_j: a word that is on costs the text θ times that
+    back: float  # the price by which words that the document does not use are held back
+
+
+@helper
+def tilt_of(j, weight, others, is_data_driven, doc, concepts):
+    """Return the tilt of a proposal; `others` is Σ π of the document's other concepts."""
+    if not is_data_driven:
+        return Tilt(0.0, 0.0, 0.0)
+    mass, length = expected_mass(concepts, j), doc.length
+    price = min(length * weight / (others + weight) / mass, _MOST_PRICE)
+    return Tilt(weight / mass, price, price if length > _LONG else 0.0)
+
+
+@helper
+def tilt_words(j, tilt, rest, factor, doc):
+    """Set the factors that tilt the odds of present words; return log Π (1 − p + p · factor).
+
+    That is log P(f)/q(f) but for the factors of the words that are on; `rest` is what other concepts explain.
+    """
+    return _tilt_words(j, tilt, rest, factor, doc.p, doc.times, doc.n_words)
+
+
+@helper
+def _tilt_words(j, tilt, rest, factor, p, times, n_words):
+    if tilt.share == 0.0:
+        for a in range(n_words):
+            factor[a] = 1.0
+        return 0.0
+    down = math.exp(-tilt.price)
+    log_ratio, product = 0.0, 1.0
+    for a in range(n_words):
+        gain = 1.0 + tilt.share / rest[a] if rest[a] > 0.0 else _MOST_FACTOR
+        if times[a] > 1:
+            gain = power(gain, times[a])
+        factor[a] = min(gain * down, _MOST_FACTOR)
+        product *= 1.0 + p[a, j] * (factor[a] - 1.0)
+        if not 1e-100 < product < 1e100:
+            log_ratio += math.log(product)
+            product = 1.0
+    return log_ratio + math.log(product)
+
+
+@helper
+def screen(log_ratio):
+    """Return the part of a rough log ratio by which a proposal is screened first."""
+    return log_ratio - min(max(log_ratio, -_SLACK), _SLACK)
+
+
+@helper
+def delayed_accept(log_rough, is_screened, stream):
+    """Screen a proposal by its rough log ratio, before its words are drawn.
+
+    Returns what log (exact / rough ratio) must exceed for the proposal to be accepted: inf where it is screened out.
+    The screen's part of the ratio has been paid for by its own random number, and is left out of the second.
+    """
+    log_u = math.log(uniform(stream))
+    if is_screened:
+        log_screened = screen(log_rough)
+        if log_u >= log_screened:
+            return np.inf
+        log_rough -= log_screened
+        log_u = math.log(uniform(stream))
+    return log_u - log_rough
+
+
+@helper
+def power(x, n):
+    """Return x^n for a whole number n ≥ 0, without a logarithm."""
+    result = 1.0
+    while n > 0:
+        if n & 1:
+            result *= x
+        x *= x
+        n >>= 1
+    return result
+
+
+@helper
+def draw_present(k, j, factor, doc, stream):
+    """Draw which present words the k-th row has on; return their θ and the arena's end."""
+    mass, end = 0.0, doc.used
+    for a in range(doc.n_words):
+        on = doc.p[a, j] * factor[a]
+        doc.on[k, a] = uniform(stream) * (1.0 - doc.p[a, j] + on) < on
+        if doc.on[k, a] > 0:
+            mass += doc.theta[a]
+            doc.arena[end] = doc.word[a]
+            end += 1
+    return mass, end
+
+
+@helper
+def log_gain_over_tilt(k, share, rest, factor, doc):
+    """Return what present words gain by adding `share`, S left out, less the tilt's part."""
+    log_ratio, product = 0.0, 1.0
+    for a in range(doc.n_words):
+        if doc.on[k, a] > 0:
+            gain, times = 1.0 + share / rest[a], doc.times[a]
+            if times > _FEW_TIMES or gain > _MOST_FACTOR:
+                log_ratio += times * math.log(gain)
+                gain = 1.0
+            product *= power(gain, times) / factor[a]
+            if not 1e-100 < product < 1e100:
+                log_ratio += math.log(product)
+                product = 1.0
+    return log_ratio + math.log(product)
+
+
+@helper
+def draw_absent(j, back, back_new, end, doc, concepts, stream):
+    """Draw absent words, each with odds e^(−back θ) times those of P(f_ji = 1).
+
+    `back_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
+    probable one. Returns the arena's new end and the words' θ.
+    """
+    theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
+    mass = 0.0
+    for level in range(concepts.bound.shape[1]):
+        at, last = concepts.level_ptr[j, level], concepts.level_ptr[j, level + 1]
+        if at == last:
+            continue
+        most = min(concepts.bound[j, level] * inverse, 1.0)
+        log_miss = math.log1p(-most) if most < 1.0 else -np.inf
+        at += skip_by_log(stream, log_miss) if most < 1.0 else 0
+        while at < last:
+            w = concepts.by_level[j, at]
+            if doc.local_index[w] == 0:
+                cost = (back if concepts.m[w, j] > 0.0 else back_new) * theta[w]
+                p = downweighted((concepts.m[w, j] + extra[w]) * inverse, cost)
+                if uniform(stream) * most < p:
+                    doc.arena[end] = w
+                    end += 1
+                    mass += theta[w]
+            at += 1 + (skip_by_log(stream, log_miss) if most < 1.0 else 0)
+    return end, mass
+
+
+@helper
+def downweighted(p, cost):
+    """Return the probability whose odds are e^(−cost) times those of p."""
+    if cost == 0.0:
+        return p
+    on = p * math.exp(-cost)
+    return on / (1.0 - p + on)
+
+
+@helper
+def log_absent(j, back, words, doc, concepts):
+    """Return log P(f)/q(f) of the absent words of a set drawn with `back`."""
+    if back == 0.0:
+        return 0.0
+    return _log_held_back(j, back, words, doc, concepts)
+
+
+@helper
+def _log_held_back(j, back, words, doc, concepts):
+    total, product, inverse = 0.0, 1.0, concepts.inverse[j]
+    for w in words:
+        if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:
+            total += back * concepts.theta[w]
+    for s in range(concepts.support_size[j]):
+        w = concepts.support[j, s]
+        if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:
+            p = (concepts.m[w, j] + concepts.extra[w]) * inverse
+            product *= 1.0 + p * math.expm1(-back * concepts.theta[w])
+            if product < 1e-100:
+                total += math.log(product)
+                product = 1.0
+    return total + math.log(product)
+
+
+@helper
+def log_gain(k, share, doc):
+    """Return what present words gain in log probability by adding `share`, S left out."""
+    gain = 0.0
+    for a in range(doc.n_words):
+        if doc.on[k, a] > 0:
+            gain += doc.times[a] * math.log1p(share / doc.rest[a])
+    return gain

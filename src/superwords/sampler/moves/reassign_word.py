@@ -1,0 +1,276 @@
+"""The word move: all tokens of a word in a document handed to another of its concepts (docs/algebra.md section 5).
+
+Given z, X and σ², document by document: f_ji → 0 and f_ki → 1, k drawn among the document's concepts without the word
+in proportion to prior and text, and accepted on the semantic ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.feature_draw import (
+    RegressionDraw,
+    draw_regression,
+    log_fit_word,
+    step_count,
+)
+from superwords.sampler.jit import helper, ref_kernel
+from superwords.sampler.model import Model
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
+from superwords.sampler.random import WORD_MOVES, open_stream, uniform
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+
+_TURN = 0x100  # of drawing X and σ² in a sweep
+_LEAST = 1e-300
+OFF = -1
+
+
+class TokenTable(NamedTuple):
+    """The tokens of a document at hand: a counts its different words, k its concepts."""
+
+    local_index: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
+    tokens: np.ndarray  # (a, k) imputed tokens of a word that is on, else OFF
+    mass: np.ndarray  # (k) T
+    n_tokens: np.ndarray  # (k) n_dj
+    log_weight: np.ndarray  # (k) log π
+    log_rest: np.ndarray  # (k) n_dj log T/(T + θ), what one more word of θ costs the concept's present tokens
+    log_token: np.ndarray  # (k) log π/(T + θ), and what it gains for each of its own
+    gain: np.ndarray  # (k) both, for one token, not as a logarithm
+    share: np.ndarray  # (k) scratch
+    theta: np.ndarray  # () the θ that these are for
+    word: np.ndarray  # the document's entries, when they are written anew
+    entry: np.ndarray
+
+
+class Context(NamedTuple):
+    """What the documents see of each other: live counts."""
+
+    odds: np.ndarray  # (V, J) that a document has a word on in a concept, by the others' counts
+    sizes: Sizes
+    regression: RegressionDraw
+    model: Model
+
+
+def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Move words between concepts, for the share of uses that `word_moves` gives."""
+    model, before, z = now.model, now.state, now.tokens
+    if len(before.concept) == 0 or z is None or not model.steps.word_moves:
+        return now, NOTHING_TRIED
+    sizes = sizes_of(before)
+    state = before._replace(pair_ptr=before.pair_ptr.copy(), word=before.word.copy())
+    tokens = Tokens(z.entry.copy(), z.pair.copy(), z.null)
+    regression = draw_regression(sizes, model.data, model.prior, stream, sweep, _TURN)
+    tried, moved = sweep_word_moves(state, tokens, given_counts(sizes, regression, model), stream, sweep)
+    info = make_info(("word move",), tried, moved)
+    return now._replace(state=state, tokens=tokens), info
+
+
+def given_counts(sizes: Sizes, regression: RegressionDraw, model: Model) -> Context:
+    """Return the context given by the other documents' counts, kept up to date."""
+    odds = np.zeros((sizes.m.shape[1], len(sizes.m)))
+    _fill_odds(sizes, model.prior, odds)
+    return Context(odds, sizes, regression, model)
+
+
+def sweep_word_moves(
+    state: State, tokens: Tokens, given: Context, stream: np.ndarray, sweep: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Update the documents in place; return how many moves were tried and made."""
+    most = int(np.diff(state.doc_ptr).max())
+    n_entries = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
+    table = TokenTable(
+        np.zeros(len(state.theta), np.int32),
+        np.zeros((int(np.diff(given.model.data.doc_ptr).max()), most), np.int32),
+        np.zeros(most),
+        np.zeros(most, np.int64),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(most),
+        np.zeros(()),
+        np.zeros(n_entries, np.int32),
+        np.zeros(n_entries, np.int32),
+    )
+    tried, moved = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep)
+    return tried, moved
+
+
+@ref_kernel
+def _fill_odds(sizes, prior, odds):
+    for i in range(len(odds)):
+        for j in range(len(sizes.m)):
+            odds[i, j] = _odds(i, j, 0, sizes, prior)
+
+
+@ref_kernel
+def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
+    data, word_moves = given.model.data, given.model.steps.word_moves
+    for d in range(len(data.length)):
+        n_pairs, n_words = state.doc_ptr[d + 1] - state.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d]
+        if n_pairs < 2:
+            continue
+        open_stream(stream, WORD_MOVES, sweep, d)
+        _lay_out(d, state, tokens, data, table)
+        table.theta = -1.0
+        n_moved, is_backwards = 0, uniform(stream) < 0.5  # by a coin: reversible together, too
+        for at in range(n_words):
+            if word_moves < 1.0 and uniform(stream) >= word_moves:
+                continue
+            a = n_words - 1 - at if is_backwards else at
+            k = _pick_holder(a, n_pairs, table, stream)
+            if k >= 0:
+                i = data.word[data.doc_ptr[d] + a]
+                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, tokens, given, table, stream)
+                if to != k:
+                    tried[0] += 1
+                    n_moved += _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream)
+        moved[0] += n_moved
+        if n_moved > 0:
+            _write_back(d, state, tokens, data, table)
+        for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
+            table.local_index[data.word[a]] = 0
+
+
+@helper
+def _lay_out(d, state, tokens, data, table):
+    n_words = data.doc_ptr[d + 1] - data.doc_ptr[d]
+    n_pairs = state.doc_ptr[d + 1] - state.doc_ptr[d]
+    for a in range(n_words):
+        table.local_index[data.word[data.doc_ptr[d] + a]] = a + 1
+        for k in range(n_pairs):
+            table.tokens[a, k] = OFF
+    for k in range(n_pairs):
+        p, mass = state.doc_ptr[d] + k, 0.0
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            mass += state.theta[state.word[e]]
+            local_index = table.local_index[state.word[e]]
+            if local_index > 0:
+                table.tokens[local_index - 1, k] = tokens.entry[e]
+        table.mass[k], table.n_tokens[k] = mass, tokens.pair[p]
+        table.log_weight[k] = math.log(state.weight[p])
+
+
+@helper
+def _pick_holder(a, n_pairs, table, stream):
+    """Pick one of the concepts that tokens of the word are imputed to; −1 if none."""
+    chosen, seen = -1, 0
+    for k in range(n_pairs):
+        if table.tokens[a, k] > 0:
+            seen += 1
+            if seen == 1 or uniform(stream) * seen < 1.0:
+                chosen = k
+    return chosen
+
+
+@helper
+def _weigh(k, theta, table):
+    """Return what the k-th concept gains by one more word of θ."""
+    mass, used = table.mass[k], table.n_tokens[k]
+    table.log_rest[k] = used * math.log(mass / (mass + theta)) if used > 0 else 0.0
+    table.log_token[k] = table.log_weight[k] - math.log(mass + theta)
+    table.gain[k] = math.exp(table.log_token[k] + table.log_rest[k])
+
+
+@helper
+def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream):
+    """Draw the concept that takes the tokens: the present one, or one lacking the word."""
+    theta, n, total = state.theta[i], table.tokens[a, home], 0.0
+    if _is_fixed(i, state.concept[first + home], given):
+        return home
+    if theta != table.theta:
+        table.theta = theta
+        for k in range(n_pairs):
+            _weigh(k, theta, table)
+    for k in range(n_pairs):
+        table.share[k] = 0.0
+        is_fixed = _is_fixed(i, state.concept[first + k], given)
+        if table.tokens[a, k] == OFF and tokens.null[first + k] == 0 and not is_fixed:
+            gain = table.gain[k] if n == 1 else math.exp(n * table.log_token[k] + table.log_rest[k])
+            table.share[k] = gain * given.odds[i, state.concept[first + k]]
+            total += table.share[k]
+    if total == 0.0:
+        return home
+    mass, used = table.mass[home], table.n_tokens[home] - n
+    log_gain = n * (table.log_weight[home] - math.log(mass))
+    if used > 0:
+        log_gain += used * math.log((mass - theta) / mass)
+    j = state.concept[first + home]
+    stays = math.exp(log_gain) * _odds(i, j, 1, given.sizes, given.model.prior)
+    u = uniform(stream) * (total + stays) - stays
+    if u < 0.0:
+        return home
+    for k in range(n_pairs):
+        u -= table.share[k]
+        if u < 0.0:
+            return k
+    return home
+
+
+@helper
+def _is_fixed(i, j, given):
+    """Return whether the word is conditioned on in concept j."""
+    return j < len(given.model.fixed) and given.model.fixed[j, i] != 0
+
+
+@helper
+def _odds(i, j, own, sizes, prior):
+    """Return the odds that a document has the word on in concept j, by the others' counts."""
+    m = sizes.m[j, i] - own
+    on, off = prior.b2 * prior.lam[i], prior.b2 * (1.0 - prior.lam[i])
+    return (m + on) / max(sizes.holders[j] - 1 - m + off, _LEAST)
+
+
+@helper
+def _hand_over(a, i, home, to, first, state, given, table, stream):
+    """Accept the move on the feature ratio and apply it."""
+    j, t = np.int64(state.concept[first + home]), np.int64(state.concept[first + to])
+    regression = given.regression
+    if len(regression.precision) > 0:
+        if math.log(uniform(stream)) >= log_fit_word(regression, i, -1.0, j, 1.0, t):
+            return False
+        step_count(regression, i, t, 1.0)
+        step_count(regression, i, j, -1.0)
+    n, theta = table.tokens[a, home], state.theta[i]
+    table.tokens[a, to], table.tokens[a, home] = n, OFF
+    table.n_tokens[to] += n
+    table.n_tokens[home] -= n
+    table.mass[to] += theta
+    table.mass[home] -= theta
+    _weigh(to, theta, table)
+    _weigh(home, theta, table)
+    given.sizes.m[t, i] += 1
+    given.sizes.m[j, i] -= 1
+    given.odds[i, t] = _odds(i, t, 0, given.sizes, given.model.prior)
+    given.odds[i, j] = _odds(i, j, 0, given.sizes, given.model.prior)
+    return True
+
+
+@helper
+def _write_back(d, state, tokens, data, table):
+    """Write the document's entries pair by pair, words ascending."""
+    first, start = state.doc_ptr[d], state.pair_ptr[state.doc_ptr[d]]
+    last, n_words, at = state.doc_ptr[d + 1], data.doc_ptr[d + 1] - data.doc_ptr[d], 0
+    begin = start
+    for p in range(first, last):
+        k, end, a = p - first, state.pair_ptr[p + 1], 0
+        for e in range(begin, end + 1):
+            if e < end and table.local_index[state.word[e]] > 0:
+                continue
+            while a < n_words and (e == end or data.word[data.doc_ptr[d] + a] < state.word[e]):
+                if table.tokens[a, k] != OFF:
+                    table.word[at], table.entry[at] = data.word[data.doc_ptr[d] + a], table.tokens[a, k]
+                    at += 1
+                a += 1
+            if e < end:
+                table.word[at], table.entry[at] = state.word[e], 0
+                at += 1
+        begin = end
+        state.pair_ptr[p + 1] = start + at
+        tokens.pair[p] = table.n_tokens[k]
+    for e in range(at):
+        state.word[start + e], tokens.entry[start + e] = table.word[e], table.entry[e]

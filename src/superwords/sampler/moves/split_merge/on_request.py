@@ -1,0 +1,61 @@
+"""A split of one concept on request: the best of many divisions, as a place to sample on from.
+
+No step of a chain: the division is carried out whatever its ratio. The chain then goes on from there with its usual
+moves, whose target is what it would be from any other start; where the data are for one concept, a merge undoes it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from superwords.sampler.model import Model
+from superwords.sampler.moves.split_merge.attempt import Snapshot, SplitProposal, feature_gain, propose_split
+from superwords.sampler.random import SPLIT_MERGE, open_stream_from_python
+from superwords.sampler.state import State, Tokens, sizes_of
+
+_APART = 1 << 42  # these attempts have random numbers of their own
+_LEAST_PART = 0.1  # of the documents, in the smaller concept: a few stray ones are no answer to the request
+
+
+def _is_even(proposed: SplitProposal) -> bool:
+    """Whether both parts have words and a fair share of the documents."""
+    holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
+    return bool(holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0)
+
+
+def split_concept(
+    state: State, tokens: Tokens, model: Model, j: int, stream: np.ndarray, sweep: int, n_attempts: int
+) -> tuple[State, Tokens, float] | None:
+    """Split concept j into j and a new, last one, by the division with the largest log ratio.
+
+    Parameters
+    ----------
+    state, tokens
+        Of a chain between two sweeps, with the z of its last one.
+    j
+        The concept's number in this state.
+    stream, sweep
+        Of the chain; the same ones give the same division.
+    n_attempts
+        Divisions to try.
+
+    Returns
+    -------
+    The new state, its z and the log ratio of split to unsplit; None if no attempt divides it.
+    """
+    snapshot = Snapshot(state, tokens, sizes_of(state), model)
+    best, most = -1, -np.inf
+    for attempt in range(n_attempts):
+        open_stream_from_python(stream, SPLIT_MERGE, _APART + sweep, attempt)
+        proposed = propose_split(snapshot, j, stream)
+        if proposed is not None and _is_even(proposed):
+            log_ratio = proposed.log_ratio + feature_gain(snapshot, proposed.sizes)
+            if log_ratio > most:
+                best, most = attempt, log_ratio
+    if best < 0:
+        return None
+    open_stream_from_python(stream, SPLIT_MERGE, _APART + sweep, best)
+    proposed = propose_split(snapshot, j, stream)
+    assert proposed is not None
+    new = proposed.carry_out(snapshot, j, stream)
+    return new.state, new.tokens, float(most)

@@ -1,0 +1,322 @@
+"""The f step, word by word, given z: Eq. (fUpdate) of the paper by the algebra of docs/algebra.md, section 5.
+
+Given z, X, σ² and u no word depends on another. With u_dj ~ Gamma(n_dj, rate T_dj) the text's factor T_dj^{−n_dj}
+becomes Π_i e^{−u_dj θ_i f_ji}; with X and σ² drawn, a word's features see its own counts only. γ stays integrated out,
+document by document. So threads share the words; X, σ² and u are discarded after the step. Few words, whose features
+weigh more each, go in blocks, each with X and σ² of its own, which follow the words before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit, step_count
+from superwords.sampler.jit import helper, ref_kernel
+from superwords.sampler.model import Model
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.random import WORDS, gamma, open_stream, skip_by_log, uniform
+from superwords.sampler.state import Sizes, State, Tokens, sizes_of
+from superwords.sampler.threads import map_blocks
+
+_FIRST_TURN = 1  # X and σ² have been drawn in this sweep already: these are of other random numbers
+_BLOCKS, _FEW_WORDS = 4, 500  # of a sweep, where there are at most so many words; else one
+
+
+class PairIndex(NamedTuple):
+    """The pairs in the order concept, document (index q), and what the f step needs to know of each."""
+
+    first: np.ndarray  # (J+1) where a concept's pairs begin
+    pair: np.ndarray  # (q) the pair's place in the state
+    is_empty: np.ndarray  # (q) whether null tokens keep its words off
+    u: np.ndarray  # (q)
+
+
+class EntriesByWord(NamedTuple):
+    """Entries word by word, each word's sorted by q, with n_dji."""
+
+    ptr: np.ndarray  # (V+1)
+    q: np.ndarray
+    tokens: np.ndarray
+
+
+class SweepContext(NamedTuple):
+    """What all words see, and nothing here changes but a word's own counts."""
+
+    page: PairIndex
+    sizes: Sizes
+    theta: np.ndarray
+    regression: RegressionDraw
+    model: Model
+
+
+class OddsCache(NamedTuple):
+    """What depends on m_ji alone, for the word and concept that bear the stamp: all documents share it."""
+
+    odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
+    log_miss: np.ndarray  # log(1 − p) of those odds
+    stamp: np.ndarray
+    current: np.ndarray  # () stamp of the present word and concept
+    written: np.ndarray  # () entries written
+    word: np.ndarray  # () the next word
+
+
+def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
+    """Draw f given z."""
+    model, state = now.model, now.state
+    if len(state.concept) == 0 or now.tokens is None or not model.steps.words:
+        return now, NOTHING_TRIED
+    sizes = sizes_of(state)
+    state, tokens = sweep_words(state, now.tokens, sizes, model, stream, sweep, now.n_threads)
+    return now._replace(state=state, tokens=tokens), NOTHING_TRIED
+
+
+def sweep_words(
+    state: State,
+    tokens: Tokens,
+    sizes: Sizes,
+    model: Model,
+    stream: np.ndarray,
+    sweep: int,
+    n_threads: int = 1,
+) -> tuple[State, Tokens]:
+    """Sweep the vocabulary once; return the new state and its tokens, counts kept in step."""
+    n_words = len(state.theta)
+    u = np.zeros(len(state.concept))
+    map_blocks(
+        lambda first, last: _draw_u(first, last, state, tokens, u, stream.copy(), sweep),
+        len(state.doc_ptr) - 1,
+        n_threads,
+    )
+    page = _index_pairs(state, tokens, u, len(sizes.holders))
+    before = _by_word(state, tokens, page)
+    n_blocks = min(_BLOCKS, n_words) if model.data.Y.shape[1] and n_words <= _FEW_WORDS else 1
+    ends = [n_words * block // n_blocks for block in range(n_blocks + 1)]
+    found = []
+    for block in range(n_blocks):
+        turn = _FIRST_TURN + block
+        regression = draw_regression(sizes, model.data, model.prior, stream, sweep, turn)
+        columns = SweepContext(page, sizes, state.theta, regression, model)
+        found += _sweep_words(ends[block], ends[block + 1], before, columns, stream, sweep, n_threads)
+    size, q, count = (np.concatenate(part) for part in zip(*found))
+    after = EntriesByWord(np.concatenate([[0], np.cumsum(size)]), q, count)
+    return _by_pair(state, tokens, page, after)
+
+
+def _sweep_words(
+    first: int,
+    last: int,
+    before: EntriesByWord,
+    columns: SweepContext,
+    stream: np.ndarray,
+    sweep: int,
+    n_threads: int,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Sweep some of the words, shared among threads."""
+    return map_blocks(
+        lambda start, end: _sweep_block(first + start, first + end, before, columns, stream.copy(), sweep),
+        last - first,
+        n_threads,
+    )
+
+
+def _index_pairs(state: State, tokens: Tokens, u: np.ndarray, n_concepts: int) -> PairIndex:
+    """Return the pairs in concept order."""
+    order = np.argsort(state.concept, kind="stable")
+    first = np.searchsorted(state.concept[order], np.arange(n_concepts + 1))
+    return PairIndex(first, order, tokens.null[order] > 0, u[order])
+
+
+@ref_kernel
+def _draw_u(first, last, state, tokens, u, stream, sweep):
+    """Draw u of the pairs of these documents."""
+    for d in range(first, last):
+        open_stream(stream, WORDS, sweep, len(state.theta) + d)
+        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+            if tokens.pair[p] > 0:
+                mass = 0.0
+                for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+                    mass += state.theta[state.word[e]]
+                u[p] = gamma(stream, float(tokens.pair[p])) / mass
+
+
+def _by_word(state: State, tokens: Tokens, page: PairIndex) -> EntriesByWord:
+    """Return the entries word by word, each word's sorted by q."""
+    n_words, n_entries = len(state.theta), len(state.word)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(state.word, minlength=n_words))])
+    listing = EntriesByWord(ptr, np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int32))
+    _list_by_word(state, tokens, page, listing, ptr[:-1].copy())
+    return listing
+
+
+@ref_kernel
+def _list_by_word(state, tokens, page, listing, fill):
+    for q in range(len(page.pair)):
+        p = page.pair[q]
+        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
+            at = fill[state.word[e]]
+            fill[state.word[e]] += 1
+            listing.q[at] = q
+            listing.tokens[at] = tokens.entry[e]
+
+
+def _by_pair(state: State, tokens: Tokens, page: PairIndex, after: EntriesByWord) -> tuple[State, Tokens]:
+    """Return the entries in pair order again, words ascending."""
+    n_pairs, n_entries = len(page.pair), after.ptr[-1]
+    size = np.zeros(n_pairs, np.int64)
+    size[page.pair] = np.bincount(after.q, minlength=n_pairs)
+    pair_ptr = np.concatenate([[0], np.cumsum(size)])
+    new = state._replace(pair_ptr=pair_ptr, word=np.zeros(n_entries, np.int32))
+    entry = np.zeros(n_entries, np.int32)
+    _list_by_pair(new, entry, after, pair_ptr[:-1][page.pair])
+    return new, tokens._replace(entry=entry)
+
+
+@ref_kernel
+def _list_by_pair(new, entry, listing, fill):
+    for i in range(len(listing.ptr) - 1):
+        for at in range(listing.ptr[i], listing.ptr[i + 1]):
+            q = listing.q[at]
+            new.word[fill[q]] = i
+            entry[fill[q]] = listing.tokens[at]
+            fill[q] += 1
+
+
+def _sweep_block(
+    first: int, last: int, before: EntriesByWord, columns: SweepContext, stream: np.ndarray, sweep: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sweep words first..last−1; return how many entries each has and the entries."""
+    most, n_pairs = int(columns.sizes.holders.max()) + 2, len(columns.page.pair)
+    memo = OddsCache(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), *map(np.array, (0, 0, first)))
+    size = np.zeros(last - first, np.int64)
+    room = 2 * int(before.ptr[last] - before.ptr[first]) + n_pairs
+    new_q, new_tokens = np.empty(room, np.int32), np.empty(room, np.int32)
+    while not _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
+        new_q, new_tokens = (np.append(one, np.empty_like(one)) for one in (new_q, new_tokens))
+    written = int(memo.written)
+    return size, new_q[:written].copy(), new_tokens[:written].copy()
+
+
+@ref_kernel
+def _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
+    """Sweep words memo.word and on; return False where room may run out."""
+    sizes, regression, share = columns.sizes, columns.regression, columns.model.steps.words
+    while memo.word < last:
+        i, at = memo.word, memo.written
+        if at + len(columns.page.pair) > len(new_q):
+            return False
+        open_stream(stream, WORDS, sweep, i)
+        start, last_entry = before.ptr[i], before.ptr[i + 1]
+        if share < 1.0 and uniform(stream) >= share:
+            _keep_entries(start, last_entry, before, new_q, new_tokens, memo)
+        else:
+            sizes.total[i] = 0
+            for j in range(len(sizes.holders)):
+                end = start
+                while end < last_entry and before.q[end] < columns.page.first[j + 1]:
+                    end += 1
+                if j < len(columns.model.fixed) and columns.model.fixed[j, i] != 0:
+                    _keep_entries(start, end, before, new_q, new_tokens, memo)
+                    sizes.total[i] += sizes.m[j, i]
+                    start = end
+                    continue
+                memo.current += 1
+                was = sizes.m[j, i]
+                _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream)
+                if sizes.m[j, i] != was and len(regression.precision) > 0:
+                    step_count(regression, i, j, float(sizes.m[j, i] - was))
+                sizes.total[i] += sizes.m[j, i]
+                start = end
+        size[i - first] = memo.written - at
+        memo.word += 1
+    return True
+
+
+@helper
+def _keep_entries(start, end, before, new_q, new_tokens, memo):
+    """Write entries as they are."""
+    at = memo.written
+    for e in range(start, end):
+        new_q[at + e - start], new_tokens[at + e - start] = before.q[e], before.tokens[e]
+    memo.written += end - start
+
+
+@helper
+def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream):
+    """Draw f_ji^(d) for every document that holds j, in order.
+
+    A document with the word off turns it on with at most p_max, its text factor being at most 1: a geometric number of
+    them is skipped, and the next accepted with p_d / p_max; redrawn whenever m_ji changes.
+    """
+    page, sizes = columns.page, columns.sizes
+    theta, base = columns.theta[i], sizes.m[j, i]
+    m, written = base, memo.written
+    q, next_on, last = page.first[j], start, page.first[j + 1]
+    fresh = True
+    odds, gap = 0.0, 0
+    while q < last:
+        if fresh:
+            gap = last
+            if m < sizes.holders[j]:
+                odds = _odds(m, base, i, j, memo, columns)
+                # Thinning: the text factor is at most 1, so no document before the gap can turn on
+                gap = skip_by_log(stream, memo.log_miss[m])
+            fresh = False
+        stop = before.q[next_on] if next_on < end else last
+        is_on, n = True, 0
+        if gap < stop - q:
+            q += gap
+            # Eq. (fUpdate): T^{−n} = E exp(−u θ f) makes the text factor e^{−uθ}, which needs no other word
+            p = 0.0 if page.is_empty[q] else odds / (odds + math.exp(page.u[q] * theta))
+            is_on = uniform(stream) * odds < (1.0 + odds) * p
+            if is_on:
+                m += 1
+                fresh = True
+            else:
+                gap = skip_by_log(stream, memo.log_miss[m])
+        else:
+            gap -= stop - q
+            q = stop
+            if next_on == end:
+                break
+            n = before.tokens[next_on]
+            next_on += 1
+            if n == 0:
+                on_odds = _odds(m - 1, base, i, j, memo, columns)
+                is_on = uniform(stream) * (on_odds + math.exp(page.u[q] * theta)) < on_odds
+                if not is_on:
+                    m -= 1
+                    fresh = True
+        if is_on:
+            new_q[written], new_tokens[written] = q, n
+            written += 1
+        q += 1
+    sizes.m[j, i] = m
+    memo.written = written
+
+
+@helper
+def _odds(m_others, base, i, j, memo, columns):
+    """Return the prior and feature odds of f_ji^(d) given m_others; memoised."""
+    if memo.stamp[m_others] != memo.current:
+        memo.stamp[m_others] = memo.current
+        lam, b2 = columns.model.prior.lam[i], columns.model.prior.b2
+        # Eq. (fUpdate): prior odds (m_ji⁻ + b₂λ_i)/(m_j⁻ − m_ji⁻ + b₂(1 − λ_i)), then the features
+        odds = (m_others + b2 * lam) / (columns.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
+        if columns.regression.known[i]:
+            step = float(m_others - base)
+            gain = _fit(step + 1.0, i, j, columns.regression) - _fit(step, i, j, columns.regression)
+            odds *= math.exp(min(gain, 600.0))
+        memo.odds[m_others] = odds
+        memo.log_miss[m_others] = -math.log1p(odds)
+    return memo.odds[m_others]
+
+
+@helper
+def _fit(step, i, j, regression):
+    """Return the log density of the word's features were m_ji larger by `step`."""
+    y_p = regression.y_p[i] + step * regression.y_x[i, j]
+    p_p = regression.p_p[i] + step * (2.0 * regression.p_x[i, j] + step * regression.gram[j, j])
+    return log_fit(regression.total[i] + step, y_p, p_p)

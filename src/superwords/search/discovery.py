@@ -1,0 +1,346 @@
+"""Discovery: documents that together cover a collection, and documents a reader may like.
+
+Coverage follows El-Arini, Veda, Shahaf and Guestrin (2009): a set A of documents covers concept j with probability
+1 − Π_{d in A} (1 − p_dj), and its value is Σ_j v_j of that, v the concepts' shares of the collection (or a reader's
+preferences). The value is submodular, so greedy selection comes within 1 − 1/e of the best set. p_dj is the probability
+that one of three places in the document is about j, 1 − (1 − w_dj)^3 with its weight w_dj. With w alone a document on
+one concept would be worth as much as one on three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.stats import norm
+from sklearn.preprocessing import normalize
+
+from superwords.analysis.document_means import concept_profiles, expected_words
+from superwords.analysis.tables import of_shown, whole_number
+from superwords.errors import InputError
+from superwords.search.index import Catalog, catalog, search_index
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+
+DIVERSE_COLUMNS = ["document", "adds", "covered", "title", "concepts", "concept_names"]
+RECOMMENDED_COLUMNS = ["document", "score", "taste", "low", "high", "title", "concepts", "concept_names"]
+TASTE_COLUMNS = ["concept", "name", "taste", "low", "high", "sure"]
+_MOST_NAMED, _LEAST_NAMED = 3, 0.05
+_PLACES = 3  # that a reader sees of a document; chosen on conventions and news (docs/lab/research.md)
+_DIVERSITY = 0.2  # weight in a recommendation's value
+_CONCEPTS = 0.4  # of the prior variance of a reader's taste; the rest are the words themselves
+_CONSTANT, _NOISE = 0.3, 0.5  # prior variance of a reader's mean taste, and variance of a judgement
+_Z = 1.959964
+
+
+class View(NamedTuple):
+    """Represent documents by rows of numbers, centred and scaled implicitly."""
+
+    values: sparse.csr_array  # (D, …)
+    mean: np.ndarray
+    scale: float  # mean squared length of a centred row
+    share: float  # of the prior variance of a reader's taste
+
+    def products(self, rows: sparse.csr_array) -> np.ndarray:
+        """Return inner products of all documents with other rows (D, n), both centred."""
+        plain = np.asarray((self.values @ rows.T).toarray())
+        middle = self.values @ self.mean
+        theirs = rows @ self.mean
+        return (plain - middle[:, None] - theirs[None, :] + self.mean @ self.mean) / self.scale
+
+    def norms(self, rows: sparse.csr_array) -> np.ndarray:
+        """Return squared lengths of centred rows (n)."""
+        square = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        return (square - 2 * (rows @ self.mean) + self.mean @ self.mean) / self.scale
+
+
+def make_view(values: sparse.csr_array, share: float) -> View:
+    mean = np.asarray(values.mean(axis=0)).ravel()
+    square = float(values.multiply(values).sum()) / max(values.shape[0], 1)
+    return View(values, mean, max(square - float(mean @ mean), 1e-12), share)
+
+
+def _documents(result: Result) -> Catalog:
+    """Return the documents, with the names that people gave to concepts."""
+    made = catalog(result)
+    return made._replace(names=[result.names.get(j + 1, name) for j, name in enumerate(made.names)])
+
+
+def taste_views(result: Result) -> tuple[View, View]:
+    """Return the documents' expected words (square roots) and BM25 weights, as taste sees them.
+
+    Both are those of the draws, so that decisions recompute nothing.
+    """
+    if result.sampled is not None:
+        return taste_views(result.sampled)
+    if "taste_views" not in result.__dict__:
+        expected, has = expected_words(result).sqrt(), normalize(search_index(result).has)
+        views = (
+            make_view(sparse.csr_array(expected), _CONCEPTS),
+            make_view(sparse.csr_array(has), 1 - _CONCEPTS),
+        )
+        result.remember(taste_views=views)
+    return result.__dict__["taste_views"]
+
+
+def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return n documents that together cover the concepts of a collection, or of a part of it.
+
+    Parameters
+    ----------
+    result : Result
+        A fitted model's `result_`.
+    n : int
+        The largest number of documents.
+    among : iterable of str or DataFrame, optional
+        Ids of the documents to choose from, or a table with a column `document` such as `search` returns; all
+        documents by default. Their concepts are what is to be covered.
+
+    Returns
+    -------
+    pandas.DataFrame
+        In the order of selection: `document`, `adds` (its contribution to the share covered), `covered` (the share
+        covered by all documents so far), `title`, `concepts` (numbers of those it adds most to) and `concept_names`.
+
+    Examples
+    --------
+    >>> from superwords import ConceptModel, Corpus
+    >>> counts = [[4, 4, 0, 0]] * 5 + [[0, 0, 4, 4]] * 3
+    >>> model = ConceptModel(b1=1, b2=1, n_chains=1, n_sweeps=40, random_state=0)
+    >>> model = model.fit(Corpus.from_counts(counts), features=None)
+    >>> sorted(int(one) // 5 for one in diverse(model.result_, 2)["document"])
+    [0, 1]
+    """
+    documents = _documents(result)
+    rows = _rows(documents, among, "among")
+    weights = sparse.csr_array(documents.weights[rows])
+    covers = weights.copy()
+    covers.data = 1 - (1 - np.clip(weights.data, 0.0, 1.0)) ** _PLACES
+    shares = np.asarray(weights.mean(axis=0)).ravel()
+    value = shares / max(float(shares.sum()), 1e-12)
+    uncovered, available, table = np.ones(len(value)), np.ones(len(rows), bool), []
+    for _ in range(min(whole_number(n, "documents"), len(rows))):
+        gains = covers @ (value * uncovered)
+        best = int(np.argmax(np.where(available, gains, -1.0)))
+        adds = _row(covers, best) * value * uncovered
+        d = rows[best]
+        table.append(
+            {
+                "document": documents.ids[d],
+                "adds": float(gains[best]),
+                "title": documents.titles[d],
+                **_because(documents, adds),
+            }
+        )
+        uncovered, available[best] = uncovered * (1 - _row(covers, best)), False
+    frame = pd.DataFrame(table, columns=pd.Index(DIVERSE_COLUMNS))
+    frame["covered"] = frame["adds"].astype(float).cumsum()
+    return frame
+
+
+class Taste(NamedTuple):
+    """Hold the posterior of a linear model of a reader's taste; judgements are +1 or −1.
+
+    f(d) = f_c(d) + f_w(d) + a constant, f_c linear in the square roots of the words expected of d under its concepts,
+    f_w in the words' BM25 weights, both centred over the documents, with Gaussian priors. Only the judged documents
+    enter, so only their inner products with the others are needed.
+    """
+
+    judged: np.ndarray
+    inverse: np.ndarray  # (n, n) of the judgements' covariance
+    alpha: np.ndarray  # (n) inverse · judgements
+
+
+def recommend(
+    result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10
+) -> pd.DataFrame:
+    """Return diverse documents for a reader who liked some and disliked others.
+
+    A reader's taste is learnt by Bayesian linear regression on the words expected under the documents' concepts and on
+    the words they contain. A document's rank depends on its probability of being liked and, with a weight of one fifth,
+    on what it adds to the liked concepts that higher ranks do not cover yet.
+
+    Parameters
+    ----------
+    result : Result
+        A fitted model's `result_`.
+    liked, disliked : sequence of str
+        Ids of documents that were judged.
+    n : int
+        The largest number of documents.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The best first: `document`, `score` (the probability that it is liked rather than disliked), `taste` with `low`
+        and `high` (how much it is liked on a scale where a liked document is 1, and its 95% interval), `title`,
+        `concepts` (numbers of those that contribute most) and `concept_names`. Judged documents are left out.
+
+    Examples
+    --------
+    >>> from superwords import ConceptModel, Corpus
+    >>> counts = [[4, 4, 0, 0]] * 5 + [[0, 0, 4, 4]] * 5
+    >>> model = ConceptModel(n_chains=1, n_sweeps=40, random_state=0).fit(Corpus.from_counts(counts), features=None)
+    >>> sorted(recommend(model.result_, liked=["0"], disliked=["9"], n=4)["document"])
+    ['1', '2', '3', '4']
+    """
+    documents = _documents(result)
+    yes, no = _judged(documents, liked, disliked)
+    views = taste_views(result)
+    taste = learn_taste(views, yes, no)
+    with_judged = _products(views, taste.judged) + _CONSTANT
+    mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
+    probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
+    of_concepts = _concept_tastes(result, taste)[0]
+    chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n, "documents"))
+    table = [
+        {
+            "document": documents.ids[d],
+            "score": float(probability[d]),
+            "taste": float(mean[d]),
+            "low": float(mean[d] - _Z * spread[d]),
+            "high": float(mean[d] + _Z * spread[d]),
+            "title": documents.titles[d],
+            **_because(documents, _row(documents.weights, d) * np.maximum(of_concepts, 0.0)),
+        }
+        for d in chosen
+    ]
+    return pd.DataFrame(table, columns=pd.Index(RECOMMENDED_COLUMNS))
+
+
+def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = ()) -> pd.DataFrame:
+    """Return what judgements imply for each concept, the most liked first.
+
+    Parameters
+    ----------
+    result : Result
+        A fitted model's `result_`.
+    liked, disliked : sequence of str
+        Ids of documents that were judged.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `concept`, `name`, `taste` (how much a document about nothing else would be liked, on a scale where a liked
+        document is 1), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
+    """
+    documents = _documents(result)
+    taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))
+    mean, spread = _concept_tastes(result, taste)
+    order = np.argsort(-mean, kind="stable")
+    table = {
+        "concept": order + 1,
+        "name": [documents.names[j] for j in order],
+        "taste": mean[order],
+        "low": (mean - _Z * spread)[order],
+        "high": (mean + _Z * spread)[order],
+        "sure": norm.cdf(np.abs(mean) / np.maximum(spread, 1e-12))[order],
+    }
+    return of_shown(result, pd.DataFrame(table, columns=pd.Index(TASTE_COLUMNS)))
+
+
+def learn_taste(views: Sequence[View], liked: np.ndarray, disliked: np.ndarray) -> Taste:
+    """Return the posterior given the judgements."""
+    judged = np.concatenate([liked, disliked])
+    judgement = np.concatenate([np.ones(len(liked)), -np.ones(len(disliked))])
+    covariance = (_products(views, judged) + _CONSTANT)[judged] + _NOISE * np.eye(len(judged))
+    inverse = np.linalg.inv(covariance)
+    return Taste(judged, inverse, inverse @ judgement)
+
+
+def _posterior(with_judged: np.ndarray, own: np.ndarray, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of f from its prior covariances and variances."""
+    explained = np.einsum("ij,jk,ik->i", with_judged, taste.inverse, with_judged)
+    return with_judged @ taste.alpha, np.sqrt(np.maximum(own - explained, 0.0))
+
+
+def _products(views: Sequence[View], which: np.ndarray) -> np.ndarray:
+    """Return prior covariances of f between all documents and some (D, n), without the constant."""
+    return np.asarray(sum(one.share * one.products(one.values[which]) for one in views))
+
+
+def _norms(views: Sequence[View]) -> np.ndarray:
+    """Return prior variances of f (D), without the constant."""
+    return np.asarray(sum(one.share * one.norms(one.values) for one in views))
+
+
+def _concept_tastes(result: Result, taste: Taste) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation (J) of f_c for a document about one concept."""
+    view = taste_views(result)[0]
+    profiles = sparse.csr_array(concept_profiles(result).sqrt())
+    with_judged = view.share * view.products(profiles)[taste.judged].T
+    return _posterior(with_judged, view.share * view.norms(profiles), taste)
+
+
+def _ranked(
+    weights: sparse.csr_array, probability: np.ndarray, of_concepts: np.ndarray, judged: np.ndarray, n: int
+) -> list[int]:
+    """Rank documents by probability and by what they add to the liked concepts."""
+    worth = np.maximum(of_concepts, 0.0)
+    worth = worth / max(float(worth.max(initial=0.0)), 1e-12)
+    open_ = np.ones(len(probability), bool)
+    open_[judged] = False
+    left, chosen = np.ones(len(worth)), []
+    for _ in range(min(n, int(open_.sum()))):
+        value = (1 - _DIVERSITY) * probability + _DIVERSITY * (weights @ (worth * left))
+        best = int(np.argmax(np.where(open_, value, -np.inf)))
+        chosen.append(best)
+        left, open_[best] = left * (1 - _row(weights, best)), False
+    return chosen
+
+
+def _rows(documents: Catalog, which: Any, name: str) -> np.ndarray:
+    """Return the numbers of the documents with these ids; all if None."""
+    if which is None:
+        return np.arange(len(documents.ids))
+    if isinstance(which, pd.DataFrame):
+        if "document" not in which:
+            raise InputError(f"{name}: the table has no column 'document'; give ids, or a table from search.")
+        which = which["document"]
+    if isinstance(which, str) or not isinstance(which, Iterable):
+        raise InputError(f"{name}={which!r} is not a list of documents; give their ids in a list.")
+    number = {one: d for d, one in enumerate(documents.ids)}
+    ids = [str(one) for one in which]
+    unknown = [one for one in ids if one not in number]
+    if unknown:
+        raise InputError(f"{name}: there is no document {unknown[0]!r}; ids are like {documents.ids[0]!r}.")
+    if not ids:
+        raise InputError(f"{name} names no document; give at least one id.")
+    return np.unique([number[one] for one in ids])
+
+
+def _judged(documents: Catalog, liked: Any, disliked: Any) -> tuple[np.ndarray, np.ndarray]:
+    none = np.zeros(0, int)
+    yes = _rows(documents, liked, "liked") if not _is_empty(liked) else none
+    no = _rows(documents, disliked, "disliked") if not _is_empty(disliked) else none
+    if not len(yes) and not len(no):
+        raise InputError("No judgement is given; give the ids of documents that are liked, or disliked.")
+    both = np.intersect1d(yes, no)
+    if len(both):
+        raise InputError(
+            f"Document {documents.ids[both[0]]!r} is both liked and disliked; leave it in one list."
+        )
+    return yes, no
+
+
+def _is_empty(which: Any) -> bool:
+    return which is None or (hasattr(which, "__len__") and not isinstance(which, str) and len(which) == 0)
+
+
+def _row(weights: sparse.csr_array, d: int) -> np.ndarray:
+    return weights[[d]].toarray().ravel()
+
+
+def _because(documents: Catalog, evidence: np.ndarray) -> dict[str, Any]:
+    """Return the concepts that contribute most, for a row of a table."""
+    total = float(evidence.sum())
+    strong = [
+        int(j)
+        for j in np.argsort(-evidence, kind="stable")[:_MOST_NAMED]
+        if evidence[j] > _LEAST_NAMED * total
+    ]
+    return {"concepts": [j + 1 for j in strong], "concept_names": [documents.names[j] for j in strong]}

@@ -1,0 +1,233 @@
+"""Pack values into bytes and back, safely for files from strangers: no pickle, sizes checked before unpacking.
+
+A value is made of dictionaries, numpy arrays, sparse arrays, and what JSON knows. Its *header* is JSON: the value's
+structure, and the type, shape and compressed size of every array. Its *data* are the compressed arrays end to end:
+numbers by zlib, whole numbers in the narrowest type that holds them, and text by bzip2.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+# The types an array may have in a file, by their names there: little-endian on every machine.
+TYPES = {
+    np.dtype(name).newbyteorder("<").str: np.dtype(name)
+    for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+}
+_TEXT = "text"  # in the place of an array's type: JSON
+_MOST_DIMENSIONS = 3
+_LEVEL = 6  # of zlib
+# Guard against decompression bombs: refuse a ratio above 100:1 beyond the first 64 MiB.
+_LARGEST_RATIO, _ALLOWANCE = 100, 64 * 2**20
+
+Value = TypeVar("Value")
+
+
+class DamagedError(Exception):
+    """What was read cannot be what was written."""
+
+
+class OtherVersionError(DamagedError):
+    """What was read has fields that this version of superwords does not have, or lacks some that it needs."""
+
+
+def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
+    """Return `kind(**fields)`; fields that are not stored take their defaults."""
+    known = signature(kind).parameters
+    unknown = sorted(set(fields) - set(known))
+    missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
+    if unknown or missing:
+        found = [f"has {', '.join(unknown)}"] * bool(unknown) + [f"lacks {', '.join(missing)}"] * bool(
+            missing
+        )
+        raise OtherVersionError(f"its {kind.__name__} {' and '.join(found)}")
+    return kind(**fields)
+
+
+class Packed(NamedTuple):
+    """A value's header and its compressed data."""
+
+    header: str
+    data: bytes
+
+
+class _Declared(NamedTuple):
+    """An array as its header declares it."""
+
+    stored: np.dtype  # of one byte for text
+    shape: tuple[int, ...]
+    dtype: np.dtype | None  # None: text
+    compressed: int  # bytes
+
+    @property
+    def stored_bytes(self) -> int:
+        return math.prod(self.shape) * self.stored.itemsize
+
+    @property
+    def bytes(self) -> int:
+        return max(self.stored_bytes, math.prod(self.shape) * (self.dtype or self.stored).itemsize)
+
+
+def pack(value: Any) -> Packed:
+    """Pack a value.
+
+    Parameters
+    ----------
+    value : dict, array, sparse array, or what JSON knows
+        Dictionaries may hold arrays at any depth; lists may not.
+
+    Returns
+    -------
+    Packed
+
+    Examples
+    --------
+    >>> packed = pack({"word": np.arange(3), "name": "health"})
+    >>> unpack(packed)["word"].tolist()
+    [0, 1, 2]
+    """
+    declared: list[list[Any]] = []
+    data: list[bytes] = []
+
+    def store(stored: np.ndarray, kind: str, compressed: bytes) -> int:
+        declared.append([_kind(stored), list(stored.shape), kind, len(compressed)])
+        data.append(compressed)
+        return len(declared) - 1
+
+    def array(values: np.ndarray) -> dict[str, Any]:
+        if _kind(values) not in TYPES:
+            raise TypeError(f"an array of type {values.dtype} cannot be stored")
+        stored = _narrow(values)
+        return {"array": store(stored, _kind(values), compress(stored))}
+
+    def node(one: Any) -> dict[str, Any]:
+        if isinstance(one, dict):
+            return {"fields": {str(name): node(inner) for name, inner in one.items()}}
+        if isinstance(one, np.ndarray):
+            return array(one)
+        if sparse.issparse(one):
+            matrix = sparse.csr_array(one)
+            lengths = np.diff(matrix.indptr)
+            fields = {name: array(getattr(matrix, name)) for name in ("data", "indices")}
+            return {"sparse": list(matrix.shape), "fields": {**fields, "lengths": array(lengths)}}
+        if isinstance(one, list | str):
+            text = np.frombuffer(json.dumps(one, default=_plain).encode(), np.uint8)
+            return {"json": store(text, _TEXT, bz2.compress(text.tobytes()))}
+        return {"value": one.item() if isinstance(one, np.generic) else one}
+
+    return Packed(json.dumps({"value": node(value), "arrays": declared}), b"".join(data))
+
+
+def unpack(packed: Packed) -> Any:
+    """Invert `pack`; raise `DamagedError` (or what a broken value provokes) rather than accept a forged value."""
+    header = json.loads(packed.header)
+    declared = [_declaration(entry) for entry in header["arrays"]]
+    if sum(one.compressed for one in declared) != len(packed.data):
+        raise DamagedError("its sizes do not fit together")
+    if sum(one.bytes for one in declared) > _ALLOWANCE + _LARGEST_RATIO * len(packed.data):
+        raise DamagedError("it declares to be larger than its data can be")
+    arrays: list[Any] = []
+    start = 0
+    for one in declared:
+        arrays.append(_array(packed.data[start : start + one.compressed], one))
+        start += one.compressed
+    return _value(header["value"], arrays)
+
+
+def compress(values: np.ndarray) -> bytes:
+    """Return an array's numbers, little-endian and compressed."""
+    return zlib.compress(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes(), _LEVEL)
+
+
+def _declaration(entry: Any) -> _Declared:
+    stored, shape, kind, compressed = entry
+    if len(shape) > _MOST_DIMENSIONS or not all(
+        type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)
+    ):
+        raise DamagedError("an array has no possible shape")
+    is_possible = (stored, len(shape)) == ("|u1", 1) if kind == _TEXT else stored == kind or kind[1] in "iu"
+    if not is_possible:
+        raise DamagedError("an array has no possible type")
+    return _Declared(TYPES[stored], tuple(shape), None if kind == _TEXT else TYPES[kind], compressed)
+
+
+def _array(data: bytes, one: _Declared) -> Any:
+    if one.dtype is None:
+        return json.loads(_inflated(bz2.BZ2Decompressor(), data, one.stored_bytes))
+    raw = _inflated(zlib.decompressobj(), data, one.stored_bytes)
+    stored = np.frombuffer(raw, one.stored.newbyteorder("<")).reshape(one.shape)
+    if one.stored != one.dtype and stored.size:
+        limits = np.iinfo(one.dtype)
+        if stored.dtype.kind not in "iu" or not limits.min <= stored.min() <= stored.max() <= limits.max:
+            raise DamagedError("numbers do not fit their type")
+    return stored.astype(one.dtype)
+
+
+def _inflated(machine: Any, data: bytes, size: int) -> bytes:
+    """Decompress no more than the declared size."""
+    raw = machine.decompress(data, max(size, 1))
+    rest = getattr(machine, "unconsumed_tail", b"")  # bz2's machine keeps it to itself
+    if len(raw) != size or (not machine.eof and machine.decompress(rest, 1)):
+        raise DamagedError("its data are not of the size they declare")
+    if not machine.eof or machine.unused_data:
+        raise DamagedError("its data end too soon or too late")
+    return bytes(raw)
+
+
+def _value(node: dict[str, Any], arrays: list[Any]) -> Any:
+    for kind in ("array", "json"):
+        if kind in node:
+            found = arrays[node[kind]]
+            if isinstance(found, np.ndarray) != (kind == "array"):
+                raise DamagedError("an array is of the wrong type")
+            return found
+    if "value" in node:
+        return node["value"]
+    fields = {name: _value(one, arrays) for name, one in node["fields"].items()}
+    return _sparse(node["sparse"], **fields) if "sparse" in node else fields
+
+
+def _sparse(shape: Any, data: np.ndarray, indices: np.ndarray, lengths: np.ndarray) -> sparse.csr_array:
+    if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
+        raise DamagedError("a sparse array has no possible shape")
+    if any(one.ndim != 1 or one.dtype.kind != "i" for one in (indices, lengths)) or data.ndim != 1:
+        raise DamagedError("a sparse array's parts do not fit together")
+    if len(lengths) != shape[0] or (lengths < 0).any() or not len(data) == len(indices) == lengths.sum():
+        raise DamagedError("a sparse array's parts do not fit together")
+    pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(lengths.dtype)
+    matrix = sparse.csr_array((data, indices, pointers), shape=tuple(shape))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _kind(values: np.ndarray) -> str:
+    return values.dtype.newbyteorder("<").str
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Return the same whole numbers in the smallest type that holds them; other numbers as they are."""
+    if values.dtype.kind not in "iu" or not values.size:
+        return values
+    low, high = int(values.min()), int(values.max())
+    kinds = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64, np.uint64)
+    return values.astype(next(one for one in kinds if np.iinfo(one).min <= low and high <= np.iinfo(one).max))
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON does not know in a form that it does."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return str(value)

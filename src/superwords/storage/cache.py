@@ -1,0 +1,96 @@
+"""Results that are derived from a model's draws, kept in the user's cache folder so that they are computed once.
+
+Nothing here is needed: an entry that is missing, unreadable or cannot be written is computed again. Entries are plain
+.npz files without pickle, named by a digest of all that they are computed from.
+"""
+
+from __future__ import annotations
+
+import os
+import typing
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from superwords.files import atomic_file
+
+LARGEST = 10**9  # bytes of all entries; the least recently used go first
+_LARGEST_ENTRY = LARGEST // 4
+_SUFFIX = ".npz"
+
+Derived = TypeVar("Derived", bound=tuple[Any, ...])
+
+
+def cached(key: str, kind: type[Derived], compute: Callable[[], Derived]) -> Derived:
+    """Return a named tuple of arrays from the cache, or compute it and keep it there."""
+    found = read(key, kind)
+    if found is None:
+        found = compute()
+        write(key, found)
+    return found
+
+
+def read(key: str, kind: type[Derived]) -> Derived | None:
+    """Return an entry, or None if there is none that can be read."""
+    path = cache_folder() / f"{key}{_SUFFIX}"
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            found = _nested(kind, {name: arrays[name] for name in arrays.files})
+    except Exception:  # whatever a damaged entry provokes
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return found
+
+
+def write(key: str, value: tuple[Any, ...]) -> None:
+    """Keep an entry, if there is room for it."""
+    arrays = _flat(value)
+    if sum(array.nbytes for array in arrays.values()) > _LARGEST_ENTRY:
+        return
+    with suppress(OSError):
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with atomic_file(cache_folder() / f"{key}{_SUFFIX}") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        _shrink()
+
+
+def cache_folder() -> Path:
+    """Return where derived results are kept."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "superwords" / "summaries"
+
+
+def _shrink() -> None:
+    """Remove the least recently used entries until all fit."""
+    entries = sorted(cache_folder().glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+    total = 0
+    for path in entries:
+        total += path.stat().st_size
+        if total > LARGEST:
+            path.unlink(missing_ok=True)
+
+
+def _flat(value: Any, place: str = "") -> dict[str, np.ndarray]:
+    """Return the arrays and numbers of nested named tuples by their place."""
+    if not isinstance(value, tuple):
+        return {place: np.asarray(value)}
+    found: dict[str, np.ndarray] = {}
+    for name, one in value._asdict().items():  # type: ignore[attr-defined]
+        found |= _flat(one, f"{place}{name}" if not isinstance(one, tuple) else f"{place}{name}.")
+    return found
+
+
+def _nested(kind: Any, arrays: dict[str, np.ndarray], place: str = "") -> Any:
+    """Invert `_flat`."""
+    fields = {}
+    for name, of in typing.get_type_hints(kind).items():
+        if isinstance(of, type) and issubclass(of, tuple):
+            fields[name] = _nested(of, arrays, f"{place}{name}.")
+        else:
+            found = arrays[f"{place}{name}"]
+            fields[name] = found.item() if of in (int, float) else found
+    return kind(**fields)

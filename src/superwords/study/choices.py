@@ -1,0 +1,190 @@
+"""Tests of a model by people with right answers: intruding words, intruding documents, and labels of documents.
+
+As in Chang et al. (2009), oolong and validateIt: a person picks what does not belong, or the label that fits. Every
+listed concept has a task of each kind. Controls with an obvious answer show who reads the questions.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from superwords.errors import InputError
+from superwords.study.create import concept_weights
+from superwords.study.pairs import check_texts, dense
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+
+WORDS, DOCUMENTS, LABELS, CONTROL = "word intrusion", "document intrusion", "label", "control"
+KINDS = {"words": WORDS, "documents": DOCUMENTS, "labels": LABELS}
+QUESTIONS = {
+    WORDS: "Which word does not belong with the others?",
+    DOCUMENTS: "Which text is about something else than the others?",
+    LABELS: "Which label fits this text best?",
+}
+N_WORDS, N_DOCUMENTS, N_LABELS = 5, 3, 4  # shown beside the intruder; labels in all
+N_CONTROLS = 2
+EXCERPT = 600  # characters of a text
+_LEAST_WEIGHT = 0.2  # of a concept in a document that represents it
+_TOP_SHARE = 0.02  # an intruding word is among this share of another concept's words, at least ten
+_LEVEL = 0.95
+
+
+class Task(NamedTuple):
+    """A question with its options; the first option is the right answer, and people see them shuffled."""
+
+    kind: str
+    concept: int  # from 1; 0: a control
+    question: str
+    text: str  # shown above the options; may be empty
+    options: tuple[str, ...]
+
+
+def make_tasks(
+    model: ConceptModel, kinds: Sequence[str], seed: int = 0, texts: Sequence[str] | None = None
+) -> list[Task]:
+    """Return a task of each kind for every concept in the list, and the controls.
+
+    `texts` are those of the documents, where the model does not keep them.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise InputError(f"{unknown[0]!r} is not a test; give some of {', '.join(KINDS)}.")
+    rng = np.random.default_rng([seed, 2009])
+    listed = _listed(model)
+    if len(listed) < N_LABELS:
+        raise InputError(f"The model lists {len(listed)} concepts; these tests need at least {N_LABELS}.")
+    given = texts if texts is not None else model.corpus_.texts
+    if given is None and {"documents", "labels"} & set(kinds):
+        raise InputError("The model does not keep the texts, so only `--test words` can be asked.")
+    tasks: list[Task] = []
+    for kind in kinds:
+        make = {"words": _word_tasks, "documents": _document_tasks, "labels": _label_tasks}[kind]
+        tasks += make(model, listed, list(given or []), rng)
+    return tasks + _controls(model, listed, rng)
+
+
+def _listed(model: ConceptModel) -> dict[int, str]:
+    """Return the concepts of the usual table by number (from 1), without leftovers, with their names."""
+    table = model.concepts(3)
+    shown = table[~table["leftover"].to_numpy(dtype=bool)]
+    return dict(zip(shown["concept"].astype(int), shown["name"].astype(str)))
+
+
+def _word_tasks(
+    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
+) -> list[Task]:
+    """Make word tasks: the intruder is a leading word of another concept that this one does not have."""
+    weights, vocabulary = concept_weights(model), model.corpus_.vocabulary
+    tasks = []
+    for j in listed:
+        own = np.argsort(-weights[j - 1], kind="stable")[:N_WORDS]
+        own = own[weights[j - 1, own] > 0]
+        others = [k - 1 for k in listed if k != j]
+        leading = {
+            int(i)
+            for k in others
+            for i in np.argsort(-weights[k], kind="stable")[: max(10, int(_TOP_SHARE * len(vocabulary)))]
+            if weights[k, i] > 0 and weights[j - 1, i] == 0
+        }
+        if len(own) >= 2 and leading:
+            intruder = int(rng.choice(sorted(leading)))
+            options = (vocabulary[intruder], *(vocabulary[i] for i in own))
+            tasks.append(Task(WORDS, j, QUESTIONS[WORDS], "", options))
+    return tasks
+
+
+def _document_tasks(
+    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
+) -> list[Task]:
+    """Make document tasks: the texts of most weight, and one that does not use the concept."""
+    weights = np.asarray(dense(model.result_.doc_concept))
+    tasks = []
+    for j in listed:
+        own = np.argsort(-weights[:, j - 1], kind="stable")[:N_DOCUMENTS]
+        own = own[weights[own, j - 1] >= _LEAST_WEIGHT]
+        without = np.flatnonzero((weights[:, j - 1] == 0) & (weights.max(axis=1) >= _LEAST_WEIGHT))
+        if len(own) == N_DOCUMENTS and len(without):
+            chosen = [int(rng.choice(without)), *own.tolist()]
+            options = tuple(_excerpt(texts[d]) for d in chosen)
+            if len(set(options)) == len(options):
+                tasks.append(Task(DOCUMENTS, j, QUESTIONS[DOCUMENTS], "", options))
+    return tasks
+
+
+def _label_tasks(
+    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
+) -> list[Task]:
+    """Make label tasks: a text, the name of its heaviest concept, and names of concepts it does not use."""
+    weights = np.asarray(dense(model.result_.doc_concept))
+    tasks = []
+    for j, name in listed.items():
+        own = np.flatnonzero((weights.argmax(axis=1) == j - 1) & (weights[:, j - 1] >= _LEAST_WEIGHT))
+        if not len(own):
+            continue
+        d = int(rng.choice(own))
+        others = [label for k, label in listed.items() if weights[d, k - 1] == 0 and label != name]
+        if len(set(others)) >= N_LABELS - 1:
+            wrong = rng.choice(sorted(set(others)), N_LABELS - 1, replace=False)
+            tasks.append(Task(LABELS, j, QUESTIONS[LABELS], _excerpt(texts[d]), (name, *map(str, wrong))))
+    return tasks
+
+
+def _controls(model: ConceptModel, listed: Mapping[int, str], rng: np.random.Generator) -> list[Task]:
+    """Make questions that name their own answer, as survey researchers ask them."""
+    vocabulary = model.corpus_.vocabulary
+    tasks = []
+    for words in rng.permutation(len(vocabulary))[: N_LABELS * N_CONTROLS].reshape(-1, N_LABELS):
+        right, *others = (vocabulary[i] for i in words)
+        question = f"To show that you read the questions, choose the word “{right}”."
+        tasks.append(Task(CONTROL, 0, question, "", (right, *others)))
+    return tasks
+
+
+def _excerpt(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= EXCERPT else plain[: plain.rfind(" ", 0, EXCERPT)] + " …"
+
+
+def build_choice_study(tasks: Sequence[Task], title: str, subject: str, per_person: int) -> dict[str, Any]:
+    """Return the study as plain data, as `study serve` reads it."""
+    if not any(task.kind != CONTROL for task in tasks):
+        raise InputError("No concept has a task; fit a model with more concepts, or ask another test.")
+    check_texts(title, subject)
+    return {
+        "format": 3,
+        "id": secrets.token_hex(8),
+        "title": title,
+        "subject": subject,
+        "per_person": per_person,
+        "tasks": [task._asdict() | {"options": list(task.options)} for task in tasks],
+    }
+
+
+def chance(kind: str) -> float:
+    """Return the share of right answers by guessing."""
+    return {WORDS: 1 / (N_WORDS + 1), DOCUMENTS: 1 / (N_DOCUMENTS + 1)}.get(kind, 1 / N_LABELS)
+
+
+def power(n_answers: int, rate: float, guessing: float) -> float:
+    """Return the probability that an exact one-sided 2.5% test finds `rate` above `guessing`."""
+    least = int(stats.binom.isf((1 - _LEVEL) / 2, n_answers, guessing)) + 1
+    return float(stats.binom.sf(least - 1, n_answers, rate))
+
+
+def answers_needed(difference: float, rate: float = 0.7, probability: float = 0.8) -> int:
+    """Return the answers per model that find a difference between two models' shares of right answers.
+
+    By the usual normal formula for two proportions, two-sided 5%, with this probability.
+    """
+    if not 0 < difference < rate:
+        raise InputError(f"The difference {difference:g} must lie between 0 and the rate {rate:g}.")
+    low, mean = rate - difference, rate - difference / 2
+    z, power_z = stats.norm.ppf((1 + _LEVEL) / 2), stats.norm.ppf(probability)
+    spread = z * np.sqrt(2 * mean * (1 - mean)) + power_z * np.sqrt(rate * (1 - rate) + low * (1 - low))
+    return int(np.ceil((spread / difference) ** 2))

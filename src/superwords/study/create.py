@@ -1,0 +1,138 @@
+"""A study from a fitted model: its concepts against the topics of HDP or LDA on the same counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from superwords.analysis.prevalence import found_share
+from superwords.analysis.ranking import ranked_words, scores
+from superwords.compare.baselines import Topics, hdp, lda
+from superwords.errors import InputError
+from superwords.study.pairs import build_study, create_from_concepts
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
+    from superwords.posterior.result import Result
+
+COMMON = 0.9  # quantile of the words' documents: words above it are everywhere
+FEW_WORDS = 20  # of so few words none is left out as common
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What participants read: the heading of the questionnaire, and what the documents are about."""
+
+    title: str = "Word clouds"
+    subject: str = "the subject of these documents"
+
+
+@dataclass(frozen=True)
+class TopicModel:
+    """The model to compare with: "hdp", or "lda:K" with K topics."""
+
+    name: str = "hdp"
+    iterations: int = 1000
+    seed: int = 0
+
+
+def create_study(
+    model: ConceptModel, words: int | Sequence[str], topics: TopicModel, wording: Wording
+) -> dict[str, Any]:
+    """Create the study about these words, or about as many words as `question_words` finds."""
+    if model.n_concepts_ == 0:
+        raise InputError("The model has no concepts, so there is nothing to ask about.")
+    corpus = model.corpus_
+    weights, uses = concept_weights(model), concept_uses(model)
+    if isinstance(words, int):
+        chosen = [corpus.vocabulary[i] for i in question_words(uses, weights, document_counts(model), words)]
+        if not chosen:
+            raise InputError("No word is typical of one concept; choose the words yourself with --words.")
+    else:
+        chosen = list(words)
+        unknown = [word for word in chosen if word not in set(corpus.vocabulary)]
+        if unknown:
+            raise InputError(f"The word {unknown[0]!r} is not in the vocabulary; choose words of the corpus.")
+    found = find_topics(model, topics)
+    questions = create_from_concepts(weights, uses, corpus.vocabulary, found.topic_word, chosen)
+    return build_study(questions, wording.title, wording.subject)
+
+
+def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray, n_words: int) -> list[int]:
+    """Choose words to ask about: typical of their own concept, neither everywhere nor rare.
+
+    A word's score is the share of its uses that are for its own concept, squared, times the logarithm of their
+    number. Words of the most common tenth ("people", "percent") are left out. The best word of every concept comes
+    before the second best of any.
+    """
+    own = uses.argmax(axis=0)
+    column = np.arange(uses.shape[1])
+    best, total = uses[own, column], uses.sum(axis=0)
+    score = (best / np.maximum(total, 1e-12)) ** 2 * np.log1p(best)
+    n_shown, is_shown = (weights > 0).sum(axis=1), weights[own, column] > 0
+    common = np.quantile(documents, COMMON) if len(documents) >= FEW_WORDS else np.inf
+    # A question needs another word beside the one it is about.
+    askable = (best >= 1) & (n_shown[own] > is_shown) & (documents <= common)
+    ranked = [int(i) for i in np.lexsort((column, -score)) if askable[i]]
+    turn: Counter[int] = Counter()
+    rounds = []
+    for i in ranked:
+        rounds.append((turn[int(own[i])], -float(score[i]), i))
+        turn[int(own[i])] += 1
+    return [i for _, _, i in sorted(rounds)[:n_words]]
+
+
+def concept_uses(model: ConceptModel) -> np.ndarray:
+    """Return (J, V) documents in which a word is used for a concept, averaged over draws; 0 for leftovers.
+
+    Concepts that are hidden, or merged into others, are not asked about either.
+    """
+    words, table = model.result_.summary.words, model.concepts(0)
+    is_asked = np.zeros(model.n_concepts_, bool)
+    is_asked[table["concept"] - 1] = ~table["leftover"].to_numpy(dtype=bool)
+    uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
+    uses[words.concept, words.word] = words.documents
+    # A draw that does not find the concept does not use the word for it.
+    found = found_share(model.result_) * is_asked
+    return uses * (found if found.any() else np.ones(len(found)))[:, None]
+
+
+def document_counts(model: ConceptModel) -> np.ndarray:
+    """Return (V) the number of documents that have each word."""
+    return np.diff(sparse.csc_array(model.corpus_.counts).indptr)
+
+
+def concept_weights(model: ConceptModel) -> np.ndarray:
+    """Return (J, V) scores of a concept's most telling words, as many as its documents use."""
+    words, n_words = model.result_.summary.words, model.corpus_.n_words
+    score = scores(words, n_words)
+    n_used = _words_used(model.result_)
+    weights = np.zeros((model.n_concepts_, n_words))
+    for j, rows in enumerate(ranked_words(words, model.n_concepts_, n_words)):
+        top = rows[: n_used[j]]
+        weights[j, words.word[top]] = score[top]
+    return weights
+
+
+def _words_used(result: Result) -> np.ndarray:
+    """(J): how many words a concept's documents use for it, in the mean over the draws that find it."""
+    counts, aligned = result.summary.word_counts, result.summary.alignment
+    used = np.bincount(counts.concept[counts.used > 0], minlength=result.n_concepts)
+    return (used / np.maximum(aligned.matched.sum(axis=0), 1)).round().astype(int)
+
+
+def find_topics(model: ConceptModel, topics: TopicModel) -> Topics:
+    counts, vocabulary = model.corpus_.counts, model.corpus_.vocabulary
+    name, _, number = topics.name.partition(":")
+    if name == "hdp" and not number:
+        return hdp(counts, vocabulary, topics.iterations, topics.seed)
+    if name == "lda" and number.isdecimal():
+        return lda(counts, vocabulary, int(number), topics.iterations, topics.seed)
+    raise InputError(
+        f"The topic model {topics.name!r} is not known; give hdp, or lda:50 (or another number)."
+    )

@@ -1,0 +1,247 @@
+"""The study file: for each question word a concept's cloud and a topic's, alike in size and style."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from superwords.errors import InputError
+from superwords.files import write_atomic
+from superwords.plots.clouds import cloud, positive
+from superwords.plots.style import figure_bytes
+
+FORMAT, CHOICE_FORMAT = 2, 3
+SIDES = ("concept", "topic")
+MOST_WORDS = 30  # in a cloud: more are not read
+PNG_START = b"\x89PNG\r\n\x1a\n"
+OPAQUE = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A word, and what each of the two models says of it: words with weights."""
+
+    word: str
+    concept: Mapping[str, float]
+    topic: Mapping[str, float]
+
+
+def build_study(questions: Sequence[Question], title: str, subject: str) -> dict[str, Any]:
+    """Build the whole study as plain data, pictures included.
+
+    The word itself is removed, and the larger of the two clouds is cut to the size of the smaller one, so that
+    neither the number of words nor the style tells the two apart.
+    """
+    if not questions:
+        raise InputError("A study needs at least one question; give words that a concept holds.")
+    check_texts(title, subject)
+    words = [question.word for question in questions]
+    if len(set(words)) != len(words):
+        raise InputError("The study asks about the same word twice; give each word once.")
+    return {
+        "format": FORMAT,
+        "id": secrets.token_hex(8),
+        "title": title,
+        "subject": subject,
+        "questions": [study_question(question) for question in questions],
+    }
+
+
+def check_texts(title: str, subject: str) -> None:
+    """Raise InputError for a study without a title or a subject."""
+    for name, text in (("title", title), ("subject", subject)):
+        if not text.strip():
+            raise InputError(f"The study's {name} is empty; say in a few words what it is about.")
+
+
+def study_question(question: Question) -> dict[str, Any]:
+    clouds = dict(zip(SIDES, matched(question)))
+    for side, weights in clouds.items():
+        if not weights:
+            raise InputError(
+                f"The {side} of the word {question.word!r} has no other word; choose another word."
+            )
+    return {"word": question.word, **{side: study_cloud(weights) for side, weights in clouds.items()}}
+
+
+def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
+    """Return both sides without the word itself, heaviest first, with equally many words."""
+    sides = []
+    for weights in (question.concept, question.topic):
+        others = {word: weight for word, weight in positive(weights).items() if word != question.word}
+        sides.append(sorted(others.items(), key=lambda item: (-item[1], item[0])))
+    size = min(len(sides[0]), len(sides[1]), MOST_WORDS)
+    return dict(sides[0][:size]), dict(sides[1][:size])
+
+
+def study_cloud(weights: Mapping[str, float]) -> dict[str, Any]:
+    picture = figure_bytes(cloud(weights, width=4.2, height=2.8), "png", dpi=160)
+    return {
+        "name": secrets.token_hex(8),
+        "words": dict(weights),
+        "picture": base64.b64encode(picture).decode("ascii"),
+    }
+
+
+def create_from_concepts(
+    concept_word: Any, uses: Any, vocabulary: Sequence[str], topic_word: Any, words: Sequence[str]
+) -> list[Question]:
+    """Pair, for each word, the concept that is most its own with the topic in which it is most probable.
+
+    `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `uses` (J, V) in how many
+    documents it is used for the concept, `topic_word` (T, V) the topics' words, as probabilities or counts.
+    """
+    shares, held, topics = (
+        np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, uses, topic_word)
+    )
+    for name, matrix in (("concept_word", shares), ("uses", held), ("topic_word", topics)):
+        if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary) or matrix.shape[0] == 0:
+            raise InputError(
+                f"{name} has the shape {matrix.shape}; it needs one column for each of the "
+                f"{len(vocabulary)} words and at least one row."
+            )
+    if shares.shape != held.shape:
+        raise InputError(
+            f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape."
+        )
+    mass = topics.sum(axis=1, keepdims=True)
+    topics = np.divide(topics, mass, out=np.zeros_like(topics), where=mass > 0)
+    column = {word: i for i, word in enumerate(vocabulary)}
+    questions = []
+    for word in words:
+        if word not in column:
+            raise InputError(f"The word {word!r} is not in the vocabulary; choose words of the corpus.")
+        i = column[word]
+        for what, matrix in (("concept", held), ("topic", topics)):
+            if not matrix[:, i].any():
+                raise InputError(f"No {what} holds the word {word!r}; choose another word.")
+        concept, topic = shares[held[:, i].argmax()], without_floor(topics[topics[:, i].argmax()])
+        questions.append(Question(word, named(concept, vocabulary), named(topic, vocabulary)))
+    return questions
+
+
+def without_floor(row: np.ndarray) -> np.ndarray:
+    """Remove the words that a topic never had, if they are most: smoothing gives them its smallest probability."""
+    is_least = row <= row.min() * (1 + 1e-6)
+    return np.where(is_least, 0.0, row) if is_least.mean() > 0.5 else row
+
+
+def dense(matrix: Any) -> Any:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def named(row: np.ndarray, vocabulary: Sequence[str]) -> dict[str, float]:
+    return {vocabulary[i]: float(row[i]) for i in np.flatnonzero(row > 0).tolist()}
+
+
+def salient_words(counts: Any, vocabulary: Sequence[str], n_words: int = 10) -> list[str]:
+    """Return the words that stand out: log(1 + count) summed over documents, times idf.
+
+    Both logarithms keep a word of one long document, and a word of every document, from leading the list.
+    """
+    matrix = sparse.csc_array(counts, dtype=float)
+    if matrix.shape[1] != len(vocabulary):
+        raise InputError(
+            f"The counts have {matrix.shape[1]} columns for {len(vocabulary)} words; give one per word."
+        )
+    matrix.eliminate_zeros()
+    idf = np.log(matrix.shape[0] / np.maximum(np.diff(matrix.indptr), 1))
+    salience = np.asarray(matrix.log1p().sum(axis=0)).ravel() * idf
+    order = np.argsort(-salience, kind="stable")
+    return [vocabulary[i] for i in order[:n_words] if salience[i] > 0]
+
+
+def save_study(study: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    check_study(study, target.name)
+    try:
+        write_atomic(target, (json.dumps(study, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"The study {str(target)!r} could not be written: {error.strerror}.") from None
+    return target
+
+
+def load_study(path: str | os.PathLike[str]) -> dict[str, Any]:
+    source = Path(path)
+    try:
+        study = json.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The study {str(source)!r} could not be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"The study {str(source)!r} is not JSON; give a file made by `study create`."
+        ) from None
+    check_study(study, str(source))
+    return study
+
+
+def check_study(study: Any, source: str) -> None:
+    """Raise InputError for the first field that is not as `build_study` or `build_choice_study` makes it."""
+    require_fields(study, {"format": int, "id": str, "title": str, "subject": str}, source, "the study")
+    if study["format"] not in (FORMAT, CHOICE_FORMAT):
+        raise InputError(
+            f"The study {source!r} has format {study['format']}, but this version of superwords reads format "
+            f"{FORMAT}; make the study again with `superwords study create`."
+        )
+    if not OPAQUE.fullmatch(study["id"]):
+        raise InputError(f"The study {source!r}: its id must be 16 hexadecimal digits.")
+    (check_tasks if study["format"] == CHOICE_FORMAT else check_questions)(study, source)
+
+
+def check_questions(study: Any, source: str) -> None:
+    require_fields(study, {"questions": list}, source, "the study")
+    if not study["questions"]:
+        raise InputError(f"The study {source!r} has no questions; it needs at least one.")
+    names: set[str] = set()
+    for number, question in enumerate(study["questions"], 1):
+        where = f"question {number}"
+        require_fields(question, {"word": str, **dict.fromkeys(SIDES, dict)}, source, where)
+        for side in SIDES:
+            check_cloud(question[side], source, f"the {side} in {where}", names)
+    words = [question["word"] for question in study["questions"]]
+    if len(set(words)) != len(words):
+        raise InputError(f"The study {source!r} asks about the same word twice; give each word once.")
+
+
+def check_tasks(study: Any, source: str) -> None:
+    require_fields(study, {"per_person": int, "tasks": list}, source, "the study")
+    for number, task in enumerate(study["tasks"], 1):
+        fields = {"kind": str, "concept": int, "question": str, "text": str, "options": list}
+        require_fields(task, fields, source, f"task {number}")
+        if not 2 <= len(set(map(str, task["options"]))) == len(task["options"]):
+            raise InputError(f"The study {source!r}: task {number} needs at least two different options.")
+
+
+def check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str]) -> None:
+    require_fields(side, {"name": str, "words": dict, "picture": str}, source, where)
+    if not OPAQUE.fullmatch(side["name"]) or side["name"] in names:
+        raise InputError(
+            f"The study {source!r}: the name of {where} must be 16 hexadecimal digits, used once."
+        )
+    names.add(side["name"])
+    try:
+        picture = base64.b64decode(side["picture"], validate=True)
+    except (binascii.Error, ValueError):
+        picture = b""
+    if not picture.startswith(PNG_START):
+        raise InputError(f"The study {source!r}: the picture of {where} must be a PNG in base64.")
+
+
+def require_fields(record: Any, fields: Mapping[str, type], source: str, where: str) -> None:
+    for name, kind in fields.items():
+        if not isinstance(record, dict) or not isinstance(record.get(name), kind):
+            raise InputError(
+                f"The study {source!r}: {where} needs the field {name!r} ({kind.__name__}); "
+                "give a file made by `study create`."
+            )

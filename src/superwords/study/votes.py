@@ -1,0 +1,233 @@
+"""Votes in SQLite: one per participant, whole or not at all, on the disk before the person is thanked."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from superwords.errors import InputError
+from superwords.study.choice_results import ChoiceAnswer
+from superwords.study.results import ATTENTION, Vote
+
+FORMAT, CHOICE_FORMAT = 2, 3  # of word clouds in pairs, and of tasks with right answers
+APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
+OWNER_ONLY = 0o600
+SCHEMA = f"""
+CREATE TABLE study (id TEXT NOT NULL, title TEXT NOT NULL, secret BLOB NOT NULL);
+CREATE TABLE question (number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
+CREATE TABLE participant (
+    id TEXT PRIMARY KEY,
+    follows INTEGER NOT NULL CHECK (follows IN (0, 1)),
+    attention TEXT NOT NULL CHECK (attention IN ({", ".join(f"'{level}'" for level in ATTENTION)}))
+);
+CREATE TABLE answer (
+    participant TEXT NOT NULL REFERENCES participant (id),
+    question INTEGER NOT NULL REFERENCES question (number),
+    first TEXT NOT NULL CHECK (first IN ('concept', 'topic')),
+    chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second', 'neither')),
+    PRIMARY KEY (participant, question)
+);
+"""
+CHOICE_SCHEMA = """
+CREATE TABLE task (number INTEGER PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE choice (
+    participant TEXT NOT NULL REFERENCES participant (id),
+    task INTEGER NOT NULL REFERENCES task (number),
+    chosen INTEGER NOT NULL CHECK (chosen >= 0),
+    PRIMARY KEY (participant, task)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether the concept's cloud stood first, and what was chosen: "first", "second" or "neither"."""
+
+    concept_first: bool
+    chosen: str
+
+
+class AlreadyVotedError(Exception):
+    """The participant's one vote is stored already."""
+
+
+class VoteStore:
+    """The votes of one study in one file. Every call opens a connection, so threads may share a store."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the votes of a study that was served before."""
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise InputError(
+                f"There is no file {str(self.path)!r}; give the votes file that `study serve` wrote."
+            )
+        try:
+            with self._connection() as connection:
+                (owner,) = connection.execute("PRAGMA application_id").fetchone()
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if owner != APPLICATION_ID or version not in (FORMAT, CHOICE_FORMAT):
+                    raise InputError(
+                        f"The file {str(self.path)!r} holds no votes of this version's format; "
+                        "give the votes file that `study serve` wrote."
+                    )
+                self.study_id, self.title, self.secret = connection.execute(
+                    "SELECT id, title, secret FROM study"
+                ).fetchone()
+                rows = connection.execute("SELECT word FROM question ORDER BY number").fetchall()
+                asked = "SELECT data FROM task ORDER BY number"
+                tasks = connection.execute(asked).fetchall() if version == CHOICE_FORMAT else []
+        except sqlite3.Error as error:
+            raise InputError(f"The votes file {str(self.path)!r} could not be read: {error}.") from None
+        self.words = [word for (word,) in rows]
+        self.tasks: list[dict[str, Any]] = [json.loads(data) for (data,) in tasks]
+
+    @classmethod
+    def for_study(cls, path: str | os.PathLike[str], study: Mapping[str, Any]) -> VoteStore:
+        """Return the votes of this study: the file at `path`, created if there is none."""
+        target = Path(path)
+        make_file(target, study)
+        store = cls(target)
+        if store.study_id != study["id"]:
+            raise InputError(
+                f"The votes in {str(target)!r} belong to another study, {store.title!r}; give another file."
+            )
+        return store
+
+    def add(self, participant: str, follows: bool, attention: str, answers: Sequence[Answer]) -> None:
+        """Store a whole vote, or raise AlreadyVotedError; it is on the disk when this returns."""
+        if len(answers) != len(self.words):
+            raise ValueError(f"a vote needs {len(self.words)} answers, not {len(answers)}")
+        rows = [
+            (participant, number, "concept" if answer.concept_first else "topic", answer.chosen)
+            for number, answer in enumerate(answers, 1)
+        ]
+        self._insert((participant, follows, attention), "INSERT INTO answer VALUES (?, ?, ?, ?)", rows)
+
+    def add_choices(
+        self, participant: str, follows: bool, attention: str, answers: Sequence[tuple[int, int]]
+    ) -> None:
+        """Store the (task, option) answers of a person, or raise AlreadyVotedError."""
+        rows = [(participant, task, chosen) for task, chosen in answers]
+        self._insert((participant, follows, attention), "INSERT INTO choice VALUES (?, ?, ?)", rows)
+
+    def _insert(self, person: tuple[str, bool, str], statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        with self._connection() as connection, transaction(connection):
+            if has_voted(connection, person[0]):
+                raise AlreadyVotedError
+            connection.execute("INSERT INTO participant VALUES (?, ?, ?)", person)
+            connection.executemany(statement, rows)
+
+    def choices(self) -> list[ChoiceAnswer]:
+        """Return all answers to tasks with right answers."""
+        asked = (
+            "SELECT participant.id, attention, task, chosen FROM participant "
+            "JOIN choice ON choice.participant = participant.id ORDER BY participant.id, task"
+        )
+        with self._connection() as connection:
+            return [ChoiceAnswer(*row) for row in connection.execute(asked)]
+
+    def task_counts(self) -> dict[int, int]:
+        """Return how often each task was answered."""
+        with self._connection() as connection:
+            return dict(connection.execute("SELECT task, COUNT(*) FROM choice GROUP BY task").fetchall())
+
+    def has_voted(self, participant: str) -> bool:
+        with self._connection() as connection:
+            return has_voted(connection, participant)
+
+    def votes(self) -> list[Vote]:
+        """Return all votes, without their participants."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT participant.id, follows, attention, CASE WHEN chosen = 'neither' THEN 'neither' "
+                "WHEN (first = 'concept') = (chosen = 'first') THEN 'concept' ELSE 'topic' END "
+                "FROM participant JOIN answer ON answer.participant = participant.id "
+                "ORDER BY participant.id, question"
+            ).fetchall()
+        answers: dict[tuple[str, bool, str], list[str]] = {}
+        for participant, follows, attention, preferred in rows:
+            answers.setdefault((participant, bool(follows), attention), []).append(preferred)
+        return [
+            Vote(follows, attention, tuple(chosen)) for (_, follows, attention), chosen in answers.items()
+        ]
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with connect(f"{self.path.resolve().as_uri()}?mode=rw") as connection:
+            yield connection
+
+
+@contextmanager
+def connect(uri: str) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    # IMMEDIATE takes the write lock at once, so that looking and then inserting is one step for all.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def has_voted(connection: sqlite3.Connection, participant: str) -> bool:
+    found = connection.execute("SELECT 1 FROM participant WHERE id = ?", (participant,)).fetchone()
+    return found is not None
+
+
+def make_file(target: Path, study: Mapping[str, Any]) -> None:
+    """Write the tables into a file that has none, so that a kill between the two steps damages nothing.
+
+    Only its owner may read the file: who knows its secret can sign votes.
+    """
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
+        with connect(f"{target.resolve().as_uri()}?mode=rwc") as connection:
+            with transaction(connection):
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
+                    write_tables(connection, study)
+            if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,):
+                os.chmod(target, OWNER_ONLY)
+                connection.execute("PRAGMA journal_mode = WAL")
+    except OSError as error:
+        raise InputError(
+            f"The votes file {str(target)!r} could not be opened: {error.strerror or error}."
+        ) from None
+    except sqlite3.Error as error:
+        raise InputError(f"The votes file {str(target)!r} could not be opened: {error}.") from None
+
+
+def write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
+    for statement in SCHEMA.split(";")[:-1]:
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO study VALUES (?, ?, ?)", (study["id"], study["title"], secrets.token_bytes(32))
+    )
+    connection.executemany(
+        "INSERT INTO question VALUES (?, ?)",
+        [(number, question["word"]) for number, question in enumerate(study.get("questions", ()), 1)],
+    )
+    if "tasks" in study:
+        for statement in CHOICE_SCHEMA.split(";")[:-1]:
+            connection.execute(statement)
+        rows = [(n, json.dumps(task, ensure_ascii=False)) for n, task in enumerate(study["tasks"], 1)]
+        connection.executemany("INSERT INTO task VALUES (?, ?)", rows)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {CHOICE_FORMAT if 'tasks' in study else FORMAT}")

@@ -1,0 +1,132 @@
+"""Validate the parts of a corpus; raise InputError for the first problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.errors import InputError
+from superwords.text.recipe import language_code
+
+
+def check_counts(counts: Any) -> sparse.csr_array:
+    """Return the counts as a sorted int32 CSR array, or raise InputError for an invalid entry."""
+    if sparse.issparse(counts):
+        matrix = sparse.csr_array(counts)
+    else:
+        try:
+            dense = np.asarray(counts, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                "The counts are not numbers; give a documents-by-words array of whole, non-negative counts, "
+                "or texts as a corpus made by Corpus.from_texts."
+            ) from None
+        if dense.ndim != 2:
+            raise InputError(
+                f"The counts have {dense.ndim} dimension(s); give a two-dimensional array, "
+                "one row per document and one column per word."
+            )
+        matrix = sparse.csr_array(dense)
+    if matrix.shape[0] == 0:
+        raise InputError("The counts hold zero documents; give at least one row.")
+    if matrix.shape[1] == 0:
+        raise InputError("The counts hold zero words; give at least one column.")
+    if not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool:
+        raise InputError(f"The counts are of type {matrix.dtype}; give whole, non-negative numbers.")
+    matrix.sum_duplicates()
+    data = matrix.data
+    if np.issubdtype(data.dtype, np.complexfloating):
+        raise InputError("The counts are complex numbers; give whole, non-negative numbers.")
+    for bad, what in (
+        (~np.isfinite(data.astype(float)), "not a finite number"),
+        (data < 0 if data.dtype != bool else np.zeros(len(data), bool), "negative"),
+        (data != np.floor(data.astype(float)), "not a whole number"),
+        (data.astype(float) > 2**31 - 1, "larger than 2,147,483,647"),
+    ):
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+            raise InputError(
+                f"The count in row {row}, column {int(matrix.indices[at])} is {data[at]}, which is {what}; "
+                "counts must be whole, non-negative numbers."
+            )
+    whole = sparse.csr_array((data.astype(np.int32), matrix.indices, matrix.indptr), shape=matrix.shape)
+    whole.eliminate_zeros()
+    whole.sort_indices()
+    return whole
+
+
+def check_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
+    if isinstance(language, str):
+        return language_code(language)
+    codes = {name: language_code(name) for name in set(language)}
+    if len(language) != n_documents:
+        raise InputError(
+            f"There are {len(language)} languages for {n_documents} documents; "
+            "give one language, or one per document."
+        )
+    return [codes[name] for name in language]
+
+
+def check_texts(texts: Iterable[Any]) -> Iterable[str]:
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            hint = (
+                "use Corpus.from_tokens for lists of tokens"
+                if isinstance(text, list | tuple)
+                else "give strings"
+            )
+            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
+        yield text
+
+
+def check_sentences(document: Any, n: int) -> list[list[str]]:
+    parts: list[Any] = [None] if isinstance(document, str) else list(document)
+    if all(isinstance(part, str) for part in parts):
+        return [parts] if parts else []
+    if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
+        return [list(part) for part in parts]
+    raise InputError(
+        f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens."
+    )
+
+
+def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
+    if ids is None:
+        return [str(d) for d in range(n_documents)]
+    names = [str(name) for name in ids]
+    if len(names) != n_documents:
+        raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
+    seen: dict[str, int] = {}
+    for d, name in enumerate(names):
+        if seen.setdefault(name, d) != d:
+            raise InputError(
+                f"The id {name!r} is given twice, to documents {seen[name]} and {d}; give each its own."
+            )
+    return names
+
+
+def check_unique_words(words: Sequence[str]) -> None:
+    seen: dict[str, int] = {}
+    for i, word in enumerate(words):
+        if word in seen:
+            raise InputError(
+                f"The vocabulary has the word {word!r} twice, at positions {seen[word]} and {i}; "
+                "give each word one column."
+            )
+        seen[word] = i
+
+
+def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
+    if metadata is None:
+        return pd.DataFrame(index=range(n_documents))
+    table = pd.DataFrame(metadata).reset_index(drop=True)
+    if len(table) != n_documents:
+        raise InputError(
+            f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."
+        )
+    return table

@@ -1,0 +1,422 @@
+"""A corpus: sparse word counts per document, the vocabulary, and what is known of each document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.errors import InputError
+from superwords.jobs import n_workers
+from superwords.tabular import lines_as_html
+from superwords.text.building import CountedTexts, count_stream, row_texts
+from superwords.text.checks import (
+    check_counts,
+    check_languages,
+    check_metadata,
+    check_names,
+    check_sentences,
+    check_texts,
+    check_unique_words,
+)
+from superwords.text.formats import TextStream
+from superwords.text.recipe import (
+    Fixed,
+    TextOptions,
+    passage_length,
+    read_recipe,
+    unit_name,
+    units_of_labels,
+    word_method,
+    words_to_drop,
+)
+from superwords.text.sentences import Tokenizer
+from superwords.text.sources import Documents
+from superwords.text.stream import Method, ReadingProgress, stream_texts, stream_tokens
+
+
+@dataclass(frozen=True, repr=False)
+class Corpus:
+    """Counts of V words in D rows: documents, or passages of them.
+
+    Make one with `from_texts`, `from_tokens` or `from_counts`; `superwords.fit` does it for you.
+
+    Attributes
+    ----------
+    counts : sparse array
+        (D, V) how often each row uses each word.
+    vocabulary, ids : list of str
+        The words, and a name for each row.
+    metadata : DataFrame
+        What is known of the documents: one row per row of `counts`, whatever was left out.
+    parent : array or None
+        The source document of each row where rows are passages.
+    sentences, sentence_row : sparse array and array, or None
+        Which words each sentence has, and the row of `counts` it belongs to; None for ready counts.
+    texts : list of str or None
+        The text of each row, if it is kept.
+    notes : dict
+        How words were found, and what was left out.
+    """
+
+    counts: sparse.csr_array
+    vocabulary: list[str]
+    metadata: pd.DataFrame
+    ids: list[str]
+    parent: np.ndarray | None = None
+    sentences: sparse.csr_array | None = None
+    sentence_row: np.ndarray | None = None
+    texts: list[str] | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_documents(self) -> int:
+        """Rows of the counts: documents, or passages of them."""
+        return int(self.counts.shape[0])
+
+    @property
+    def n_words(self) -> int:
+        """Words of the vocabulary."""
+        return int(self.counts.shape[1])
+
+    @property
+    def n_tokens(self) -> int:
+        """Words in all rows, each as often as it is used."""
+        return int(self.counts.sum())
+
+    @property
+    def unit(self) -> str:
+        """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
+        if self.parent is None:
+            return "document"
+        known = self.notes.get("recipe", {}).get("unit", "document")
+        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
+            return str(known)
+        # Before it was written down: only the last passage of a document is shorter than the others.
+        return unit_name(int(np.bincount(self.sentence_row).max()))
+
+    def __repr__(self) -> str:
+        rows = f"{self.n_documents:,} {row_name(self)}"
+        if self.parent is not None:
+            rows += f" of {n_sources(self):,} documents"
+        columns = ", ".join(map(str, self.metadata.columns)) or "none"
+        kept = "kept" if self.texts is not None else "not kept"
+        return "\n".join(
+            (
+                f"Corpus of {rows}: {self.n_words:,} different words, {self.n_tokens:,} in all.",
+                f"Words: {_first_few(self.vocabulary)}",
+                f"Metadata: {columns}. Texts are {kept}.",
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        return lines_as_html(repr(self))
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        vocabulary: Sequence[str] | None = None,
+        metadata: Any = None,
+        ids: Sequence[Any] | None = None,
+    ) -> Corpus:
+        """Return a corpus of ready counts.
+
+        Parameters
+        ----------
+        counts : array, sparse matrix or DataFrame
+            (D, V) whole, non-negative numbers. The columns of a DataFrame are the words.
+        vocabulary : list of str, optional
+            The words; "word0", "word1", … if nothing names them.
+        metadata : DataFrame or mapping, optional
+            What is known of the documents, a row for each.
+        ids : list, optional
+            A name for each document; those of a DataFrame are its index.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from superwords import Corpus
+        >>> Corpus.from_counts(pd.DataFrame({"tea": [2, 0], "ink": [0, 1]})).vocabulary
+        ['tea', 'ink']
+        """
+        if isinstance(counts, pd.DataFrame):
+            vocabulary = [str(word) for word in counts.columns] if vocabulary is None else vocabulary
+            ids = counts.index.tolist() if ids is None and counts.index.is_unique else ids
+            is_sparse = all(isinstance(kind, pd.SparseDtype) for kind in counts.dtypes)
+            counts = getattr(counts, "sparse").to_coo() if is_sparse else counts  # noqa: B009 (the stubs lack it)
+        matrix = check_counts(counts)
+        n_documents, n_words = matrix.shape
+        words = [f"word{i}" for i in range(n_words)] if vocabulary is None else [str(w) for w in vocabulary]
+        if len(words) != n_words:
+            raise InputError(
+                f"The vocabulary has {len(words)} words but the counts have {n_words} columns; "
+                "give one word per column."
+            )
+        check_unique_words(words)
+        names = [str(d) for d in range(n_documents)] if ids is None else [str(d) for d in ids]
+        if len(names) != n_documents:
+            raise InputError(
+                f"There are {len(names)} ids for {n_documents} documents; give one id per row of the counts."
+            )
+        return cls(matrix, words, check_metadata(metadata, n_documents), names)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        language: str | Sequence[str] = "en",
+        min_df: float | str = "auto",
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        words: str | None = None,
+        tagger: str | None = None,
+        lemmas: bool | None = None,
+        drop: Iterable[str] | str | Path | None = None,
+        drop_procedural: bool = False,
+        tokenizer: Tokenizer | None = None,
+        vocabulary: Sequence[str] | None = None,
+        recipe: Mapping[str, Any] | None = None,
+        keep_texts: bool | None = None,
+        n_jobs: int | None = None,
+        progress: ReadingProgress | None = None,
+    ) -> Corpus:
+        """Return a corpus of raw texts; docs/text.md tells how words are found.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            One per document.
+        ids : list, optional
+            A name for each document; running numbers if not given.
+        metadata : DataFrame or mapping, optional
+            What is known of the documents, a row for each.
+        language : str or list of str
+            One code such as "en", or one per document.
+        min_df, max_df : int, float or "auto"
+            Words in fewer or in more documents are left out: a number of documents, or a share of them. "auto"
+            chooses min_df from the corpus.
+        unit : str
+            What a row is: "document", or "passages:5" for five sentences.
+        words : str, optional
+            "content" (noun phrases and names, and behind them verbs and adjectives; the default where the
+            language can be tagged), "phrases" (noun phrases and names alone), "plain" or
+            "ngrams:2".
+        tagger : str, optional
+            An installed spaCy pipeline to tag with.
+        lemmas : bool
+            Whether to count words by their lemmas.
+        drop : list of str or path, optional
+            Words to leave out.
+        drop_procedural : bool
+            Whether to leave out words that are mere procedure.
+        tokenizer : function, optional
+            Takes a sentence and returns its words; replaces the built-in rules, and words are plain ones.
+        vocabulary : list of str, optional
+            Count exactly these words.
+        recipe : mapping, optional
+            Find words exactly as the corpus did whose `notes["recipe"]` it is.
+        keep_texts : bool, optional
+            Whether to keep the texts; by default, if they are in memory already.
+        n_jobs : int, optional
+            Processes that tag; all cores if not given.
+        progress : function, optional
+            Called with the number of documents read and of all documents.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> corpus = Corpus.from_texts(["Tea with milk.", "Black tea, no milk."], min_df=2, n_jobs=1)
+        >>> corpus.vocabulary
+        ['milk', 'tea']
+        """
+        if isinstance(texts, str):
+            raise InputError("The texts are one string; give a list with one string per document.")
+        is_stored = hasattr(texts, "__len__") and iter(texts) is not texts
+        documents: Any = texts if is_stored else list(texts)
+        n_documents = len(documents)
+        if n_documents == 0:
+            raise InputError("There are no documents; give at least one text.")
+        languages = check_languages(language, n_documents)
+        codes = {languages} if isinstance(languages, str) else set(languages)
+        if recipe is not None:
+            method, max_length, known_language, units = read_recipe(recipe, tokenizer)
+            if known_language is not None and isinstance(languages, str):
+                languages = known_language
+            fixed: Fixed | None = Fixed(_columns(units, vocabulary), units)
+        else:
+            method, max_length = word_method(words, codes, tagger, lemmas, tokenizer)
+            fixed = None if vocabulary is None else _fixed_vocabulary(vocabulary, codes, method)
+        options = TextOptions(
+            method,
+            max_length,
+            passage_length(unit),
+            min_df,
+            max_df,
+            words_to_drop(drop),
+            drop_procedural,
+            fixed,
+        )
+        names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
+        stream = stream_texts(
+            check_texts(documents),
+            repeat(languages) if isinstance(languages, str) else languages,
+            method,
+            n_documents,
+            n_workers(n_jobs),
+            progress,
+            documents.pieces if isinstance(documents, TextStream) else (),
+        )
+        counted = count_stream(stream, options, languages if isinstance(languages, str) else None)
+        is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
+        is_passages = options.passage_sentences is not None
+        kept = row_texts(documents, counted, is_passages) if is_kept else None
+        return cls._of_rows(counted, names, table, is_passages, kept)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        documents: Iterable[Sequence[str] | Sequence[Sequence[str]]],
+        ids: Sequence[Any] | None = None,
+        metadata: Any = None,
+        min_df: float | str = "auto",
+        unit: str = "document",
+        *,
+        max_df: float | None = None,
+        drop: Iterable[str] | str | Path | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Return a corpus of ready tokens, each of which is a word.
+
+        Parameters
+        ----------
+        documents : iterable of lists
+            A document is a list of tokens (one sentence), or a list of sentences, each a list of tokens.
+        ids, metadata, min_df, max_df, unit, drop, vocabulary
+            As in `from_texts`.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> Corpus.from_tokens([["tea", "milk"], ["tea"]], min_df=1).n_tokens
+        3
+        """
+        sentences = [check_sentences(document, d) for d, document in enumerate(documents)]
+        if not sentences:
+            raise InputError("There are no documents; give at least one list of tokens.")
+        names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
+        fixed = None
+        if vocabulary is not None:
+            check_unique_words(vocabulary)
+            fixed = Fixed(list(vocabulary), {word: word for word in vocabulary})
+        options = TextOptions(
+            Method("tokens"), 1, passage_length(unit), min_df, max_df, words_to_drop(drop), False, fixed
+        )
+        counted = count_stream(stream_tokens(sentences), options)
+        return cls._of_rows(counted, names, table, options.passage_sentences is not None, None)
+
+    @classmethod
+    def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
+        """Return a corpus of documents as they were read, whatever their kind.
+
+        Parameters
+        ----------
+        documents : Documents
+            What `superwords.text.sources.open_documents` found: texts, tokens or ready counts.
+        **options
+            As in `from_texts` or `from_tokens`; ready counts take none.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from superwords import Corpus
+        >>> from superwords.text.sources import open_documents
+        >>> Corpus.from_documents(open_documents([["tea", "milk"], ["tea"]]), min_df=1).n_words
+        2
+        """
+        if documents.counts is not None:
+            return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
+        make = cls.from_tokens if documents.are_tokens else cls.from_texts
+        return make(documents.texts, documents.ids, documents.metadata, **options)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        counted: CountedTexts,
+        names: list[str],
+        table: pd.DataFrame,
+        is_passages: bool,
+        texts: list[str] | None,
+    ) -> Corpus:
+        empty = counted.notes["empty_documents"]
+        notes = {**counted.notes, "empty_documents": [names[d] for d in empty]}
+        parent = counted.parent if is_passages else None
+        if is_passages:
+            table = table.iloc[counted.parent].reset_index(drop=True)
+            names = [f"{names[d]}#{p + 1}" for d, p in zip(counted.parent, counted.passage, strict=True)]
+        return cls(
+            counted.counts,
+            counted.vocabulary,
+            table,
+            names,
+            parent,
+            counted.sentences,
+            counted.sentence_row,
+            texts,
+            notes,
+        )
+
+
+def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) -> list[str]:
+    if vocabulary is None:
+        return sorted({label for label in units.values() if label is not None})
+    check_unique_words(vocabulary)
+    return [str(word) for word in vocabulary]
+
+
+def _fixed_vocabulary(vocabulary: Sequence[str], languages: set[str], method: Method) -> Fixed:
+    check_unique_words(vocabulary)
+    return Fixed([str(word) for word in vocabulary], units_of_labels(vocabulary, languages, method))
+
+
+def _first_few(words: Sequence[str], n: int = 8) -> str:
+    return ", ".join(words[:n]) + (", …" if len(words) > n else "")
+
+
+def row_name(corpus: Corpus) -> str:
+    """Return what the rows of a corpus are: documents, or passages of them."""
+    return "documents" if corpus.parent is None else "passages"
+
+
+def n_sources(corpus: Corpus) -> int:
+    """Return how many documents the rows were cut from: as many as there are rows if they were not cut."""
+    return corpus.n_documents if corpus.parent is None else len(np.unique(corpus.parent))
+
+
+def documents_using(counts: sparse.csr_array) -> np.ndarray:
+    """Return (V) how many documents use a word, of counts without stored zeros, as a corpus's are."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])

@@ -1,0 +1,201 @@
+"""Candidate words of a sentence: the runs of tokens that words of the vocabulary are cut from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from superwords.text.sentences import LONGEST_TOKEN, no_word_abbreviations
+from superwords.text.stopwords import meaningful_nouns
+from superwords.text.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, VERB, lemma_dictionaries
+
+# What a token may do in a word of the vocabulary, as bits.
+NEW_RUN = 1  # a run (a maximal noun phrase, or a stretch of plain words) begins here
+CAN_END = 2  # a word may end here: a noun, or a plain word that is no stop word
+CAN_START = 4  # a word may begin here
+WEAK_START = (
+    8  # a word may begin here only if it is a set phrase: a stop word such as "small" in "small business"
+)
+ORDINAL_START = 32  # only if its words belong together closely: "first lady", but not "first time"
+STOP = 16  # a stop word, which is no word of the vocabulary by itself
+BEHIND = 64  # a verb or adjective: a word by itself only where no noun phrase covers it
+
+
+LINKS = {"en": "of"}  # what joins the parts of a name: "House of Representatives"
+WHEN = ("last", "next")  # ordinals that say when: "last week"
+# Word classes that begin with a capital as written; elsewhere a capital may only mark the start of a sentence.
+CAPITAL = {"de": (NOUN, NAME), "nl": (NAME,)}
+_ENDING = re.compile("(?<=e)[mnrs]$")
+_SYLLABLE = re.compile("[\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]")  # of Han and Hangul
+_UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u0652\u0670\u200c\u200d]")
+FOLDED = frozenset(
+    {"de", "nl"}
+)  # languages whose words are called by their base form, in the case as written
+
+
+TAGGED = ("content", "phrases")  # kinds of words that need a tagger
+
+
+class Candidate(NamedTuple):
+    """A token as written, what its spelling variants share, and what it is called in the vocabulary."""
+
+    surface: str
+    key: str
+    label: str
+    flags: int
+    position: int
+
+
+def is_content(flags: Any) -> Any:
+    """Return whether a token may be a word by itself: a noun, a verb, an adjective, not a stop word."""
+    return ((flags & (CAN_END | BEHIND)) > 0) & ((flags & STOP) == 0)
+
+
+def is_folded(language: str, lemmas: bool | None, words: str = "plain") -> bool:
+    """Return whether words without tags are called by their lemma: as asked, or by the habit of the language.
+
+    A dictionary alone takes "grise" for a form of "griser", so that words of several tokens are left as written.
+    """
+    if lemmas is not None:
+        return lemmas
+    return language in FOLDED or (words == "plain" and language in lemma_dictionaries())
+
+
+def plain_candidates(
+    sentence: list[str], bases: list[str], stop: frozenset[str], keep_stops: bool
+) -> Iterator[Candidate]:
+    """Every word, stop words only where they may be part of one; a run ends at punctuation and numbers. A base
+    form in capitals is that of a noun or name.
+    """
+    is_new = True
+    for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
+        if not _is_word(token):
+            is_new = True
+            continue
+        form, key = token.lower(), base.lower()
+        surface = token if base[0].isupper() else form
+        flags = STOP if form in stop or key in stop else CAN_START | CAN_END
+        if flags == STOP and not keep_stops:
+            continue
+        label = surface if key == form else in_case_of(surface, base)
+        yield Candidate(surface, spelling_key(key), label, flags | is_new * NEW_RUN, n)
+        is_new = False
+
+
+def noun_candidates(
+    sentence: list[str],
+    tagged: list[tuple[str, str]],
+    stop: frozenset[str],
+    language: str,
+    lemmas: bool | None = None,
+    is_guess: Callable[[str], bool] = lambda base: False,
+    has_others: bool = False,
+) -> Iterator[Candidate]:
+    """Yield the tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of".
+
+    With `has_others`, verbs and adjectives may be words behind them. A noun whose base form is a guess is
+    counted by it, but called by what is written.
+    """
+    link = LINKS.get(language)
+    no_words = no_word_abbreviations(language)
+    meaningful = meaningful_nouns(language)
+    keep_case = language in FOLDED
+    call_by_base = keep_case if lemmas is None else lemmas
+    is_new = True
+    for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
+        if word_class == POSSESSIVE and not is_new:
+            continue
+        if token == link and not is_new and _joins_names(sentence, tagged, n):
+            yield Candidate(token, token, token, STOP, n)
+            continue
+        is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
+        flags = _noun_flags(word_class, is_capital and link is not None)
+        if flags == ORDINAL_START and base in WHEN:
+            flags = 0
+        if has_others and (word_class == ADJECTIVE or (word_class == VERB and flags == 0)):
+            flags |= BEHIND
+        if flags == 0 or not _is_word(token) or token.lower() in no_words:
+            is_new = True
+            continue
+        if flags == BEHIND:
+            is_stop = base in stop or token.lower() in stop
+            if not is_stop:
+                label = in_case_of(token.lower(), base) if call_by_base else token.lower()
+                yield Candidate(token.lower(), spelling_key(base), label, BEHIND | NEW_RUN, n)
+            is_new = True
+            continue
+        surface = token if keep_case and (is_capital or word_class in CAPITAL[language]) else token.lower()
+        by_base = call_by_base and not (word_class == NOUN and is_guess(base))
+        label = called(surface, base, word_class) if by_base else surface
+        if base in stop and not (base in meaningful and word_class == NOUN):
+            flags |= STOP
+            if flags & CAN_START and flags & CAN_END == 0 and not is_capital:
+                flags = flags & ~CAN_START | WEAK_START
+        if _is_owner(tagged, n):
+            surface, label = surface + "'s", label + "'s"
+        is_new = is_new or (is_capital and link is not None and _begins_name(sentence, n, link))
+        yield Candidate(surface, spelling_key(base), label, flags | is_new * NEW_RUN, n)
+        is_new = False
+
+
+def called(surface: str, base: str, word_class: str) -> str:
+    """Return the name of a token by its base form; an adjective as after an article, as in "(die) rote Zwiebel"."""
+    if word_class == ADJECTIVE:
+        return surface if base == surface.lower() else _ENDING.sub("", surface)
+    return in_case_of(surface, base)
+
+
+def in_case_of(surface: str, base: str) -> str:
+    """Return the base form with the capitals of what is written: EU-Staaten → EU-Staat, Städten → Stadt."""
+    same = 0
+    while same < min(len(surface), len(base)) and surface[same].lower() == base[same].lower():
+        same += 1
+    return surface[:same] + base[same:]
+
+
+def spelling_key(base: str) -> str:
+    """Return what spelling variants share: "pre-existing" and "preexisting", "U.S." and "US" are one word.
+
+    Vowel points of Arabic and Hebrew and joiners between letters do not count either.
+    """
+    key = base.replace("-", "").replace(".", "").replace("'", "")
+    return (key if key.isascii() else _UNWRITTEN.sub("", key)) or base
+
+
+def _noun_flags(word_class: str, is_name_part: bool) -> int:
+    if word_class in (NOUN, NAME):
+        return CAN_START | CAN_END
+    if word_class == ADJECTIVE or (word_class in (VERB, ORDINAL) and is_name_part):
+        return CAN_START
+    return ORDINAL_START if word_class == ORDINAL else 0
+
+
+def _is_word(token: str) -> bool:
+    """Return whether a token is a word: letters, and more than one where letters are not syllables."""
+    if not token[0].isalpha() or len(token) > LONGEST_TOKEN:
+        return False
+    return (len(token) > 1 and token[1:] != ".") or _SYLLABLE.match(token) is not None
+
+
+def _begins_name(sentence: list[str], n: int, link: str) -> bool:
+    """Return whether a longer name begins at this capital: in "the nonpartisan Congressional Budget Office"."""
+    before, after = sentence[n - 1], sentence[n + 1 : n + 2]
+    return before[0].islower() and before not in (link, "'s") and bool(after) and after[0][0].isupper()
+
+
+def _joins_names(sentence: list[str], tagged: list[tuple[str, str]], n: int) -> bool:
+    if n + 1 == len(sentence):
+        return False
+    return (
+        sentence[n - 1][0].isupper()
+        and tagged[n - 1][0] in (NOUN, NAME)
+        and sentence[n + 1][0].isupper()
+        and tagged[n + 1][0] in (NOUN, NAME, ADJECTIVE)
+    )
+
+
+def _is_owner(tagged: list[tuple[str, str]], n: int) -> bool:
+    return (
+        n + 2 < len(tagged) and tagged[n + 1][0] == POSSESSIVE and tagged[n + 2][0] in (NOUN, NAME, ADJECTIVE)
+    )

@@ -1,0 +1,322 @@
+"""Read documents of any kind into a corpus, and report the choices made."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.errors import InputError, ReadingWarning
+from superwords.text.checks import check_languages
+from superwords.text.columns import doubtful_dates, parse_dates, proposals, without_missing_groups
+from superwords.text.corpus import Corpus, n_sources
+from superwords.text.fingerprint import size_of
+from superwords.text.languages import doubtful_language
+from superwords.text.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
+from superwords.text.recipe import language_code, passage_length, threshold, word_method, words_to_drop
+from superwords.text.sentences import LONGEST_TOKEN
+from superwords.text.sources import Documents, open_documents
+from superwords.text.stopwords import has_stop_words
+from superwords.text.stream import ReadingProgress
+
+Say = Callable[[str], None]
+
+PASSAGES = "passages:5"
+LONG = 100  # words in a document on average
+TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
+MANY_EMPTY = 0.1  # share of the documents
+LANGUAGE_COLUMN = "column:"
+EXAMPLES = 8
+SINGLE, SHORT = 1.2, 25  # sentences and words of a document below which it says too little
+# What a person may ask for when texts become words; `Corpus.from_texts` explains each.
+WORD_OPTIONS = ("min_df", "max_df", "words", "tagger", "lemmas", "drop", "drop_procedural")
+
+
+def read_documents(
+    documents: Any,
+    text: str | None = None,
+    id: str | None = None,
+    groups: str | Sequence[str] | None = None,
+    language: str | Sequence[str] = "en",
+    *,
+    unit: str | None = None,
+    n_jobs: int | None = None,
+    keep_texts: bool | None = None,
+    vocabulary: Sequence[str] | str | Path | None = None,
+    encoding: str | None = None,
+    date_format: str | None = None,
+    progress: ReadingProgress | None = None,
+    say: Say | None = None,
+    **options: Any,
+) -> Corpus:
+    """Return a corpus of documents of any kind.
+
+    Parameters
+    ----------
+    documents : list of str, Series, DataFrame, path, "-", counts or Corpus
+        Texts (or lists of tokens) in memory; the path of a file or folder (docs/text.md lists the kinds);
+        "-" for standard input; sparse counts with their `vocabulary`. A Corpus is returned as it is.
+    text, id : str, optional
+        The columns that hold the text and the name of each document; "text" (or the only column) and "id"
+        if not given.
+    groups : str or list of str, optional
+        Columns to compare later, such as party; kept in `corpus.notes["groups"]`.
+    language : str or list of str
+        A code such as "en", one code per document, or "column:NAME" for the column that holds them.
+    unit : str, optional
+        "document", or "passages:5" for rows of five sentences; chosen by the length of documents if not given.
+    n_jobs : int, optional
+        Processes that tag; all cores if not given.
+    keep_texts : bool, optional
+        Whether to keep the texts in the corpus; by default those in memory and of files below 20 MB.
+    vocabulary : list of str or path, optional
+        The words of ready counts.
+    encoding : str, optional
+        The encoding of text files; UTF-8, or a guess if the file is not UTF-8.
+    date_format : str, optional
+        The notation of dates in the metadata, such as "%d.%m.%Y", if it is not YYYY-MM-DD.
+    progress : function, optional
+        Called with the number of documents read and of all documents.
+    say : function, optional
+        Called with each sentence about what was chosen and found.
+    **options
+        min_df, max_df, words, tagger, lemmas, drop, drop_procedural of `Corpus.from_texts`.
+
+    Returns
+    -------
+    Corpus
+
+    Examples
+    --------
+    >>> from superwords.text.read import read_documents
+    >>> corpus = read_documents(["The dog saw a cat.", "One cat slept near a dog."], min_df=2)
+    >>> corpus.vocabulary
+    ['cat', 'dog']
+    """
+    columns = [groups] if isinstance(groups, str) else list(groups or [])
+    tell = say or (lambda line: None)
+    if isinstance(documents, Corpus):
+        check_groups(columns, documents.metadata)
+        return _with_groups(documents, columns)
+    found = open_documents(documents, text, id, encoding, vocabulary=vocabulary)
+    check_groups(columns, found.metadata)
+    found = _with_columns(found, columns, date_format)
+    for line in (*found.notes, *proposals(found.metadata, columns)):
+        tell(line)
+    given = {name: value for name, value in options.items() if value is not None}
+    codes = warn_about(found, language)
+    if found.counts is not None:
+        corpus = Corpus.from_documents(found)
+    elif found.are_tokens:
+        kept = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given}
+        corpus = Corpus.from_documents(found, unit=unit or "document", **kept)
+    else:
+        given["language"] = codes
+        given["unit"] = unit or (PASSAGES if are_long(text for _, text in found.sample) else "document")
+        given["keep_texts"] = _are_kept(documents) if keep_texts is None else keep_texts
+        if given["keep_texts"]:
+            found = replace(found, texts=list(found.texts))
+        corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
+    corpus = _with_groups(corpus, columns)
+    for line in corpus_lines(corpus):
+        tell(line)
+    for line in corpus_warnings(corpus, bool(given.get("drop_procedural"))):
+        _warn(line)
+    return corpus
+
+
+def _warn(message: str) -> None:
+    """Warn at the line outside of this package that asked for the reading."""
+    if sys.version_info >= (3, 12):
+        warnings.warn(message, ReadingWarning, skip_file_prefixes=(str(Path(__file__).parents[1]),))
+    else:
+        warnings.warn(message, ReadingWarning, stacklevel=4)
+
+
+def warn_about(documents: Documents, language: str | Sequence[str]) -> str | list[str]:
+    """Warn of what is wrong with documents and their language; return the language of all, or of each."""
+    for problem in documents.doubts:
+        _warn(problem)
+    if documents.counts is not None or documents.are_tokens:
+        return "none"
+    codes = document_languages(language, documents)
+    of_sample = codes if isinstance(codes, str) else [codes[n] for n, _ in documents.sample]
+    doubt = doubtful_language((text for _, text in documents.sample), of_sample)
+    if doubt is not None:
+        _warn(doubt)
+    for code in sorted({codes} if isinstance(codes, str) else set(codes)):
+        if code != "none" and not has_stop_words(language_code(code)):
+            _warn(f"There is no stop-word list for the language {code!r}, so every word counts.")
+    return codes
+
+
+def _with_columns(documents: Documents, groups: list[str], date_format: str | None) -> Documents:
+    """Return documents with dates parsed and missing groups missing, and what is doubtful about them."""
+    metadata, doubts = documents.metadata, list(documents.doubts)
+    if date_format is not None:
+        metadata = parse_dates(metadata, date_format)
+    doubts += doubtful_dates(metadata)
+    metadata, changed = without_missing_groups(metadata, groups)
+    for name, n_missing in changed.items():
+        doubts.append(f'The column {name!r} has {n_missing:,} values such as "NA", which count as missing.')
+    return replace(documents, metadata=metadata, doubts=tuple(doubts))
+
+
+def corpus_of(
+    X: Any, n_jobs: int | None = None, progress: ReadingProgress | None = None, say: Say | None = None
+) -> Corpus:
+    """Return a Corpus as it is; one of texts; or one of counts, whose words are a DataFrame's columns."""
+    if isinstance(X, str | Path):
+        raise InputError("X is one string; give a list of texts, or use superwords.fit for a file.")
+    if isinstance(X, Corpus):
+        return X
+    if are_texts(X):
+        return read_documents(X, n_jobs=n_jobs, progress=progress, say=say)
+    return Corpus.from_counts(X)
+
+
+def are_texts(X: Any) -> bool:
+    """Return whether X is a list or the like of strings, by its first."""
+    is_list = isinstance(X, list | tuple | pd.Series | np.ndarray) and np.ndim(X) < 2
+    return is_list and len(X) > 0 and isinstance(next(iter(X)), str)
+
+
+def check_options(language: str | Sequence[str] = "en", unit: str | None = None, **options: Any) -> None:
+    """Refuse what no documents could be read with, before any are; options as in `read_documents`."""
+    is_column = isinstance(language, str) and language.startswith(LANGUAGE_COLUMN)
+    given = [] if is_column else [language] if isinstance(language, str) else list(language)
+    codes = {language_code(code) for code in given}
+    if unit is not None:
+        passage_length(unit)
+    word_method(
+        options.get("words"),
+        codes,
+        options.get("tagger"),
+        bool(options.get("lemmas")),
+        options.get("tokenizer"),
+    )
+    for name in ("min_df", "max_df"):
+        if options.get(name) not in (None, "auto"):
+            threshold(options[name], sys.maxsize, name)
+    words_to_drop(options.get("drop"))
+
+
+def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:
+    """Say before the work that there is no such column to group by."""
+    for column in groups or []:
+        if column not in metadata.columns:
+            known = ", ".join(repr(name) for name in metadata.columns) or "none"
+            raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
+
+
+def are_long(texts: Iterable[str]) -> bool:
+    """Return whether documents speak of so much that every concept would end up in every one of them."""
+    lengths = [len(text.split()) for text in texts]
+    return bool(lengths) and sum(lengths) / len(lengths) > LONG
+
+
+def document_languages(language: str | Sequence[str], documents: Documents) -> str | list[str]:
+    """Return one language, or that of each document if a list or "column:NAME" is given."""
+    if not isinstance(language, str):
+        return check_languages(language, len(documents.ids))
+    column = language.removeprefix(LANGUAGE_COLUMN)
+    if column == language:
+        return language
+    if column not in documents.metadata.columns:
+        raise InputError(f"There is no column {column!r} to take each document's language from.")
+    return [str(code) for code in documents.metadata[column]]
+
+
+def corpus_lines(corpus: Corpus) -> list[str]:
+    """Return lines to report about a corpus before it is modelled."""
+    rows = f"{corpus.n_documents:,} documents"
+    if corpus.parent is not None:
+        rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
+        rows += ' (unit "document" would keep documents whole)'
+    lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
+    if corpus.notes.get("words_read"):
+        share = corpus.notes["words_used"] / corpus.notes["words_read"]
+        lines.append(f"The model reads {share:.0%} of the {corpus.notes['words_read']:,} running words.")
+    if "min_df_chosen" in corpus.notes:
+        number, parts = corpus.notes["min_df"], corpus.notes["min_df_counts"]
+        rule = f"Words in fewer than {number} {parts} are left out" if number > 1 else "No word is too rare"
+        lines.append(f"{rule} (min-df {number}): {corpus.notes['min_df_chosen']}.")
+    if n_sources(corpus) < FEW_DOCUMENTS:
+        lines.append(
+            f"These are too few documents for reliable concepts; at least {FEW_DOCUMENTS} are recommended."
+        )
+    empty = corpus.notes.get("empty_documents", [])
+    if empty:
+        lines.append(
+            f"Documents that have none of these words (they are kept): {len(empty):,} ({_few(empty)})."
+        )
+    procedural = corpus.notes.get("procedural", [])
+    if procedural and not corpus.notes["pruned"]["procedural"]:
+        words = _few(procedural)
+        lines.append(
+            f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out."
+        )
+    elif procedural:
+        lines.append(f"Procedural words left out: {_few(procedural)}.")
+    return lines
+
+
+def corpus_warnings(corpus: Corpus, drop_procedural: bool = False) -> list[str]:
+    """Return what is likely to spoil the concepts of a corpus, each with what to do."""
+    notes = corpus.notes
+    lines = _thin_vocabulary(corpus)
+    if notes.get("long_tokens"):
+        lines.append(
+            f"{notes['long_tokens']:,} tokens of more than {LONGEST_TOKEN} characters (codes, not words) were skipped."
+        )
+    n_texts = n_sources(corpus)
+    n_sentences, n_words = notes.get("sentences", 0), notes.get("words_read", 0)
+    if n_texts >= FEW_DOCUMENTS and 0 < n_sentences <= SINGLE * n_texts and n_words < SHORT * n_texts:
+        lines.append(
+            "Most documents are a single short sentence, and a concept needs a few words in one row; join the "
+            "texts of an author, a thread or a day first."
+        )
+    if drop_procedural and not notes.get("procedural"):
+        lines.append("No procedural words were found, so drop-procedural left none out.")
+    return lines
+
+
+def _thin_vocabulary(corpus: Corpus) -> list[str]:
+    """Return what to do where there are too few words for concepts or many documents have none."""
+    recipe = corpus.notes.get("recipe")
+    if recipe is None or "min_df" not in corpus.notes:
+        return []
+    ways = ["give more or longer texts"]
+    if corpus.notes["min_df"] > LOWEST:
+        ways.insert(0, f"give a lower min-df than {corpus.notes['min_df']}")
+    if recipe["words"] == "phrases":
+        ways.append("ask for content words, which takes verbs and adjectives too")
+    advice = ", or ".join(ways)
+    lines = []
+    if corpus.n_words < FEW_WORDS:
+        lines.append(f"{corpus.n_words:,} different words are too few for many concepts; {advice}.")
+    n_empty, n_documents = len(corpus.notes["empty_documents"]), n_sources(corpus)
+    if n_empty > MANY_EMPTY * n_documents:
+        share = f"{n_empty:,} of the {n_documents:,} documents ({n_empty / n_documents:.0%})"
+        lines.append(f"{share} have none of these words, so nothing is known about them; {advice}.")
+    return lines
+
+
+def _with_groups(corpus: Corpus, groups: list[str]) -> Corpus:
+    return replace(corpus, notes={**corpus.notes, "groups": groups}) if groups else corpus
+
+
+def _are_kept(documents: Any) -> bool:
+    is_file = isinstance(documents, str | Path) and str(documents) != "-"
+    return not is_file or size_of(documents) < TEXTS_KEPT_BELOW
+
+
+def _few(words: Sequence[str]) -> str:
+    more = len(words) - EXAMPLES
+    return ", ".join(words[:EXAMPLES]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,273 @@
+"""From texts to one long stream of integers: the candidate words of every sentence of every document."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Protocol
+
+import numpy as np
+
+from superwords.cluster import current, spread
+from superwords.text.cleaning import clean_text
+from superwords.text.phrases import (
+    CAN_END,
+    CAN_START,
+    NEW_RUN,
+    TAGGED,
+    Candidate,
+    is_folded,
+    noun_candidates,
+    plain_candidates,
+)
+from superwords.text.sentences import LONGEST_TOKEN, Tokenizer, sentence_spans, tokens
+from superwords.text.stopwords import stop_words
+from superwords.text.tagging import HanTaTagger, make_lemmatizer, make_tagger
+
+CHUNK_CHARACTERS = 400_000
+CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer than the work
+OPENING_ITEMS = 5
+LONG_TOKENS = " long"  # what `form_count` counts skipped tokens under; no form begins with a space
+
+ReadingProgress = Callable[[int, int], None]
+
+
+class Piece(Protocol):
+    """A part of a source of texts that a worker reads by itself."""
+
+    @property
+    def n_documents(self) -> int: ...
+
+    def texts(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """How candidates are found: noun phrases and behind them verbs and adjectives ("content"), noun phrases alone
+    ("phrases"), plain words ("plain") or several in a row ("ngrams"),
+    with which tagger, as lemmas or not.
+    """
+
+    words: str = "phrases"
+    tagger: str | None = None
+    lemmas: bool | None = None
+    tokenizer: Tokenizer | None = None
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """Candidate tokens in order. A type is a surface, a key and a label; tokens of one key are one word, however
+    spelt.
+
+    `sentence_opening` is a fingerprint of how a sentence begins, and 0 where that is not known; `form_count`
+    is how often each lower-case form occurs, candidate or not.
+    """
+
+    types: list[tuple[str, str, str]]
+    token_type: np.ndarray
+    token_flags: np.ndarray
+    token_sentence: np.ndarray
+    sentence_document: np.ndarray
+    sentence_span: np.ndarray
+    sentence_opening: np.ndarray
+    document_words: np.ndarray
+    form_count: Counter[str]
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.document_words)
+
+
+ARRAYS = [one.name for one in fields(TokenStream) if one.type == "np.ndarray"]
+
+
+@dataclass
+class _StreamBuilder:
+    types: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    token_type: array[int] = field(default_factory=lambda: array("i"))
+    token_flags: array[int] = field(default_factory=lambda: array("B"))
+    token_sentence: array[int] = field(default_factory=lambda: array("i"))
+    sentence_document: array[int] = field(default_factory=lambda: array("i"))
+    sentence_span: array[int] = field(default_factory=lambda: array("i"))
+    sentence_opening: array[int] = field(default_factory=lambda: array("q"))
+    document_words: array[int] = field(default_factory=lambda: array("i"))
+    form_count: Counter[str] = field(default_factory=Counter)
+
+    def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:
+        sentence = len(self.sentence_document)
+        for surface, key, label, flags, _ in candidates:
+            self.token_type.append(self.types.setdefault((surface, key, label), len(self.types)))
+            self.token_flags.append(flags)
+            self.token_sentence.append(sentence)
+        self.sentence_document.append(len(self.document_words))
+        self.sentence_span.extend(span)
+        self.sentence_opening.append(opening)
+
+    def finish(self) -> TokenStream:
+        arrays = {name: np.array(getattr(self, name)) for name in ARRAYS}
+        arrays["sentence_span"] = arrays["sentence_span"].reshape(-1, 2)
+        return TokenStream(list(self.types), **arrays, form_count=self.form_count)
+
+
+def stream_texts(
+    texts: Iterable[str],
+    languages: Iterable[str],
+    method: Method,
+    n_documents: int,
+    n_jobs: int = 1,
+    progress: ReadingProgress | None = None,
+    pieces: Sequence[Piece] = (),
+) -> TokenStream:
+    """All candidates of all texts, by all cores or by the cluster; how the work is cut does not change a bit.
+
+    Where there are pieces enough, workers read them by themselves; else the texts are read here and handed over.
+    """
+    if len(pieces) >= CHUNKS_WORTH_WORKERS:
+        codes = iter(languages)
+        cut = ((piece, list(islice(codes, piece.n_documents))) for piece in pieces)
+        parts = spread(partial(_read_piece, method=method), cut, n_jobs)
+        return _with_written_names(_join(parts, n_documents, progress), method)
+    chunks = _chunks(texts, languages)
+    first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
+    read, work = partial(read_chunk, method=method), chain(first, chunks)
+    is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
+    parts = map(read, work) if is_alone else spread(read, work, n_jobs)
+    return _with_written_names(_join(parts, n_documents, progress), method)
+
+
+def _with_written_names(stream: TokenStream, method: Method) -> TokenStream:
+    """Call plain words by their lemma only if it occurs in the texts; a dictionary's mistakes never do."""
+    if method.words != "plain" or method.lemmas is not None:
+        return stream
+    written: dict[str, set[str]] = {}
+    for surface, key, _ in stream.types:
+        written.setdefault(key, set()).add(surface.lower())
+    types = [
+        (surface, key, label if label != label.lower() or label in written[key] else surface)
+        for surface, key, label in stream.types
+    ]
+    return replace(stream, types=types)
+
+
+def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
+    """Read ready tokens as words; a document is a list of sentences, each a list of tokens."""
+    builder = _StreamBuilder()
+    for sentences in documents:
+        n_words = 0
+        for sentence in sentences:
+            words = (Candidate(t, t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
+            builder.add_sentence(words, (0, 0), opening=0)
+            n_words += len(sentence)
+        builder.document_words.append(n_words)
+    return builder.finish()
+
+
+def _read_piece(work: tuple[Piece, list[str]], method: Method) -> TokenStream:
+    piece, languages = work
+    return read_chunk(zip(piece.texts(), languages, strict=True), method)
+
+
+def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
+    """The candidates of a few documents, given as (text, language) pairs."""
+    builder = _StreamBuilder()
+    for text, language in chunk:
+        stop = stop_words(language)
+        n_words = 0
+        text = clean_text(text)
+        for start, end in sentence_spans(text, language):
+            sentence = tokens(text[start:end], language, method.tokenizer)
+            n_long = sum(len(token) > LONGEST_TOKEN for token in sentence)
+            if n_long:
+                builder.form_count[LONG_TOKENS] += n_long
+                sentence = [token for token in sentence if len(token) <= LONGEST_TOKEN]
+            n_words += sum(token[0].isalpha() for token in sentence)
+            builder.form_count.update(token.lower() for token in sentence)
+            candidates = list(_candidates(sentence, language, stop, method))
+            phrases = candidates if method.words in TAGGED else []
+            builder.add_sentence(candidates, (start, end), _opening(sentence, phrases))
+        builder.document_words.append(n_words)
+    return builder.finish()
+
+
+def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
+    """A fingerprint of the first few items of a sentence, where a noun phrase is one item."""
+    run_of: dict[int, int] = {}
+    for n, candidate in enumerate(phrases):
+        is_same_run = n > 0 and not candidate.flags & NEW_RUN
+        run_of[candidate.position] = run_of[phrases[n - 1].position] if is_same_run else n
+    items: list[str] = []
+    last_run = -1
+    for position, token in enumerate(sentence):
+        if not token[0].isalnum():
+            continue
+        run = run_of.get(position, -1)
+        if run >= 0 and run == last_run:
+            items[-1] += " " + token.lower()
+        elif len(items) == OPENING_ITEMS:
+            break
+        else:
+            items.append(token.lower())
+        last_run = run
+    digest = hashlib.blake2b("\n".join(items).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) if items else 0
+
+
+def _candidates(
+    sentence: list[str], language: str, stop: frozenset[str], method: Method
+) -> Iterator[Candidate]:
+    if not sentence:
+        return iter(())
+    if method.words in TAGGED:
+        tagger = make_tagger(language, method.tagger)
+        guess: dict[str, Any] = {"is_guess": tagger.is_guess} if isinstance(tagger, HanTaTagger) else {}
+        guess["has_others"] = method.words == "content"
+        return noun_candidates(sentence, tagger.tag(sentence), stop, language, method.lemmas, **guess)
+    if is_folded(language, method.lemmas, method.words):
+        bases = make_lemmatizer(language, method.tagger).lemmas(sentence)
+    else:
+        bases = [token.lower() for token in sentence]
+    return plain_candidates(sentence, bases, stop, keep_stops=method.words == "ngrams")
+
+
+def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
+    chunk: list[tuple[str, str]] = []
+    size = 0
+    for pair in zip(texts, languages):
+        chunk.append(pair)
+        size += len(pair[0])
+        if size >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgress | None) -> TokenStream:
+    types: dict[tuple[str, str, str], int] = {}
+    form_count: Counter[str] = Counter()
+    pieces: list[TokenStream] = []
+    n_sentences = n_read = 0
+    for part in parts:
+        renumber = np.array([types.setdefault(t, len(types)) for t in part.types], np.int32)
+        form_count.update(part.form_count)
+        pieces.append(
+            replace(
+                part,
+                types=[],
+                token_type=renumber[part.token_type] if len(renumber) else part.token_type,
+                token_sentence=part.token_sentence + np.int32(n_sentences),
+                sentence_document=part.sentence_document + np.int32(n_read),
+                form_count=Counter(),
+            )
+        )
+        n_sentences += len(part.sentence_document)
+        n_read += part.n_documents
+        if progress is not None:
+            progress(n_read, n_documents)
+    joined = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in ARRAYS}
+    return TokenStream(list(types), **joined, form_count=form_count)
