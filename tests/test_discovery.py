@@ -1,6 +1,5 @@
 """Discovery: covering a collection, and learning what a reader likes."""
 
-import doctest
 from functools import cache
 from itertools import combinations
 
@@ -13,10 +12,6 @@ from models_for_tests import passage_model, planted_model
 from superwords.analysis.document_means import mean_weights
 from superwords.errors import InputError
 from superwords.search import discovery
-
-
-def test_examples_in_docstrings_run():
-    assert doctest.testmod(discovery).failed == 0
 
 
 def worth_of(weights, chosen):

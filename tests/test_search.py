@@ -36,7 +36,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [belonging, means, neighbours, searching, terms])
+@pytest.mark.parametrize("module", [belonging, means, neighbours, terms])
 def test_examples_in_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 

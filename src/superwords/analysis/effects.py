@@ -35,12 +35,39 @@ def effects(
     cluster: str | None = None,
     outcomes: Outcomes | None = None,
 ) -> pd.DataFrame:
-    """Estimate the effects of columns on the prevalence or strength of every concept (`ConceptModel.effects`).
+    """Estimate how prevalence or strength depends on several columns at once (docs/effects.md).
 
-    Returns a row per concept and term: `effect` with `low` and `high` (95%) and `probability_positive`, all other
-    terms held fixed, and the effect of the term's column alone (`unadjusted`, …; missing for an interaction). `label`
-    describes the term and its unit; `attrs["notes"]` lists the units of dates and the groups that were pooled or left
-    out. `outcomes` are those of other documents than the fit's (`folded_outcomes`).
+    Parameters
+    ----------
+    formula : str
+        Columns joined by +, such as "party + chamber + date".
+    of : str
+        "prevalence" or "strength".
+    reference : dict
+        For a column, the group that the others are compared with, such as {"party": "D"}.
+    groups : dict
+        For a column, the groups whose documents are used, such as {"party": ["D", "R"]}.
+    min_group : int
+        Groups of fewer documents are pooled as "other".
+    cluster : str
+        A column of authors or other sources whose documents are not independent of one another.
+    X : Corpus or list of str
+        As a method: new documents, which are folded in; those of the fit if None. As a function, `outcomes` has them.
+    metadata : DataFrame
+        The columns of the new documents, a row each; those of `X` if it is a Corpus.
+
+    Returns
+    -------
+    DataFrame
+        A row per concept and term: `effect` with `low` and `high` (95%) and `probability_positive`, all other terms
+        held fixed, and the effect of the term's column alone (`unadjusted`, …; missing for an interaction). `label`
+        describes the term and its unit; `attrs["notes"]` lists the units of dates and the groups that were pooled or
+        left out.
+
+    Examples
+    --------
+    >>> model.effects("place + year")["concept"].nunique() == model.n_concepts_
+    True
     """
     outcomes = outcomes_of(result) if outcomes is None else outcomes
     design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)
@@ -77,10 +104,25 @@ def predicted(
     cluster: str | None = None,
     outcomes: Outcomes | None = None,
 ) -> pd.DataFrame:
-    """Predict prevalence or strength by columns of the formula (`ConceptModel.predicted`).
+    """Predict prevalence or strength by group, over time, or by group over time, with intervals.
 
-    The other columns keep the values that the documents have, and the predictions are averaged over the documents.
-    Returns a row per concept and value of `by`: every group, and a grid over numbers and dates.
+    Parameters
+    ----------
+    formula, of, reference, groups, min_group, cluster, X, metadata
+        As of `effects`.
+    by : str or list of str
+        Columns of the formula: "party", "date", or ["date", "party"].
+
+    Returns
+    -------
+    DataFrame
+        A row per concept and value of `by` (every group, and a grid over numbers and dates), averaged over the other
+        columns as the documents have them.
+
+    Examples
+    --------
+    >>> model.predicted("place + year", by="place")["place"].unique().tolist()
+    ['harbour', 'kitchen']
     """
     outcomes = outcomes_of(result) if outcomes is None else outcomes
     design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)

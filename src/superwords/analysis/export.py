@@ -178,7 +178,32 @@ class Export:
 def export(
     model: Any, path: str | Path, format: str | None = None, table: str = ALL, **options: Any
 ) -> list[Path]:
-    """Write tables of a model, atomically, and return the files (`ConceptModel.export`)."""
+    """Write tables for other programs, or as they are printed in a paper, atomically (docs/paper.md).
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or the folder of all tables.
+    format : str, optional
+        "csv", "parquet", "xlsx", "latex", "docx", "json", "netcdf" or "pyldavis"; by the ending if not given.
+    table : str
+        "concepts", "words", "documents", "documents_wide", "vocabulary", "groups", "trends", "periods", "effects",
+        "quotes" or "all".
+    **options
+        groups (columns), time (a column), formula and cluster (of the effects).
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in model.export(f"{folder}/concepts.tex", table="concepts")]
+    ['concepts.tex']
+    """
     out = Path(path)
     kind = _format(out, format)
     source = Export(model, **options)

@@ -38,9 +38,26 @@ OTHER = "other"
 
 
 def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int | None = None) -> pd.DataFrame:
-    """Return prevalence and strength with intervals, and top words, a row per concept and group.
+    """Return prevalence, strength and words of each concept in each group of a column.
 
-    With `most`, the largest groups and, in the place of all others, "other".
+    Parameters
+    ----------
+    column : str
+        A column of `corpus_.metadata`.
+    n_words : int
+        How many words of each group to list.
+    most : int, optional
+        Keep the largest groups, and pool the others as "other".
+
+    Returns
+    -------
+    DataFrame
+        A row per concept and group, with intervals.
+
+    Examples
+    --------
+    >>> sorted(set(model.by_group("place")["group"]))
+    ['harbour', 'kitchen']
     """
     groups = make_groups(result, column, most)
     table, used = figures_by_group(result, groups), _used_by_groups(result, groups)
@@ -85,9 +102,24 @@ def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
 
 
 def compare_groups(result: Result, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
-    """Return prevalence in one group less that in another, with interval, the largest differences first.
+    """Return prevalence in one group less that in another, the largest differences first.
 
-    Without `first` and `second`, the two groups of a column that has exactly two.
+    Parameters
+    ----------
+    column : str
+        A column of `corpus_.metadata`.
+    first, second : optional
+        The groups; may be left out where there are only two.
+
+    Returns
+    -------
+    DataFrame
+        A row per concept, with intervals.
+
+    Examples
+    --------
+    >>> len(model.compare_groups("place")) == model.n_concepts_
+    True
     """
     groups = make_groups(result, column)
     a, b = _two_groups(groups, column, first, second)
@@ -112,7 +144,25 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
 
 
 def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
-    """Return a concept's words in each group: share of the group's documents holding it that use the word for it."""
+    """Return the words that each group uses for a concept, with intervals.
+
+    Parameters
+    ----------
+    column : str
+        A column of `corpus_.metadata`.
+    concept : int
+        Its number: 1, 2, …
+
+    Returns
+    -------
+    DataFrame
+        `share` is that of the group's documents using the concept which use the word for it.
+
+    Examples
+    --------
+    >>> "group" in model.group_words("place", 1)
+    True
+    """
     return words_of_groups(result, make_groups(result, column), concept_index(result, concept))
 
 

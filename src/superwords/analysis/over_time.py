@@ -26,9 +26,24 @@ _CURVE_POINTS, _LEAST_DATES, _LEAST_DOCUMENTS = 40, 6, 30
 
 
 def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
-    """Return every concept in every period, with the columns of `by_group` (`ConceptModel.over_time`).
+    """Return prevalence and strength of every concept in every period, with intervals.
 
-    A period without documents has an `n_rows` of 0 and nothing else.
+    Parameters
+    ----------
+    column : str
+        A column of dates, years or numbers.
+    by : str or number, optional
+        "day", "week", "month", "quarter", "year" or "decade" of dates, a width of numbers; chosen if None.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by_group`. A period without documents has an `n_rows` of 0 and nothing else.
+
+    Examples
+    --------
+    >>> model.over_time("year")["period"].unique().tolist()
+    ['2001', '2002', '2003', '2004']
     """
     periods = make_periods(metadata_column(result, column), column, by)
     filled, groups = _groups(result, periods)
@@ -48,8 +63,22 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     """Estimate what rises and what falls: the straight line of prevalence on the documents' own dates.
 
     The line is the regression of `effects` on this column alone, so it does not depend on the periods, which only
-    name the first and the last. `change` is along the line from the first document to the last. What rises most
-    surely comes first.
+    name the first and the last.
+
+    Parameters
+    ----------
+    column, by
+        As of `over_time`.
+
+    Returns
+    -------
+    DataFrame
+        What rises most surely first; `change` is along the line from the first document to the last.
+
+    Examples
+    --------
+    >>> len(model.trends("year")) == model.n_concepts_
+    True
     """
     outcomes, periods, rows, when = _dated(result, column, by)
     matrix = np.column_stack([np.ones(len(when)), (when - when.mean()) / np.ptp(when)])
@@ -126,8 +155,23 @@ def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.
 def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     """Return a concept's words in the earlier and in the later half of the dated documents.
 
-    `early` and `late` are the shares of the documents using the concept that use the word for it, with 95% intervals;
-    the words whose share changed most come first.
+    Parameters
+    ----------
+    column : str
+        As of `over_time`.
+    concept : int
+        Its number: 1, 2, …
+
+    Returns
+    -------
+    DataFrame
+        The words whose use changed most first: `early` and `late` are the shares of the documents using the concept
+        that use the word for it, with 95% intervals.
+
+    Examples
+    --------
+    >>> "change" in model.words_over_time("year", 1)
+    True
     """
     j = concept_index(result, concept)
     when = make_periods(metadata_column(result, column), column).when

@@ -29,9 +29,24 @@ _LEAST_DRAWS = 4
 
 
 def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
-    """Return documents that hold a concept strongly, and by many tokens: highest w · log(1 + w N_d) first.
+    """Return documents that use a concept strongly and by many tokens, with an excerpt of kept texts.
 
-    w is the document's mean weight over the aligned draws. Where texts are kept, with a telling stretch.
+    Parameters
+    ----------
+    concept : int
+        Its number: 1, 2, …
+    n : int
+        The largest number of documents.
+
+    Returns
+    -------
+    DataFrame
+        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens.
+
+    Examples
+    --------
+    >>> len(model.representative_documents(1, n=2)) <= 2
+    True
     """
     j = concept_index(result, concept)
     corpus = result.corpus
@@ -102,11 +117,29 @@ def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: 
 
 
 def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
-    """Return the words that are used for the same concepts as one word, or as several, the nearest first.
+    """Return words that share concepts with one word, or belong with several, the nearest first.
 
-    `together` is the probability that a row that uses the one word and a row that uses the other do so for the same
-    concept (of several words, the mean over them), `mcse` its Monte-Carlo standard error (NaN with fewer than four
-    draws per chain). Beside several words, others stand by their `evidence` (`belonging`).
+    Parameters
+    ----------
+    words : str or list of str
+        A word of the vocabulary, or several.
+    n : int
+        The largest number of words.
+
+    Returns
+    -------
+    DataFrame
+        `word`, `together` (the probability that a use of it and a use of the given word are for the same concept;
+        of several words, the mean over them) and `mcse`, its Monte-Carlo standard error (NaN with fewer than four
+        draws per chain). Of several words also `evidence`, by which the table is sorted: how far the word's uses are
+        for their concepts, and in their company, beyond chance, in standard deviations (docs/guide.md).
+
+    Examples
+    --------
+    >>> "coffee" in model.similar_words("milk")["word"].tolist()
+    True
+    >>> model.similar_words(["milk", "sugar"], n=1)["word"].tolist()
+    ['coffee']
     """
     several = not isinstance(words, str)
     if several and not isinstance(words, Iterable):

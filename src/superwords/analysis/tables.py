@@ -84,7 +84,24 @@ def listed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """Return `concept_table` without concepts that were merged or hidden, and with descriptions if there are any."""
+    """Return all concepts, those of most documents first; see docs/model.md for the columns.
+
+    Parameters
+    ----------
+    n_words : int
+        How many words of each concept to list.
+
+    Returns
+    -------
+    DataFrame
+        A row per concept: its number and name, its description if there are any, prevalence, strength, first words,
+        how many chains find it, and whether it is a leftover. Concepts that were merged or hidden are left out.
+
+    Examples
+    --------
+    >>> len(model.concepts()) == model.n_concepts_
+    True
+    """
     table = of_present(result, concept_table(result, n_words))
     if result.descriptions:
         table.insert(2, "description", [result.descriptions.get(j, "") for j in table["concept"]])
@@ -219,7 +236,20 @@ def objects(values: Any) -> pd.Series:
 def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     """Return concepts that too few chains find to be listed, those of most chains first.
 
-    `rows` is the mean over the chains that find the concept.
+    Parameters
+    ----------
+    n_words : int
+        How many words of each concept to list.
+
+    Returns
+    -------
+    DataFrame
+        A row per concept; `rows` is the mean over the chains that find it.
+
+    Examples
+    --------
+    >>> "found_by" in model.other_concepts()
+    True
     """
     others, vocabulary = result.consensus.others, result.corpus.vocabulary
     words = [others.word[a:b][:n_words] for a, b in pairwise(others.ptr)]
@@ -234,7 +264,23 @@ def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
 
 def word_table(result: Result, concept: int) -> pd.DataFrame:
-    """Return the used words of one concept, the most telling first, and how sure each is."""
+    """Return the words that are used for a concept, the most characteristic first, with intervals.
+
+    Parameters
+    ----------
+    concept : int
+        Its number: 1, 2, …
+
+    Returns
+    -------
+    DataFrame
+        A row per word.
+
+    Examples
+    --------
+    >>> "word" in model.words_of(1)
+    True
+    """
     j = concept_index(result, concept)
     words, vocabulary = result.summary.words, result.corpus.vocabulary
     rows = used_words(result)[j]
@@ -254,7 +300,24 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
 
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
-    """Return a concept's n most telling words."""
+    """Return the most characteristic words that are used for a concept, the best first.
+
+    Parameters
+    ----------
+    concept : int
+        Its number: 1, 2, …
+    n : int
+        The largest number of words.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> set(model.top_words(1, n=3)) <= set(model.corpus_.vocabulary)
+    True
+    """
     most = whole_number(n, "words", least=0)
     rows = used_words(result)[concept_index(result, concept)]
     return [result.corpus.vocabulary[i] for i in result.summary.words.word[rows[:most]]]
@@ -268,9 +331,17 @@ def whole_number(n: Any, things: str, least: int = 1) -> int:
 
 
 def vocabulary_table(result: Result) -> pd.DataFrame:
-    """Return every word: how often it occurs, and the concepts it is a used word of, leftovers last.
+    """Return every word: how often it occurs, and the concepts that use it, leftovers last.
 
-    `shares` are the concepts' shares of the rows that use the word for any concept, over all draws.
+    Returns
+    -------
+    DataFrame
+        A row per word; `shares` are the concepts' shares of the rows that use the word for any concept, over all draws.
+
+    Examples
+    --------
+    >>> set(model.words()["word"]) <= set(model.corpus_.vocabulary)
+    True
     """
     counts = sparse.csc_array(result.corpus.counts)
     words, known = result.summary.words, concept_table(result, 0)
@@ -311,11 +382,26 @@ def _uses(result: Result) -> tuple[np.ndarray, np.ndarray]:
 
 
 def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
-    """Return one row per document and concept that it uses.
+    """Return the concepts that each document uses, with their weights and intervals.
 
     Listed are the documents that use the concept in at least half of the draws that find it, and as many more of the
-    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`. Of a
-    corpus of passages: of the source documents, each passage counting by its tokens, unless `passages`.
+    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`.
+
+    Parameters
+    ----------
+    passages : bool
+        Whether to list passages where these are the model's rows. By default, their documents are listed, in which each
+        passage counts by its tokens.
+
+    Returns
+    -------
+    DataFrame
+        A row per document and concept that it uses.
+
+    Examples
+    --------
+    >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
+    True
     """
     table = _document_rows(result, _fold(result, passages))
     by_probability = table.sort_values(["probability", "weight"], ascending=False, kind="stable")

@@ -93,11 +93,17 @@ def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
 
 
 def make_tree(result: Result) -> ConceptTree:
-    """The concepts shown as a tree by Ward's linkage, cut into as many themes as the draws agree on most.
+    """Return the concepts as a tree by shared words and documents, cut into themes where the draws agree most.
 
-    For every number of themes, the tree of each draw is cut likewise and compared with the cut of the whole tree
-    (adjusted Rand index, mean over the draws). A cut that leaves more than half of the concepts in one theme tells
-    nothing, however well the draws agree on it, and is taken only where there is no other.
+    Returns
+    -------
+    ConceptTree
+        Its `table` has the themes, `linkage` is scipy's, `as_json()` is for pages.
+
+    Examples
+    --------
+    >>> len(model.tree().order) == model.n_concepts_
+    True
     """
     shown = np.array(result.shown, int) - 1
     names = concept_names(result)
@@ -190,8 +196,21 @@ def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
 def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame:
     """Return themes and how many documents use them: those that people made, else those of the tree.
 
-    `prevalence` is the share of documents (passages, where rows are) that use any of a theme's concepts, over the draws
-    that find all of them, with a 95% interval as in `concepts()`; `proposed`: nobody decided on it.
+    Parameters
+    ----------
+    tree : ConceptTree, optional
+        As `tree` returns it, to spare its computation.
+
+    Returns
+    -------
+    DataFrame
+        `prevalence` is the share of documents (passages, where rows are) that use any of a theme's concepts, over the
+        draws that find all of them, with a 95% interval as in `concepts()`; `proposed`: nobody decided on it.
+
+    Examples
+    --------
+    >>> sorted(j for concepts in model.themes()["concepts"] for j in concepts) == model.result_.shown
+    True
     """
     names = concept_names(result)
     proposed = not any(j in result.themes for j in result.shown)

@@ -128,11 +128,21 @@ class Verdict:
 
 
 def convergence_table(result: Result) -> pd.DataFrame:
-    """R-hat, bulk and tail effective sample size and Monte-Carlo error of each quantity that is reported.
+    """Return R-hat, bulk and tail effective sample size and Monte-Carlo error of what is reported.
 
-    The log joint density, and the prevalence and strength of every listed concept as their intervals have them: with
-    the sampling of the documents, so that chains which differ by a row of a thousand do not count as different. A
-    quantity that never moves has no figures; `concept` is its number, 0 for the log joint density.
+    Prevalence and strength are as their intervals have them: with the sampling of the documents, so that chains which
+    differ by a row of a thousand do not count as different.
+
+    Returns
+    -------
+    DataFrame
+        A row for the log joint density (`concept` is 0), and for the prevalence and the strength of each concept. A
+        quantity that never moves has no figures.
+
+    Examples
+    --------
+    >>> "rhat" in model.convergence()
+    True
     """
     (log_joint,) = cached_mixing(result.trace_values[LOG_JOINT][None], result.is_cached)
     rows = [(LOG_JOINT, 0, "the log joint density", log_joint)]
@@ -146,7 +156,19 @@ def convergence_table(result: Result) -> pd.DataFrame:
 
 
 def verdict(result: Result) -> Verdict:
-    """Judge a fit by the concepts that are found again and by the Monte-Carlo error of what is reported."""
+    """Judge a fit by the concepts that are found again and by the Monte-Carlo error of what is reported.
+
+    Returns
+    -------
+    Verdict
+        Fields such as `converged`, `n_listed`, `n_reliable`, `covered`, `worst` and `reason`; its `str` is a few
+        sentences to quote.
+
+    Examples
+    --------
+    >>> model.verdict().n_listed == model.n_concepts_
+    True
+    """
     n_chains, n_draws = result.trace_values[LOG_JOINT].shape
     again = _often_found(result)
     reliable = again & settled(result)

@@ -28,8 +28,7 @@ from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
 from superwords.files import exclusive
 from superwords.fitting import defaults
-from superwords.fitting.curation import take_choices
-from superwords.fitting.estimator import ConceptModel, load, restored
+from superwords.fitting.estimator import ConceptModel, load, restored, take_choices
 from superwords.fitting.fit import checked, fit_documents
 from superwords.progress import Watcher
 from superwords.storage import model as storage

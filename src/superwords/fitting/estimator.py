@@ -1,30 +1,40 @@
-"""`ConceptModel`: its parameters, fit, and going on from there."""
+"""`ConceptModel`: its parameters, fit, further sampling, and the tables of what was found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
 import pandas as pd
+import xarray
 from scipy import sparse
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
+from superwords.analysis import curation, groups, proposals, tables
+from superwords.analysis import effects as regressions
+from superwords.analysis import export as exporting
+from superwords.analysis import over_time as dated
+from superwords.analysis import representatives as examples
+from superwords.analysis import themes as theming
+from superwords.analysis import verdict as agreement
 from superwords.analysis.verdict import APPROXIMATE
 from superwords.cluster import joined
 from superwords.errors import InputError
 from superwords.fitting import defaults
 from superwords.fitting import folding as foldin
 from superwords.fitting.conditioning import condition_chains, condition_table
-from superwords.fitting.curation import CuratedConcepts
-from superwords.fitting.describing import model_lines
-from superwords.fitting.fitted_model import FittedModel
+from superwords.fitting.fitted_model import UnknownWords
 from superwords.fitting.forecast import Forecast, check_memory
+from superwords.fitting.moves import move_statistics, move_table
 from superwords.fitting.on_cluster import on_cluster
 from superwords.fitting.pilots import NOTE, run_pilots
 from superwords.fitting.running import Schedule, in_threads, run_chains
@@ -33,21 +43,81 @@ from superwords.fitting.shards import sample_shards
 from superwords.fitting.splitting import split_chains, split_table
 from superwords.fitting.starting import prepare, start_chains
 from superwords.jobs import n_workers
-from superwords.posterior.draws import ChainDraws, Draws
+from superwords.posterior.draws import ChainDraws, Draws, Kept
+from superwords.posterior.resampling import Pilots
 from superwords.posterior.result import Result
+from superwords.posterior.trace_tree import trace_tree
 from superwords.progress import Callbacks, Watcher, make_watcher
 from superwords.sampler.chain import Chain
+from superwords.search import discovery
+from superwords.search import index as searching
 from superwords.storage import model as storage
 from superwords.storage.arrays import construct
-from superwords.storage.model_file import translate_corruption
+from superwords.storage.model_file import Choice, translate_corruption
 from superwords.tabular import lines_as_html
+from superwords.text.corpus import Corpus, n_sources, row_name
+
+_CONCEPTS, _WORDS = 5, 6  # of a printed model
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 
 
 class UnfittedError(InputError, NotFittedError):
     """The model has not seen any documents yet."""
 
 
-class ConceptModel(TransformerMixin, CuratedConcepts):
+def _table(
+    function: Callable[Concatenate[Result, Given], Found],
+    finish: Callable[[Result, Found], Found] | None = None,
+) -> Callable[Concatenate[ConceptModel, Given], Found]:
+    """Return a function of a result as a method with its docstring; `finish` is applied to what it returns."""
+
+    @wraps(function)
+    def method(self: ConceptModel, /, *args: Given.args, **options: Given.kwargs) -> Found:
+        found = function(self.result_, *args, **options)
+        return found if finish is None else finish(self.result_, found)
+
+    _sign(method, function)
+    return method
+
+
+def _regression(
+    function: Callable[..., pd.DataFrame],
+    finish: Callable[[Result, pd.DataFrame], pd.DataFrame] | None = None,
+) -> Callable[..., pd.DataFrame]:
+    """Return a regression on the documents of a result as a method that may also be given other documents."""
+
+    @wraps(function)
+    def method(
+        self: ConceptModel, /, *args: Any, X: Any = None, metadata: Any = None, **options: Any
+    ) -> pd.DataFrame:
+        found = function(self.result_, *args, outcomes=foldin.new_outcomes(self, X, metadata), **options)
+        return found if finish is None else finish(self.result_, found)
+
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("X", "metadata")
+    ]
+    _sign(method, function, "outcomes", added)
+    return method
+
+
+def _sign(
+    method: Callable[..., Any],
+    function: Callable[..., Any],
+    without: str = "",
+    added: Sequence[inspect.Parameter] = (),
+) -> None:
+    """Give a method the signature of the function that it calls, for `help` and the documentation."""
+    first, *others = inspect.signature(function).parameters.values()
+    own = [
+        first.replace(name="self", annotation=first.empty),
+        *(one for one in others if one.name != without),
+    ]
+    vars(method)["__signature__"] = inspect.signature(function).replace(parameters=[*own, *added])
+
+
+class ConceptModel(TransformerMixin, BaseEstimator):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
     `superwords.fit` reads documents of any kind and then fits this model. It is a scikit-learn transformer:
@@ -183,11 +253,22 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         self.cluster = cluster
         self.approximate = approximate
 
+    corpus_: Corpus
+    order_: np.ndarray
+    seed_: int
+    schedule_: Schedule
+    chains_: list[Chain]
+    kept_: list[ChainDraws]
+    pilots_: Pilots
+    choices_: list[Choice]
+    identity_: str  # of the file that the model was read from
+    unknown_words_: UnknownWords
+
     if not TYPE_CHECKING:  # else every name would pass for an attribute
 
         def __getattr__(self, name: str) -> Any:
             """Only reached for what is not there: what a fit finds, as long as there was none."""
-            is_known = name in FittedModel.__annotations__ or hasattr(ConceptModel, name)
+            is_known = name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)
             if not self.__sklearn_is_fitted__() and is_known:
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
             return object.__getattribute__(self, name)
@@ -341,13 +422,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         >>> model.split(1, n_sweeps=10)["chain"].tolist()
         [0, 1]
         """
-        more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
-        if self.approximate is not None:
-            self._make_exact()
-        before = self.sampled_.consensus.description
-        halves = split_chains(self, concept)
-        self._sample_anew(more, before)
-        return split_table(self, halves)
+        return split_table(self, self._sample_anew(n_sweeps, lambda: split_chains(self, concept)))
 
     def condition(
         self,
@@ -380,16 +455,15 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         >>> model.condition(pin={1: word}, n_sweeps=10)["pinned"][0] == [word]
         True
         """
+        return condition_table(self, self._sample_anew(n_sweeps, lambda: condition_chains(self, pin, ban)))
+
+    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Found]) -> Found:
+        """Change the chains' states, drop all draws and sample on; return what `change` returns."""
         more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
         if self.approximate is not None:
             self._make_exact()
         before = self.sampled_.consensus.description
-        concepts = condition_chains(self, pin, ban)
-        self._sample_anew(more, before)
-        return condition_table(self, concepts)
-
-    def _sample_anew(self, more: int, before: sparse.csc_array) -> None:
-        """Drop all draws and sample on; `before` describes the concepts that decisions are about."""
+        changed = change()
         done = max(one.sweep for one in self.chains_)
         self.kept_ = [ChainDraws(chain=c) for c in range(len(self.chains_))]
         self.schedule_ = self.schedule_._replace(n_sweeps=done + more, n_burn_in=done + more // 2)
@@ -397,6 +471,7 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         self._sample(make_watcher(self.progress))
         self._forget()
         self._carry_choices(before)
+        return changed
 
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file.
@@ -522,14 +597,26 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
         self.schedule_ = self.schedule_._replace(n_burn_in=self.schedule_.n_sweeps)
         self._forget()
 
+    def _carry_choices(self, before: sparse.csc_array | None) -> None:
+        """Keep people's choices about concepts that are still there, and warn of those that are lost."""
+        if before is not None:
+            self.choices_, lost = curation.carried(self.choices_, before, self.sampled_.consensus.description)
+            for sentence in lost:
+                warnings.warn(sentence, stacklevel=3)
+
     def _forget(self) -> None:
         """Drop what was computed from earlier draws."""
         for name in ("sampled_", "result_", "unknown_words_"):
             self.__dict__.pop(name, None)
 
     @cached_property
-    def sampled_(self) -> Result:  # type: ignore[override]
-        """Return what was found, before anything that people decided about it."""
+    def result_(self) -> Result:
+        """What was found, with people's choices, read-only: tables, plots and pages are made of it."""
+        return curation.curated(self.sampled_, self.choices_)
+
+    @cached_property
+    def sampled_(self) -> Result:
+        """What was found, before anything that people decided about it."""
         prior, pilots = self.chains_[0].model.prior, self.__dict__.get("pilots_")
         return Result(self.corpus_, self.order_, prior, Draws(self.kept_), pilots=pilots)
 
@@ -546,13 +633,432 @@ class ConceptModel(TransformerMixin, CuratedConcepts):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if not self.__sklearn_is_fitted__():
             return super().__repr__(N_CHAR_MAX)
-        return "\n".join(model_lines(self))
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        """Return a summary: number of concepts, amount of text, first words, agreement of chains."""
+        corpus = self.corpus_
+        rows = f"{corpus.n_documents:,} {row_name(corpus)}"
+        if corpus.parent is not None:
+            rows += f" of {n_sources(corpus):,} documents"
+        if not self.result_.has_concepts:
+            done = min(chain.sweep for chain in self.chains_)
+            return [f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."]
+        table = tables.of_shown(self.result_, self.concepts(_WORDS))
+        n = len(table)
+        kind = "" if self.approximate is None else f", an approximation ({self.approximate})"
+        lines = [f"ConceptModel of {rows}{kind}: {n:,} concept{'' if n == 1 else 's'}."]
+        first = table.head(_CONCEPTS)
+        lines += [f"{j}: {', '.join(words)}" for j, words in zip(first["concept"], first["top_words"])]
+        if n > _CONCEPTS:
+            lines.append(f"… and {n - _CONCEPTS:,} more; model.concepts() lists all.")
+        return [*lines, str(self.verdict())]
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _repr_html_(self) -> str:
         return lines_as_html(repr(self))
+
+    concepts = _table(tables.concept_list)
+    other_concepts = _table(tables.other_table)
+    top_words = _table(tables.top_words)
+    words_of = _table(tables.word_table)
+    words = _table(tables.vocabulary_table)
+    documents = _table(tables.document_table, tables.marked)
+    representative_documents = _table(examples.representative_documents)
+    similar_words = _table(examples.similar_words)
+    by_group = _table(groups.by_group, tables.listed)
+    compare_groups = _table(groups.compare_groups, tables.listed)
+    group_words = _table(groups.group_words)
+    over_time = _table(dated.over_time, tables.marked)
+    trends = _table(dated.trends, tables.marked)
+    words_over_time = _table(dated.words_over_time)
+    effects = _regression(regressions.effects, tables.marked)
+    predicted = _regression(regressions.predicted)
+    tree = _table(theming.make_tree)
+    themes = _table(theming.theme_table)
+    search = _table(searching.search)
+    diverse = _table(discovery.diverse)
+    recommend = _table(discovery.recommend)
+    tastes = _table(discovery.tastes)
+    verdict = _table(agreement.verdict)
+    convergence = _table(agreement.convergence_table)
+    export = exporting.export
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Here because scikit-learn's pipelines give it.
+
+        Returns
+        -------
+        array of str
+            "concept_1", "concept_2", …, numbered as in every table. Concepts that people merged into others or hid have
+            no column.
+
+        Examples
+        --------
+        >>> str(model.get_feature_names_out()[0])
+        'concept_1'
+        """
+        return np.array([f"concept_{j}" for j in self.result_.shown], dtype=object)
+
+    def moves(self) -> pd.DataFrame:
+        """What every move of the sweeps so far tried, what was accepted, and the time it took, over all chains.
+
+        Returns
+        -------
+        DataFrame
+            A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
+
+        Examples
+        --------
+        >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
+        True
+        """
+        return move_table(self.chains_)
+
+    def choose(self, choices: Sequence[Choice]) -> ConceptModel:
+        """Take these for what people decided about the concepts, in the place of all earlier choices.
+
+        Parameters
+        ----------
+        choices : sequence of Choice
+            As `choices_` holds them.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.choose([]).choices_
+        []
+        """
+        result = curation.curated(self.sampled_, choices)
+        self.choices_, self.result_ = list(choices), result
+        return self
+
+    def merge(self, concepts: Sequence[int]) -> ConceptModel:
+        """Take concepts together, under the number of the first, in every draw and in all tables and pages.
+
+        Parameters
+        ----------
+        concepts : sequence of int
+            Their numbers.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> len(model.merge([1, 2]).undo().concepts()) == model.n_concepts_
+        True
+        """
+        return self.choose([*self.choices_, *curation.merge(self.result_, concepts)])
+
+    def hide(self, concepts: int | Sequence[int]) -> ConceptModel:
+        """Leave concepts out of all tables and pages.
+
+        Parameters
+        ----------
+        concepts : int or sequence of int
+            Their numbers.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> 1 in model.hide(1).concepts()["concept"].tolist()
+        False
+        >>> 1 in model.restore(1).concepts()["concept"].tolist()
+        True
+        """
+        return self.choose([*self.choices_, *curation.hide(self.result_, concepts)])
+
+    def restore(self, concepts: int | Sequence[int]) -> ConceptModel:
+        """Show hidden concepts again, and take merged ones apart.
+
+        Parameters
+        ----------
+        concepts : int or sequence of int
+            Their numbers.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> len(model.hide(1).restore(1).concepts()) == model.n_concepts_
+        True
+        """
+        return self.choose([*self.choices_, *curation.restore(self.result_, self.choices_, concepts)])
+
+    def rename(self, names: Mapping[int, str]) -> ConceptModel:
+        """Name concepts.
+
+        Parameters
+        ----------
+        names : mapping
+            From number to name; an empty name asks for the automatic one again.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.rename({1: "breakfast"}).names_[1]
+        'breakfast'
+        """
+        return self.choose([*self.choices_, *curation.rename(self.result_, names)])
+
+    def gather(self, theme: str, concepts: int | Sequence[int]) -> ConceptModel:
+        """Put concepts under a theme.
+
+        Parameters
+        ----------
+        theme : str
+            Its name; an empty one takes the concepts out of theirs.
+        concepts : int or sequence of int
+            Their numbers.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.gather("at home", 1) is model
+        True
+        """
+        return self.choose([*self.choices_, *curation.gather(self.result_, theme, concepts)])
+
+    def undo(self) -> ConceptModel:
+        """Take the last of these decisions back.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> model.choose([]).rename({1: "tea"}).undo().choices_
+        []
+        """
+        return self.choose(curation.undone(self.choices_))
+
+    def name_prompt(self, concept: int | None = None, language: str = "en") -> str:
+        """Return the prompt that asks for a concept's name, or one for all concepts, to paste into a chat.
+
+        Parameters
+        ----------
+        concept : int, optional
+            Its number; all concepts if not given.
+        language : str
+            The language of the name: a code such as "en".
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> model.top_words(1)[0] in model.name_prompt(1)
+        True
+        """
+        if concept is None:
+            return proposals.prompt_for_all(self.result_, language)
+        return proposals.name_prompt(self.result_, concept, language, self.taken_names([concept]))
+
+    def propose_names(
+        self,
+        ask: Callable[[str], str] | str,
+        language: str = "en",
+        concepts: int | Sequence[int] | None = None,
+    ) -> pd.DataFrame:
+        """Let a language model propose names, each with a sentence; they are marked as proposed until accepted.
+
+        Parameters
+        ----------
+        ask : function or str
+            A function from prompt to reply (a local model, an API of your choice), called for each concept; or the
+            reply to `name_prompt()`, pasted.
+        language : str
+            The language of the names: a code such as "en".
+        concepts : int or sequence of int, optional
+            Their numbers; all without a name if not given.
+
+        Returns
+        -------
+        DataFrame
+            The proposals beside the words; `problem` tells why a concept got no name.
+
+        Examples
+        --------
+        >>> names = iter(["Breakfast", "Sea"] + ["More"] * 20)
+        >>> table = model.propose_names(lambda prompt: f"Name: {next(names)}\\nDescription: What it is.")
+        >>> table["name"][0], model.concepts()["name"][0]
+        ('Breakfast', 'Breakfast (proposed)')
+        >>> model.accept_names().names_[1]
+        'Breakfast'
+        """
+        if isinstance(ask, str):
+            found = proposals.pasted(self.result_, ask, self.taken_names())
+        elif callable(ask):
+            named = curation.decisions(self.choices_).names
+            wanted = [j for j in self.result_.shown if j not in named] if concepts is None else concepts
+            numbers = curation.shown_numbers(self.result_, wanted)
+            found = proposals.propose(self.result_, ask, language, numbers, self.taken_names(numbers))
+        else:
+            raise InputError(
+                f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself."
+            )
+        self.choose([*self.choices_, *curation.propose(self.result_, found)])
+        return proposals.proposal_table(self.result_, found)
+
+    def accept_names(self, concepts: int | Sequence[int] | None = None) -> ConceptModel:
+        """Accept proposed names.
+
+        Parameters
+        ----------
+        concepts : int or sequence of int, optional
+            Their numbers; all with a proposal if not given.
+
+        Returns
+        -------
+        ConceptModel
+            The model itself.
+
+        Examples
+        --------
+        >>> table = model.propose_names("1: Breakfast | What people drink.")
+        >>> model.accept_names(1).names_[1]
+        'Breakfast'
+        """
+        return self.choose([*self.choices_, *curation.accept(self.result_, self.choices_, concepts)])
+
+    def taken_names(self, concepts: Sequence[int] = ()) -> list[str]:
+        """Return the names and proposals of all concepts but these.
+
+        Parameters
+        ----------
+        concepts : sequence of int
+            Numbers to leave out.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> model.choose([]).rename({1: "tea"}).taken_names()
+        ['tea']
+        """
+        decided = curation.decisions(self.choices_)
+        return [name for j, name in (decided.proposed | decided.names).items() if j not in concepts]
+
+    @property
+    def n_features_in_(self) -> int:
+        """Words of the vocabulary; scikit-learn's name for the number of columns that `fit` saw."""
+        return self.result_.corpus.n_words
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The words of the vocabulary, under scikit-learn's name for them."""
+        return np.array(self.result_.corpus.vocabulary, dtype=object)
+
+    @property
+    def draws_(self) -> Draws:
+        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
+        return self.result_.draws
+
+    @property
+    def best_draw_(self) -> Kept:
+        """The most probable of the spaced draws."""
+        return self.result_.best_draw
+
+    @property
+    def consensus_draw_(self) -> Kept:
+        """The spaced draw whose concepts are most like the listed ones."""
+        return self.result_.consensus_draw
+
+    @property
+    def n_concepts_(self) -> int:
+        """Concepts that are listed, which are those of every table: the consensus over chains."""
+        return self.result_.n_concepts
+
+    @property
+    def concept_word_(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j, the mean over the draws."""
+        return self.result_.concept_word[self._shown]
+
+    @property
+    def doc_concept_(self) -> Any:
+        """(D, J): posterior mean weights of the listed concepts, 0 where a document never uses a concept.
+
+        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept.
+        Tokens of concepts that are not listed count nowhere, so rows may sum to less than 1. Sparse above 50 million
+        cells. Columns are those of `get_feature_names_out`: concepts that people merged into others or hid have none.
+        """
+        return self.result_.doc_concept[:, self._shown]
+
+    @property
+    def _shown(self) -> slice | list[int]:
+        """Columns (0, 1, …) of the concepts that people left in place."""
+        return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
+
+    @property
+    def co_membership_(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
+
+        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
+        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
+        """
+        return self.result_.co_membership
+
+    @property
+    def trace_(self) -> xarray.DataTree:
+        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on".
+
+        `moves` has what the moves of each chain tried and accepted, and their seconds (see `moves()`).
+        """
+        trace = trace_tree(self.result_)
+        trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
+        return trace
+
+    @property
+    def names_(self) -> dict[int, str]:
+        """Names that people gave to concepts, by id; they are kept in the model file."""
+        return self.result_.names
+
+
+for _name, _method in list(vars(ConceptModel).items()):
+    if inspect.isfunction(_method):  # those of other modules too, for `help`
+        _method.__name__, _method.__qualname__ = _name, f"ConceptModel.{_name}"
+
+
+def take_choices(model: ConceptModel, earlier: ConceptModel) -> None:
+    """Take over people's choices about an earlier state of a model, as far as its concepts are still there."""
+    before = earlier.sampled_.consensus.description if earlier.choices_ else None
+    model.choices_ = list(earlier.choices_)
+    model.__dict__.pop("result_", None)
+    model._carry_choices(before)
 
 
 def load(path: str | Path) -> ConceptModel:

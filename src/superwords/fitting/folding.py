@@ -13,6 +13,8 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.curation import merged_inclusion, merged_weights
+from superwords.analysis.regression_data import Outcomes, folded_outcomes
+from superwords.analysis.tables import concept_table
 from superwords.cluster import current
 from superwords.errors import InputError
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
@@ -60,6 +62,29 @@ def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inc
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
     weight = merged_weights(folded.weight, model.choices_)
     return (weight, merged_inclusion(folded.inclusion, model.choices_)) if return_inclusion else weight
+
+
+def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> Outcomes | None:
+    """Fold new documents in for a regression on their columns; None without any."""
+    if X is None:
+        return None
+    table = X.metadata if metadata is None and isinstance(X, Corpus) else metadata
+    if not isinstance(table, pd.DataFrame):
+        raise InputError("New documents need their columns; give metadata=DataFrame with a row per document.")
+    weight, used = transform(model, X, return_inclusion=True)
+    if len(table) != used.shape[0]:
+        raise InputError(
+            f"metadata has {len(table):,} rows for {used.shape[0]:,} documents; give a row each."
+        )
+    result = model.result_
+    # Outcomes have a column for every concept; those of merged and hidden ones are empty.
+    shown = np.array(result.shown) - 1
+    place = sparse.csr_array(
+        (np.ones(len(shown)), (np.arange(len(shown)), shown)), (len(shown), result.n_concepts)
+    )
+    weight, used = (sparse.csr_array(sparse.csr_array(one) @ place) for one in (weight, used))
+    overall = concept_table(result, 0)["prevalence"].fillna(0.0).to_numpy(float)
+    return folded_outcomes(table.reset_index(drop=True), weight, used, overall)
 
 
 def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:

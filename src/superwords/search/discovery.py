@@ -88,12 +88,10 @@ def taste_views(result: Result) -> tuple[View, View]:
 
 
 def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return n documents that together cover the concepts of a collection, or of a part of it.
+    """Return documents that together cover the concepts of a collection, or of a part of it.
 
     Parameters
     ----------
-    result : Result
-        A fitted model's `result_`.
     n : int
         The largest number of documents.
     among : iterable of str or DataFrame, optional
@@ -102,18 +100,14 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
 
     Returns
     -------
-    pandas.DataFrame
+    DataFrame
         In the order of selection: `document`, `adds` (its contribution to the share covered), `covered` (the share
         covered by all documents so far), `title`, `concepts` (numbers of those it adds most to) and `concept_names`.
 
     Examples
     --------
-    >>> from superwords import ConceptModel, Corpus
-    >>> counts = [[4, 4, 0, 0]] * 5 + [[0, 0, 4, 4]] * 3
-    >>> model = ConceptModel(b1=1, b2=1, n_chains=1, n_sweeps=40, random_state=0)
-    >>> model = model.fit(Corpus.from_counts(counts), features=None)
-    >>> sorted(int(one) // 5 for one in diverse(model.result_, 2)["document"])
-    [0, 1]
+    >>> len(model.diverse(2))
+    2
     """
     documents = _documents(result)
     rows = _rows(documents, among, "among")
@@ -166,8 +160,6 @@ def recommend(
 
     Parameters
     ----------
-    result : Result
-        A fitted model's `result_`.
     liked, disliked : sequence of str
         Ids of documents that were judged.
     n : int
@@ -175,18 +167,15 @@ def recommend(
 
     Returns
     -------
-    pandas.DataFrame
+    DataFrame
         The best first: `document`, `score` (the probability that it is liked rather than disliked), `taste` with `low`
         and `high` (how much it is liked on a scale where a liked document is 1, and its 95% interval), `title`,
         `concepts` (numbers of those that contribute most) and `concept_names`. Judged documents are left out.
 
     Examples
     --------
-    >>> from superwords import ConceptModel, Corpus
-    >>> counts = [[4, 4, 0, 0]] * 5 + [[0, 0, 4, 4]] * 5
-    >>> model = ConceptModel(n_chains=1, n_sweeps=40, random_state=0).fit(Corpus.from_counts(counts), features=None)
-    >>> sorted(recommend(model.result_, liked=["0"], disliked=["9"], n=4)["document"])
-    ['1', '2', '3', '4']
+    >>> len(model.recommend(liked=["0"], n=3))
+    3
     """
     documents = _documents(result)
     yes, no = _judged(documents, liked, disliked)
@@ -217,16 +206,19 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
 
     Parameters
     ----------
-    result : Result
-        A fitted model's `result_`.
     liked, disliked : sequence of str
         Ids of documents that were judged.
 
     Returns
     -------
-    pandas.DataFrame
+    DataFrame
         `concept`, `name`, `taste` (how much a document about nothing else would be liked, on a scale where a liked
         document is 1), `low` and `high` (its 95% interval) and `sure` (the probability that the sign is right).
+
+    Examples
+    --------
+    >>> len(model.tastes(liked=["0"])) > 0
+    True
     """
     documents = _documents(result)
     taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))

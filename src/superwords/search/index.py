@@ -125,20 +125,18 @@ def _make_index(result: Result) -> SearchIndex:
 
 
 def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
-    """Return the n documents that match a query best, the best first, each with the reasons.
+    """Return the documents that match a query, the best first, each with the reasons.
 
     Parameters
     ----------
-    result : Result
-        A fitted model's `result_`.
     query : str
-        Some words.
+        Words, as one would type them.
     n : int
         The largest number of documents.
 
     Returns
     -------
-    pandas.DataFrame
+    DataFrame
         `document`, `score`, `title` (or first words), `words` (of the query that the document contains, except those
         that half of all rows contain), `concepts` (numbers of those that link it to the query, the strongest first),
         `concept_names`, `near` (the similar documents that add most to its score) and `passage` (the most relevant
@@ -146,12 +144,8 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from superwords import ConceptModel, Corpus
-    >>> texts = ["apple and pear", "pear and plum", "a plum", "engine and wheel", "wheel and brake", "a brake"]
-    >>> corpus = Corpus.from_texts(texts, words="plain", min_df=1, n_jobs=1)
-    >>> model = ConceptModel(n_chains=1, n_sweeps=20, random_state=0).fit(corpus)
-    >>> search(model.result_, "plum", n=2)["document"].tolist()
-    ['2', '1']
+    >>> list(model.search("coffee", n=3).columns[:2])
+    ['document', 'score']
     """
     return _hits(result, query, n)[COLUMNS]
 
