@@ -25,7 +25,7 @@ from superwords.fitting.pilots import (
 )
 from superwords.fitting.running import Schedule
 from superwords.fitting.settings import make_schedule
-from superwords.fitting.starting import prepare
+from superwords.fitting.starting import prepare, shares_of
 from superwords.posterior.resampling import found_again
 from superwords.progress import Watcher
 from superwords.sampler.init.rows import (
@@ -301,6 +301,26 @@ def test_row_vectors_place_the_rows():
     ):
         with pytest.raises(InputError, match=said):
             model.fit(counts, features=None, row_vectors=wrong)
+
+
+def test_vectors_of_texts_place_rows_beside_their_words():
+    pytest.importorskip("wordllama", reason="needs the extra embeddings")
+    texts = [
+        "The geologist cut the granite.",
+        "The miner found the basalt.",
+        "The kitten purred at the cat.",
+        "The puppy barked at the dog.",
+    ] * 15
+    corpus = Corpus.from_texts(texts, min_df=2, words="plain", n_jobs=1)
+    given = {**ConceptModel().get_params(), "start_rows": None}
+    by_texts = prepare(given, corpus, None, Watcher(), "wordllama")
+    assert by_texts.corpus.notes["row_vectors"] == "wordllama"
+    # No two of the four texts share a word; stones and animals are alike by the texts' vectors alone.
+    stone, basalt, kitten = (corpus.vocabulary.index(word) for word in ("granite", "basalt", "kitten"))
+    shares = shares_of(by_texts, given, 2)
+    assert shares[:, stone].argmax() == shares[:, basalt].argmax() != shares[:, kitten].argmax()
+    with pytest.raises(InputError, match="row_vectors"):
+        ConceptModel(progress=False).fit(corpus.counts, row_vectors="wordllama")
 
 
 def test_few_rows_are_clustered_once():

@@ -290,9 +290,10 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it tells anything. None:
             nothing.
 
-        row_vectors : array (D, F), optional
-            A vector of each row, such as `features.text_vectors` of its whole text, by which rows are clustered for the
-            start; NaN where nothing is known. By default, rows are placed by the features of their words.
+        row_vectors : array (D, F), "wordllama" or None
+            A vector of each row, by which rows are clustered for the start; NaN where nothing is known. None: the
+            features of the row's words. "wordllama": beside these, `features.text_vectors` of the row's text, for
+            short texts in English (docs/lab/reliability.md).
 
         Returns
         -------

@@ -28,7 +28,7 @@ READING = (
     "date_format",
     *WORD_OPTIONS,
 )
-_OWN = ("features",)
+_OWN = ("features", "row_vectors")
 
 
 def fit(
@@ -81,7 +81,7 @@ def fit(
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
         `drop_procedural`, `tokenizer`, `encoding`, `date_format`, `keep_texts` and, for ready counts, `vocabulary`;
         see `Corpus.from_texts`), and every other parameter of `ConceptModel`. `unit` is chosen from the documents
-        if not given: passages of five sentences where they are long.
+        if not given: passages of five sentences where they are long. `row_vectors` as of `ConceptModel.fit`.
 
     Returns
     -------
@@ -99,11 +99,16 @@ def fit(
     asked = {"language": language, "n_chains": n_chains, "n_sweeps": n_sweeps, "random_state": random_state}
     asked |= {"cluster": cluster, "features": features, "n_jobs": n_jobs, "progress": progress, **options}
     model, reading = checked(asked)
-    return fit_documents(model, documents, {"text": text, "id": id, "groups": groups, **reading}, features)
+    reading |= {"text": text, "id": id, "groups": groups}
+    return fit_documents(model, documents, reading, features, asked.get("row_vectors"))
 
 
 def fit_documents(
-    model: ConceptModel, documents: Any, reading: Mapping[str, Any], features: Any = defaults.FEATURES
+    model: ConceptModel,
+    documents: Any,
+    reading: Mapping[str, Any],
+    features: Any = defaults.FEATURES,
+    row_vectors: Any = None,
 ) -> ConceptModel:
     """Read documents as `reading` says and fit a model, both as `checked` returned them."""
     watcher = make_watcher(model.progress)
@@ -111,7 +116,7 @@ def fit_documents(
         with watcher.reading() as read:
             corpus = read_documents(documents, n_jobs=model.n_jobs, progress=read, say=watcher.say, **reading)
         corpus = with_source(corpus, documents, {**reading, "features": features})
-        return model._fit_checked(corpus, features)
+        return model._fit_checked(corpus, features, row_vectors)
 
 
 def with_source(corpus: Corpus, documents: Any, asked: Mapping[str, Any]) -> Corpus:

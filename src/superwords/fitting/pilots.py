@@ -211,7 +211,7 @@ def _sample(given: Mapping[str, Any], prepared: Prepared, features: Any, rows: n
         found = found._replace(values=None if found.values is None else np.asarray(found.values)[words])
     place = None if prepared.vectors is None else prepared.vectors[rows]
     own = {name: np.asarray(given[name])[words] for name in ("lam", "theta") if np.ndim(given[name]) == 1}
-    problem = model_of({**given, **own}, corpus, found, place)
+    problem = model_of({**given, **own}, corpus, found, place, prepared.beside_words)
     return Sample(problem, words, usual_number(problem.model.data, "rows"))
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
+from superwords.features.language_models import text_vectors
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.fitting.running import document_order
 from superwords.fitting.settings import (
@@ -46,6 +47,7 @@ class Prepared(NamedTuple):
     features: MadeFeatures
     placing: np.ndarray | None  # (V, F) word vectors that place the rows for the start; None: the features
     vectors: np.ndarray | None  # (D, F) of the model's rows, in place of those of their words
+    beside_words: bool = False  # the vectors are used beside those of the words
 
     @property
     def source(self) -> np.ndarray:
@@ -62,11 +64,32 @@ def prepare(
     found = make_features(features, corpus, tell.say)
     if found.seeds:
         corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
+    if isinstance(row_vectors, str):
+        corpus = replace(corpus, notes={**corpus.notes, "row_vectors": row_vectors})
+        return model_of(given, corpus, found, _vectors_of_texts(corpus, row_vectors), beside_words=True)
     return model_of(given, corpus, found, check_row_vectors(row_vectors, corpus.n_documents))
 
 
+def _vectors_of_texts(corpus: Corpus, model: str) -> np.ndarray:
+    """Return a language model's vectors of the rows' texts, centred; 0 where a text has none."""
+    if corpus.texts is None:
+        remedy = "give texts, and keep them (keep_texts=True)"
+        raise InputError("needs the texts of the rows", "row_vectors", model, remedy)
+    vectors = text_vectors(corpus.texts, model)
+    known = ~np.isnan(vectors).any(axis=1)
+    return (
+        np.where(known[:, None], vectors - vectors[known].mean(axis=0), 0.0)
+        if known.any()
+        else np.zeros_like(vectors)
+    )
+
+
 def model_of(
-    given: Mapping[str, Any], corpus: Corpus, found: MadeFeatures, row_vectors: np.ndarray | None
+    given: Mapping[str, Any],
+    corpus: Corpus,
+    found: MadeFeatures,
+    row_vectors: np.ndarray | None,
+    beside_words: bool = False,
 ) -> Prepared:
     """Return the model of a corpus with these features."""
     order = document_order(corpus.counts, corpus.ids)
@@ -77,8 +100,9 @@ def model_of(
     affinity, steps = make_affinity(counts, values), make_steps(given)
     model = Model(prior, make_data(counts, values), affinity, steps)
     vectors = None if row_vectors is None else row_vectors[order]
-    needs_vectors = values is None and vectors is None and "rows" in _names(given)
-    return Prepared(corpus, order, model, theta, found, _company(corpus) if needs_vectors else None, vectors)
+    needs_words = values is None and (vectors is None or beside_words) and "rows" in _names(given)
+    placing = _company(corpus) if needs_words else None
+    return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words)
 
 
 def _names(given: Mapping[str, Any]) -> set[str]:
@@ -115,9 +139,9 @@ def shares_of(prepared: Prepared, given: Mapping[str, Any], n: int | None) -> np
     data = prepared.model.data
     n_part = make_start_rows(given, n_documents(data))
     picked = None if n_part is None else pick_rows(n_documents(data), n_part, 0, 0)
-    return row_shares(
-        data, n or usual_number(data, "rows"), prepared.source, prepared.placing, prepared.vectors, picked
-    )
+    n = n or usual_number(data, "rows")
+    placing, vectors = prepared.placing, prepared.vectors
+    return row_shares(data, n, prepared.source, placing, vectors, picked, prepared.beside_words)
 
 
 def start_chains(

@@ -86,6 +86,7 @@ def row_shares(
     word_vectors: np.ndarray | None = None,
     vectors: np.ndarray | None = None,
     picked: np.ndarray | None = None,
+    beside_words: bool = False,
 ) -> np.ndarray:
     """Return the word shares (K, V) of about `n` clusters of rows.
 
@@ -102,16 +103,19 @@ def row_shares(
         (D, F) of the rows, in place of those of their words.
     picked
         The rows to cluster; all if not given.
+    beside_words
+        Whether `vectors` are used beside those of the rows' words, both with the same weight.
     """
     counts = counts_of(data)
     source = np.arange(counts.shape[0]) if source is None else source
     if picked is not None:
         counts, source = sparse.csr_array(counts[picked]), source[picked]
         vectors = None if vectors is None else vectors[picked]
-    if vectors is None:
+    if vectors is None or beside_words:
         if word_vectors is None and data.known.any() and data.Y.shape[1]:
             word_vectors = np.where(data.known[:, None], data.Y, np.nan)
-        vectors = row_vectors(counts, _profiles(counts) if word_vectors is None else word_vectors)
+        of_words = row_vectors(counts, _profiles(counts) if word_vectors is None else word_vectors)
+        vectors = of_words if vectors is None else np.hstack([of_words, normalize(vectors)])
     used = np.diff(counts.indptr) > 0  # empty rows say nothing
     if not used.any():
         return np.full((1, counts.shape[1]), 1 / counts.shape[1])
