@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from scipy import stats
+from sklearn.preprocessing import normalize
 
 from experiments.harness import Lab
 from superwords.compare.contenders import Effort
 from superwords.compare.labels import compare_labels
 from superwords.errors import InputError
+from superwords.features import cooccurrence, text_vectors
 from superwords.fitting import defaults
+from superwords.fitting.settings import scale_features
+from superwords.sampler.init.rows import row_vectors
 from superwords.text.corpus import Corpus
 from superwords.text.read import read_documents
 
-N_PACKAGES, LEAST_IN_SECTION = 3000, 30
+TEXT_VECTORS = "text vectors"
+N_PACKAGES, LEAST_IN_SECTION = 2000, 20
 # By corpus: file, columns to judge by, and what a row is.
 CORPORA: dict[str, tuple[str, tuple[str, ...], str | None]] = {
     "bills": ("bills.jsonl.gz", ("topic", "subtopic"), "document"),
@@ -37,8 +43,12 @@ def experiment(
     sweeps: int = defaults.N_SWEEPS,
     iterations: int = 1000,
     samples: int = 1,
+    vectors: bool = False,
 ) -> pd.DataFrame:
-    """Write labels.csv, reliability.csv and effects.csv for each corpus; `samples` 0 leaves out the 80% samples."""
+    """Write labels.csv, reliability.csv and effects.csv for each corpus; `samples` 0 leaves out the 80% samples.
+
+    `vectors` adds fits of ours whose rows are placed by vectors of their whole texts beside co-occurrence.
+    """
     aligned = []
     for name in corpora:
         if name not in CORPORA:
@@ -55,6 +65,7 @@ def experiment(
             keep_in=lab.out / "runs",
             say=lab.say,
             with_samples=bool(samples),
+            variants={f"superwords, {TEXT_VECTORS}": {"rows_by": text_and_company}} if vectors else None,
             peer_seeds=peer_seeds,
         )
         lab.table(f"{name}_labels.csv", found.alignment, show=True)
@@ -64,6 +75,14 @@ def experiment(
         lab.table(f"{name}_ahead.csv", ahead(found.runs), show=True)
         aligned.append(found.alignment.assign(corpus=name))
     return pd.concat(aligned, ignore_index=True)
+
+
+def text_and_company(corpus: Corpus) -> np.ndarray:
+    """Return a vector of each row: wordllama's of its text, beside the mean co-occurrence of its words."""
+    assert corpus.texts is not None
+    company = scale_features(np.asarray(cooccurrence(corpus)), corpus.n_words, standardize=True)
+    of_words = row_vectors(corpus.counts, np.asarray(company))
+    return np.hstack([normalize(np.nan_to_num(text_vectors(corpus.texts))), of_words])
 
 
 def ahead(runs: pd.DataFrame) -> pd.DataFrame:

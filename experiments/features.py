@@ -11,8 +11,9 @@ import pandas as pd
 import superwords
 from experiments.harness import GrowingTable, Lab
 from superwords.analysis.ranking import scores
-from superwords.compare.alignment import alignment, reliability, with_interval
 from superwords.compare.contenders import word_sets
+from superwords.compare.labels import with_interval
+from superwords.compare.measures import alignment, reliability, top_sets
 from superwords.errors import InputError
 from superwords.features import cooccurrence, embeddings
 from superwords.text.corpus import Corpus
@@ -48,7 +49,7 @@ def experiment(
                 words.append(word_sets(model, scores(model.result_.summary.words, corpus.n_words))[0])
                 found = {"case": name, "features": variant, "seed": seed, "concepts": model.n_concepts_}
                 table.add([found | measures(corpus, np.asarray(model.doc_concept_))])
-            rows.append({"case": name, "features": variant} | reliability(words))
+            rows.append({"case": name, "features": variant} | reliability([top_sets(one) for one in words]))
     partners = pd.DataFrame(rows).set_index(["case", "features"])
     means = with_interval(table.table.drop(columns=["chains", "sweeps"]), ["case", "features"])
     means = means.join(partners, on=["case", "features"])

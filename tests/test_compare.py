@@ -15,12 +15,12 @@ from scipy import sparse
 from cli_for_tests import run, write_documents
 from superwords.analysis import coherence as coherences
 from superwords.compare import baselines, contenders, judging, measures
-from superwords.compare.contenders import Found
+from superwords.compare.contenders import Found, make_lineup
 from superwords.compare.contest import Runner, caution
 from superwords.compare.finished_runs import Keeper
-from superwords.compare.lineup import make_lineup
 from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
+from superwords.features import cooccurrence
 from superwords.sampler.prediction import make_halves
 from superwords.text.sentences import sentence_spans
 
@@ -95,13 +95,11 @@ def test_diversity_and_stability_by_hand() -> None:
     assert measures.diversity(sets([0, 1, 2], [2, 3])) == 4 / 5
     assert math.isnan(measures.diversity([]))
     one, other = sets([0, 1, 2], [3, 4]), sets([0, 1], [4, 5])
-    assert measures.similarity(one, other) == pytest.approx((2 / 3 + 1 / 3) / 2)
-    assert measures.similarity(one, sets([0, 1, 2])) == pytest.approx((1 + 0) / 2)
-    assert measures.stability([one, list(one)]) == 1.0
-    assert measures.stability([one, other]) == pytest.approx(
-        (measures.similarity(one, other) + measures.similarity(other, one)) / 2
-    )
-    assert math.isnan(measures.stability([one]))
+    assert measures.reliability([one, list(one)])["stability"] == 1.0
+    # Of `one` 2/3 and 1/3 with the best of `other`; of `other` 2/3 and 1/3.
+    assert measures.reliability([one, other])["stability"] == pytest.approx(1 / 2)
+    assert measures.reliability([one, sets([0, 1, 2])])["stability"] == pytest.approx(np.mean([1 / 2, 1]))
+    assert math.isnan(measures.reliability([one])["stability"])
 
 
 def test_top_words_leave_out_what_has_no_weight() -> None:
@@ -201,14 +199,11 @@ def test_shuffled_features_are_the_same_rows_at_other_words() -> None:
     words = ("apple pear", "cherry grape fig", "apple fig")
     texts = [f"{words[d % 3]} plum{d}." for d in range(30)]
     corpus = make_split(texts, [str(d) for d in range(30)], "en", {"words": "plain", "min_df": 2}).documents
-    true, mixed = (
-        contenders.word_features(corpus, kind, 1) for kind in (contenders.OURS, contenders.SHUFFLED)
-    )
-    assert true is not None
+    true = np.asarray(cooccurrence(corpus))
+    mixed = contenders.shuffled_features(corpus, 1)
     assert mixed is not None
     assert not np.array_equal(true, mixed)
     assert sorted(map(tuple, true.tolist())) == sorted(map(tuple, mixed.tolist()))
-    assert contenders.word_features(corpus, contenders.WITHOUT, 1) is None
 
 
 FEW = ["--seeds", 2, "--sweeps", 6, "--chains", 1, "--iterations", 20, "--salient", 6]  # min_df as by default
@@ -280,10 +275,10 @@ def test_one_salient_word_is_enough(tmp_path, capsys) -> None:
 def test_where_co_occurrence_tells_nothing_ours_goes_on_without_features(
     tmp_path, capsys, monkeypatch
 ) -> None:
-    def refuse(corpus):
+    def refuse(corpus, weighting):
         raise InputError("the words never meet.")
 
-    monkeypatch.setattr(contenders, "cooccurrence", refuse)
+    monkeypatch.setattr("superwords.features.specs.cooccurrence", refuse)
     source, out = write_documents(tmp_path, 60), tmp_path / "out"
     found = compare(capsys, source, out, "--models", "without", "--seeds", 1)
     assert "No word features are used: the words never meet." in found.err

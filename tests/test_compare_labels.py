@@ -6,39 +6,38 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
-from superwords.compare import alignment, calibrated
-from superwords.compare.alignment import Effects
+from superwords.compare import calibrated, labels, measures
 from superwords.compare.contenders import Effort
-from superwords.compare.labels import MATCHED, OWN, best_setting, compare_labels
+from superwords.compare.labels import MATCHED, OWN, Effects, best_setting, compare_labels
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
 
 
 def test_a_document_belongs_to_its_heaviest_concept_or_to_none():
-    assert alignment.heaviest(np.array([[0.2, 0.8], [0.5, 0.5], [0.0, 0.0]])).tolist() == [1, 0, -1]
+    assert measures.heaviest(np.array([[0.2, 0.8], [0.5, 0.5], [0.0, 0.0]])).tolist() == [1, 0, -1]
 
 
 def test_harmonic_purity_is_the_best_f1_of_each_label():
     labels = np.array(["a", "a", "a", "b", "b", "b"])
-    assert alignment.harmonic_purity(np.array([0, 0, 0, 1, 1, 1]), labels) == pytest.approx(1)
+    assert measures.harmonic_purity(np.array([0, 0, 0, 1, 1, 1]), labels) == pytest.approx(1)
     # Label a: cluster 0 has precision 2/3 and recall 2/3; label b likewise.
-    assert alignment.harmonic_purity(np.array([0, 0, 1, 0, 1, 1]), labels) == pytest.approx(2 / 3)
+    assert measures.harmonic_purity(np.array([0, 0, 1, 0, 1, 1]), labels) == pytest.approx(2 / 3)
     # One cluster for all: precision 1/2, recall 1.
-    assert alignment.harmonic_purity(np.zeros(6), labels) == pytest.approx(2 / 3)
+    assert measures.harmonic_purity(np.zeros(6), labels) == pytest.approx(2 / 3)
 
 
 def test_a_probe_finds_labels_that_no_single_concept_has():
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(np.ones(4), 200)
     labels = np.where(weights[:, 0] + weights[:, 1] > 0.5, "a", "b")
-    assert alignment.probe(weights, labels) > 0.9
-    assert alignment.probe(weights, rng.permutation(labels)) < 0.6
+    assert measures.probe(weights, labels) > 0.9
+    assert measures.probe(weights, rng.permutation(labels)) < 0.6
 
 
 def test_documents_without_a_label_are_left_out():
     documents = np.eye(2)[[0, 0, 0, 1, 1, 1, 1] * 4]
     labels = np.array(["a", "a", "a", "b", "b", "b", None] * 4, object)
-    found = alignment.alignment(documents, labels)
+    found = measures.alignment(documents, labels)
     assert found["P1"] == found["ARI"] == found["NMI"] == pytest.approx(1)
     assert found["probe"] == pytest.approx(1)
 
@@ -47,10 +46,10 @@ def test_partners_share_words_with_another_run():
     weights = np.kron(np.eye(3), np.ones(10))
     other = weights.copy()
     other[2, 20:26], other[2, 0:6] = 0, 0.5  # four words of ten left: a Jaccard index of 4/16
-    found = alignment.reliability([weights, other])
+    found = measures.reliability([measures.top_sets(one) for one in (weights, other)])
     assert found["partners 1/3"] == pytest.approx(np.mean([2 / 3, 1]))
     assert found["stability"] == pytest.approx(np.mean([(2 + 1 / 4) / 3, (2 + 6 / 14) / 3]))
-    assert alignment.reliability([weights, weights])["partners 1/2"] == 1
+    assert measures.reliability([measures.top_sets(weights)] * 2)["partners 1/2"] == 1
 
 
 def test_effects_of_reseeds_are_compared_between_partners():
@@ -59,7 +58,7 @@ def test_effects_of_reseeds_are_compared_between_partners():
     second = Effects(
         words[::-1], np.array([[0.3], [-0.1]]), np.array([[0.0], [-0.3]]), np.array([[0.6], [0.1]])
     )
-    found = alignment.agreement([first, second])
+    found = labels.agreement([first, second])
     # Reported (interval without 0): the first run's 0.5, whose partner is −0.1.
     assert found["flips"] == 1
     assert found["reported"] == 1
@@ -71,7 +70,7 @@ def test_shares_are_regressed_as_by_least_squares():
     rng = np.random.default_rng(1)
     column = pd.Series(rng.choice(["x", "y"], 300))
     documents = rng.dirichlet(np.ones(3), 300) + np.where(column == "y", 0.3, 0)[:, None] * [1, -1, 0]
-    found = alignment.share_effects(documents, np.eye(3, 12), column)
+    found = labels.share_effects(documents, np.eye(3, 12), column)
     means = pd.DataFrame(documents).groupby(column).mean()
     np.testing.assert_allclose(found.effect[:, 0], means.loc["y"] - means.loc["x"])
     assert (found.low < found.effect).all()

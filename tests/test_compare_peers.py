@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.compare import lineup
 from superwords.compare.baselines import mean_of
 from superwords.compare.completion import log_likelihood, word_frequencies
+from superwords.compare.contenders import make_lineup
 from superwords.compare.peers import PEERS, peer_of
 from superwords.compare.peers.bertopic_model import GRID, document_vectors
 from superwords.errors import InputError
@@ -96,18 +96,17 @@ def test_document_vectors_have_length_one_and_keep_the_themes_apart() -> None:
 def test_a_peer_that_is_not_installed_is_left_out_and_said(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "topica", None)
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
-    found = lineup.make_lineup()
+    found = make_lineup()
     assert not any(name.startswith(("topica", "STM", "CorEx")) for name in found.peers)
     assert "HDP on documents" in found.peers
     said = "Left out, as topica is not installed: topica's HDP, STM, CorEx (pip install 'superwords[peers]')."
     assert said in found.left_out
-    assert lineup.left_out(["stm"]) == [said.replace("topica's HDP, STM, CorEx", "STM")]
     with pytest.raises(InputError, match=r"STM needs topica, which is not installed; run: pip install"):
-        lineup.make_lineup(["stm"])
+        make_lineup(["stm"])
 
 
 def test_who_is_asked_for_takes_part_in_the_order_of_the_tables() -> None:
-    found = lineup.make_lineup(["shuffled", "without"])
+    found = make_lineup(["shuffled", "without"])
     assert found.models[:3] == ("superwords", "without features", "shuffled features")
     assert found.peers == ()
     assert ("superwords", "shuffled features") in found.contests

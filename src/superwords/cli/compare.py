@@ -34,7 +34,7 @@ from superwords.fitting import defaults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from superwords.compare.contenders import Effort
+    from superwords.compare.contenders import Effort, Lineup
     from superwords.compare.contest import Comparison
     from superwords.compare.labels import LabelTables
     from superwords.text.sources import Documents
@@ -147,9 +147,8 @@ def compare(
 
     from superwords.cluster import check_cluster, joined
     from superwords.compare.calibrated import read_judge_vectors
-    from superwords.compare.contenders import Effort
+    from superwords.compare.contenders import Effort, make_lineup
     from superwords.compare.contest import compare as run
-    from superwords.compare.lineup import make_lineup
     from superwords.compare.writing import as_json as tables_of
     from superwords.compare.writing import write_all
     from superwords.text.read import WORD_OPTIONS, check_options
@@ -173,7 +172,9 @@ def compare(
             tell(line)
         vectors = None if judge is None else read_judge_vectors(judge)
         folder = output / RUNS_FOLDER
-        by_labels = _labelled(documents, ctx.params, is_long, effort, folder, tell) if labels else None
+        by_labels = (
+            _labelled(documents, ctx.params, is_long, lineup, effort, folder, tell) if labels else None
+        )
         found = run(split, is_long, seeds, seed, effort, salient, tell, lineup, folder, vectors)
         found = replace(found, labels=by_labels)
     written = write_all(found, output)
@@ -211,12 +212,18 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
 
 
 def _labelled(
-    documents: Documents, given: dict[str, Any], is_long: bool, effort: Effort, folder: Path, tell: Say
+    documents: Documents,
+    given: dict[str, Any],
+    is_long: bool,
+    lineup: Lineup,
+    effort: Effort,
+    folder: Path,
+    tell: Say,
 ) -> LabelTables:
     """Fit all models to whole texts and judge them by the labels."""
 
     from superwords.compare.labels import GRIDS, compare_labels
-    from superwords.compare.lineup import is_chosen
+    from superwords.compare.peers import ON_WINDOWS, PEERS
     from superwords.text.corpus import Corpus
     from superwords.text.read import WORD_OPTIONS, document_languages
 
@@ -231,7 +238,7 @@ def _labelled(
         n_jobs=given["jobs"],
         **named,
     )
-    peers = [name for name in GRIDS if is_chosen(name, given["models"])]
+    peers = [name for name in GRIDS if PEERS[name].name + ON_WINDOWS in lineup.peers]
     return compare_labels(corpus, given["labels"], peers, given["seeds"], given["seed"], effort, folder, tell)
 
 

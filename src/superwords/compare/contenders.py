@@ -1,9 +1,12 @@
-"""Our side of a comparison: the concepts and their ablations; and controls that no model found."""
+"""Who is compared: our concepts and their ablations, the peers that are installed, and controls that no model found."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +14,9 @@ import superwords
 from superwords.analysis.ranking import scores
 from superwords.compare import baselines
 from superwords.compare.completion import from_draws, word_frequencies
+from superwords.compare.peers import ON_DOCUMENTS, ON_WINDOWS, PEERS, Library
 from superwords.errors import InputError
-from superwords.features import cooccurrence
+from superwords.features.specs import make_features
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.sampler.prediction import Halves
@@ -23,6 +27,10 @@ FREQUENT, RANDOM = "frequent words", "random words"
 UNIGRAM = "word frequencies"  # has no word sets; it only predicts
 CONTROLS = (FREQUENT, RANDOM)
 RANKINGS = BY_PROBABILITY, BY_SCORE = "probability", "score"
+NEEDED = ("hdp", "lda")  # unless others are named
+# By what they are called on the command line, as are the peers.
+OWN = {"without": WITHOUT, "shuffled": SHUFFLED}
+NAMES = (*OWN, *PEERS)
 _WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
 _SWEEPS_TO_WARM_UP = 5
 
@@ -47,43 +55,95 @@ class Effort(NamedTuple):
     n_jobs: int | None = None
 
 
+class Lineup(NamedTuple):
+    own: tuple[str, ...]  # ours under other conditions
+    peers: tuple[str, ...]  # each on documents and on windows
+    left_out: tuple[str, ...]  # a sentence for each library that is not installed
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return (OURS, *self.own, *CONTROLS, UNIGRAM, *self.peers)
+
+    @property
+    def contests(self) -> list[tuple[str, str]]:
+        """Return the contests: ours against all others; our ablations and the controls against the peers."""
+        others = (*self.own, *CONTROLS)
+        return [
+            *((OURS, other) for other in (*self.peers, *others)),
+            *((other, peer) for other in others for peer in self.peers),
+        ]
+
+
+def is_installed(library: Library) -> bool:
+    """Return whether it can be imported: BERTopic may be installed without its dependencies."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # UMAP warns that TensorFlow is missing
+        try:
+            import_module(library.module)
+        except ImportError:
+            return False
+    return True
+
+
+def make_lineup(asked: Sequence[str] | None = None) -> Lineup:
+    """Return the models asked for; by default all whose library is installed.
+
+    HDP and LDA are not left out in silence, as a comparison without them says little.
+    """
+    for name in asked or ():
+        if name not in NAMES:
+            raise InputError(f"{name!r} is not a model to compare with; choose among {', '.join(NAMES)}.")
+    chosen = NAMES if asked is None else asked
+    peers = [peer for name, peer in PEERS.items() if name in chosen]
+    missing: dict[Library, list[str]] = {}
+    for peer in peers:
+        if not is_installed(peer.library):
+            missing.setdefault(peer.library, []).append(peer.name)
+    needed = {PEERS[name].name for name in (NEEDED if asked is None else asked) if name in PEERS}
+    for library, names in missing.items():
+        for name in sorted(needed.intersection(names)):
+            raise InputError(
+                f"{name} needs {library.module}, which is not installed; run: {library.install}."
+            )
+    return Lineup(
+        tuple(label for name, label in OWN.items() if name in chosen),
+        tuple(
+            peer.name + rows
+            for peer in peers
+            if peer.library not in missing
+            for rows in (ON_DOCUMENTS, ON_WINDOWS)
+        ),
+        tuple(
+            f"Left out, as {library.module} is not installed: {', '.join(names)} ({library.install})."
+            for library, names in missing.items()
+        ),
+    )
+
+
 def warm_up(corpus: Corpus) -> None:
     """Let the kernels be compiled before anything is timed: all that a few sweeps need."""
     superwords.fit(corpus, n_chains=1, n_sweeps=_SWEEPS_TO_WARM_UP, random_state=0, progress=False)
 
 
-def why_no_features(corpus: Corpus) -> str:
-    """Return why co-occurrence gives these words no features; "" if it does."""
-    try:
-        cooccurrence(corpus)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def word_features(corpus: Corpus, kind: str, seed: int) -> np.ndarray | None:
-    """Return co-occurrence in the training part; none; or its rows given to the wrong words."""
-    if kind == WITHOUT:
+def shuffled_features(corpus: Corpus, seed: int) -> np.ndarray | None:
+    """Return the features of `superwords fit` with their rows given to the wrong words; None where there are none."""
+    values = make_features(defaults.FEATURES, corpus).values
+    if values is None:
         return None
-    try:
-        values = cooccurrence(corpus)
-    except InputError:
-        return None  # as `superwords fit` does
-    if kind == SHUFFLED:
-        return values[np.random.default_rng([seed, len(values)]).permutation(len(values))]
-    return values
+    return np.asarray(values)[np.random.default_rng([seed, len(values)]).permutation(len(values))]
 
 
 def fit_concepts(corpus: Corpus, kind: str, seed: int, effort: Effort, halves: Halves) -> Found:
     """Fit our concepts, with the most telling words first, as everywhere in the package."""
     start = perf_counter()
+    features: Any = shuffled_features(corpus, seed) if kind == SHUFFLED else defaults.FEATURES
     model = superwords.fit(
         corpus,
         n_chains=effort.n_chains,
         n_sweeps=effort.n_sweeps,
         random_state=seed,
-        features=word_features(corpus, kind, seed),
-        init=defaults.INIT,  # the features are of the text, if shuffled
+        features=None if kind == WITHOUT else features,
+        init=defaults.INIT,  # also where features are given
         n_jobs=effort.n_jobs,
         progress=False,
     )

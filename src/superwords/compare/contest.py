@@ -14,13 +14,14 @@ import pandas as pd
 from superwords.compare import contenders, judging
 from superwords.compare.calibrated import WordVectors
 from superwords.compare.completion import SMOOTHING, word_frequencies
-from superwords.compare.contenders import CONTROLS, OURS, UNIGRAM, Effort, Found
+from superwords.compare.contenders import CONTROLS, OURS, UNIGRAM, Effort, Found, Lineup, make_lineup
 from superwords.compare.finished_runs import Keeper
 from superwords.compare.labels import LabelTables
-from superwords.compare.lineup import Lineup, make_lineup
 from superwords.compare.peers import ON_WINDOWS, peer_of
 from superwords.compare.splitting import Split
 from superwords.errors import InputError
+from superwords.features.specs import make_features
+from superwords.fitting import defaults
 from superwords.sampler.prediction import Halves, make_halves
 from superwords.study.pairs import salient_words
 from superwords.text.corpus import Corpus
@@ -69,9 +70,7 @@ def compare(
     lineup = make_lineup() if lineup is None else lineup
     effort = effort or Effort()
     ours = split.windows if is_long else split.documents
-    lacking = contenders.why_no_features(ours)
-    if lacking:
-        say(f"No word features are used: {lacking}")
+    make_features(defaults.FEATURES, ours, say)  # says which there are
     judges = judging.make_judges(split.held_out)
     names = salient_words(ours.counts, ours.vocabulary, n_words)
     words = [ours.vocabulary.index(name) for name in names]

@@ -14,7 +14,15 @@ from superwords.analysis.coherence import coherence, presence
 from superwords.compare.calibrated import FIRST, MEASURES, MORE, WordVectors, c_v, judged, vector_measures
 from superwords.compare.completion import log_likelihood, log_probability, mean_and_error
 from superwords.compare.contenders import OURS, RANKINGS, Found, ranked
-from superwords.compare.measures import TOP, diversity, paired_test, stability, top_sets, top_words, win_rate
+from superwords.compare.measures import (
+    TOP,
+    diversity,
+    paired_test,
+    reliability,
+    top_sets,
+    top_words,
+    win_rate,
+)
 from superwords.text.corpus import Corpus
 
 MOST_WORDS = 20  # in a size-matched pair of sets
@@ -136,9 +144,8 @@ def model_table(runs: Runs, table: pd.DataFrame, frequency: np.ndarray, window: 
             if name.startswith(RANGED):
                 row[f"{name}, lowest"], row[f"{name}, highest"] = own[name].min(), own[name].max()
         row |= ours_ahead(runs, str(model), frequency, window)
-        row["stability"] = stability(
-            [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
-        )
+        own_sets = [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
+        row["stability"] = reliability(own_sets)["stability"]
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
+from scipy import sparse, stats
 
-import superwords
 from superwords.analysis.effects import effects
 from superwords.analysis.ranking import scores
+from superwords.analysis.regression import RobustFit
 from superwords.analysis.regression_data import outcomes_of
-from superwords.compare import alignment
-from superwords.compare.alignment import Effects
 from superwords.compare.contenders import OURS, Effort, word_sets
 from superwords.compare.finished_runs import Keeper
-from superwords.compare.measures import TOP, top_words
+from superwords.compare.measures import PARTNERS, TOP, alignment, jaccards, reliability, top_sets, top_words
 from superwords.compare.peers import PEERS
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
@@ -32,6 +31,7 @@ from superwords.text.corpus import Corpus
 OWN, MATCHED = "own", "matched"
 SAMPLE = 0.8  # share of the documents in a sample
 N_SAMPLES = 3
+MOST_GROUPS = 6  # of a column whose effects are estimated
 GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
     "lda": tuple({"k": k} for k in (10, 20, 30, 50, 100)),
     "stm": tuple({"k": k} for k in (10, 20, 30, 50)),
@@ -41,6 +41,7 @@ GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
 WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
 DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
 Say = Callable[[str], None]
+RowVectors = Callable[[Corpus], np.ndarray]
 
 
 class LabelRun(NamedTuple):
@@ -91,16 +92,20 @@ class LabelStage:
         total = np.asarray(gather @ rows)
         return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
-    def ours(self, seed: int, corpus: Corpus | None = None, **more: Any) -> LabelRun:
-        """Fit our concepts with the defaults of `superwords fit`."""
+    def ours(
+        self, seed: int, corpus: Corpus | None = None, rows_by: RowVectors | None = None, **more: Any
+    ) -> LabelRun:
+        """Fit our concepts with the defaults of `superwords fit`; `rows_by` returns vectors that place the rows."""
         rows, length = corpus or self.corpus, self.effort._asdict()
         options = {name: length[name] for name in ("n_chains", "n_sweeps")} | {"random_state": seed, **more}
 
         def make() -> dict[str, np.ndarray]:
-            model = superwords.fit(rows, n_jobs=self.effort.n_jobs, progress=False, **options)
+            model = ConceptModel(n_jobs=self.effort.n_jobs, progress=False, **options)
+            model.fit(rows, row_vectors=None if rows_by is None else rows_by(rows))
             return self._arrays(model, with_effects=corpus is None)
 
         what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
+        what["rows by"] = None if rows_by is None else rows_by.__name__
         return self._run(self.keeper.get_arrays(what, None, make), is_whole=corpus is None)
 
     def peer(
@@ -124,7 +129,7 @@ class LabelStage:
         weights, _ = word_sets(model, scores(model.result_.summary.words, model.corpus_.n_words))
         out = {"weights": weights, "rows": np.asarray(rows.todense())}
         for column in self.columns if with_effects else ():
-            if alignment.has_effects(self.metadata[column]):
+            if has_effects(self.metadata[column]):
                 out |= _own_effects(model, weights, column)
         return out
 
@@ -163,6 +168,87 @@ def _own_effects(model: ConceptModel, weights: np.ndarray, column: str) -> dict[
     return {f"words of {column}": words} | {
         f"{name} of {column}": values.to_numpy(float) for name, values in wide.items()
     }
+
+
+class Effects(NamedTuple):
+    """Effects of one run: a row per concept, a column per term."""
+
+    words: list[np.ndarray]  # the ten first words of each concept
+    effect: np.ndarray  # (T, C)
+    low: np.ndarray
+    high: np.ndarray
+
+
+def share_effects(documents: np.ndarray, weights: np.ndarray, column: pd.Series) -> Effects:
+    """Regress the share of every topic on a column, with robust standard errors (HC3), as `estimateEffect` of stm."""
+    known = column.notna().to_numpy()
+    X = _design(column[known])
+    slopes, covariance = RobustFit(X).together(documents[known])
+    error = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))[:, 1:]
+    half = float(stats.t.ppf(0.975, max(len(X) - X.shape[1], 1))) * error
+    effect, words = slopes[:, 1:], [top_words(row) for row in weights]
+    kept = [t for t, found in enumerate(words) if len(found)]
+    return Effects([words[t] for t in kept], effect[kept], (effect - half)[kept], (effect + half)[kept])
+
+
+def _design(column: pd.Series) -> np.ndarray:
+    """Return an intercept, and the other groups of a column beside the first (or its numbers)."""
+    if is_labels(column):
+        values = pd.get_dummies(column.astype(str), drop_first=True).to_numpy(float)
+    else:
+        values = column.to_numpy(float)[:, None]
+    return np.column_stack([np.ones(len(values)), values])
+
+
+def agreement(runs: Sequence[Effects]) -> dict[str, float]:
+    """Return how far reseeds of one model agree on effects, over concepts that are partners (Jaccard 1/3).
+
+    `flips` is the share of effects reported with an interval that excludes 0 whose sign differs in another run;
+    `sd/se` the median of the between-seed standard deviation over the reported standard error; `inside` the share
+    of the other runs' effects that lie in the reported interval; `compared` the share of concepts with a partner.
+    """
+    rows, total = [], 0
+    for one, other in permutations(runs, 2):
+        total += len(one.words)
+        jaccard = jaccards(one.words, other.words)
+        partner = jaccard.argmax(axis=1) if jaccard.size else np.zeros(0, int)
+        for t in np.flatnonzero(jaccard.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]):
+            there, effect, low, high = other.effect[partner[t]], one.effect[t], one.low[t], one.high[t]
+            error = np.maximum((high - low) / (2 * 1.96), 1e-12)
+            reported, flipped = (low > 0) | (high < 0), np.sign(there) != np.sign(effect)
+            inside = (low <= there) & (there <= high)
+            rows.append(np.array([reported, flipped, inside, (there - effect) / error]))
+    if not rows:
+        return dict.fromkeys(("flips", "sd/se", "inside"), float("nan")) | {"compared": 0.0, "reported": 0.0}
+    reported, flipped, inside, apart = np.concatenate(rows, axis=1)
+    return {
+        "flips": float(flipped[reported > 0].mean()) if reported.any() else float("nan"),
+        # Two reseeds differ by √2 times their standard deviation; the median of a squared normal is χ²'s.
+        "sd/se": float(np.sqrt(np.median(apart**2 / 2) / stats.chi2.ppf(0.5, 1))),
+        "inside": float(inside.mean()),
+        "compared": len(rows) / total,
+        "reported": float(reported.sum()),
+    }
+
+
+def is_labels(column: pd.Series) -> bool:
+    """Return whether a column holds labels, rather than many different numbers."""
+    return not (pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_GROUPS)
+
+
+def has_effects(column: pd.Series) -> bool:
+    """Return whether the effects of a column are estimated: numbers, or few groups."""
+    return not is_labels(column) or 2 <= column.nunique() <= MOST_GROUPS
+
+
+def with_interval(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the mean over seeds of every measure, with half the width of its 95% interval (Student's t)."""
+    groups = table.groupby(list(by), sort=False)
+    measures = groups[[name for name in table if name not in (*by, "seed")]]
+    half = measures.sem() * stats.t.ppf(0.975, measures.count() - 1)
+    both = measures.mean().join(half.add_suffix(" ±")).join(groups["seed"].nunique().rename("seeds"))
+    order = [column for name in measures.mean() for column in (name, f"{name} ±")]
+    return both[[*order, "seeds"]].reset_index()
 
 
 def compare_labels(
@@ -220,7 +306,7 @@ def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
 
     def score(setting: Mapping[str, Any]) -> float:
         documents = stage.peer(name, setting, seed).documents
-        found = [alignment.alignment(documents, labels) for labels in _labels(stage).values()]
+        found = [alignment(documents, labels) for labels in _labels(stage).values()]
         return float(np.mean([one[key] for one in found for key in ("P1", "ARI", "NMI")])) if found else 0.0
 
     grid = GRIDS.get(name, tuple(PEERS[name].grid))
@@ -229,9 +315,7 @@ def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
 
 def _labels(stage: LabelStage) -> dict[str, np.ndarray]:
     metadata = stage.metadata
-    return {
-        name: metadata[name].to_numpy(object) for name in stage.columns if alignment.is_labels(metadata[name])
-    }
+    return {name: metadata[name].to_numpy(object) for name in stage.columns if is_labels(metadata[name])}
 
 
 def _sampled(
@@ -260,23 +344,23 @@ def _tables(
         key = {"model": name, "number": kind}
         for column, values in labels.items():
             for s, run in enumerate(own, first_seed):
-                found = alignment.alignment(run.documents, values)
+                found = alignment(run.documents, values)
                 topics = {"column": column, "seed": s, "topics": len(run.weights)}
                 aligned.append(key | topics | found)
         if len(own) > 1:
-            reliable.append(key | {"over": "reseeds"} | alignment.reliability([run.weights for run in own]))
+            reliable.append(key | {"over": "reseeds"} | reliability([top_sets(run.weights) for run in own]))
         if (name, kind) in samples:
-            reliable.append(key | {"over": "80% samples"} | alignment.reliability(samples[name, kind]))
+            reliable.append(
+                key | {"over": "80% samples"} | reliability([top_sets(one) for one in samples[name, kind]])
+            )
         for column in stage.columns:
-            if alignment.has_effects(metadata[column]) and len(own) > 1:
+            if has_effects(metadata[column]) and len(own) > 1:
                 given = [
                     run.effects.get(column)
-                    or alignment.share_effects(
-                        run.documents[:, : len(run.weights)], run.weights, metadata[column]
-                    )
+                    or share_effects(run.documents[:, : len(run.weights)], run.weights, metadata[column])
                     for run in own
                 ]
-                affected.append(key | {"column": column} | alignment.agreement(given))
+                affected.append(key | {"column": column} | agreement(given))
     table = pd.DataFrame(aligned)
-    means = alignment.with_interval(table, ["column", "model", "number"]) if len(table) else table
+    means = with_interval(table, ["column", "model", "number"]) if len(table) else table
     return LabelTables(means, pd.DataFrame(reliable), pd.DataFrame(affected), table)

@@ -109,7 +109,7 @@ def label_rows(table: pd.DataFrame) -> list[dict[str, str]]:
             if name in ("topics", "seeds", "reported") and not pd.isna(value):
                 text = f"{value:.0f}"
             half = row.get(f"{name} ±")
-            out[str(name)] = text + (f" ± {half:.3f}" if half and name != "topics" else "")
+            out[str(name)] = text + (f" ± {half:.3f}" if pd.notna(half) and name != "topics" else "")
         rows.append(out)
     return rows
 
