@@ -15,7 +15,6 @@ from scipy import io, sparse
 
 from superwords.errors import InputError, ReadingWarning
 from superwords.text import files
-from superwords.text.files import document_text
 from superwords.text.read import corpus_warnings, read_documents
 from superwords.text.sources import open_documents
 
@@ -241,8 +240,32 @@ def test_a_fifo_is_read(tmp_path):
     writer.join()
 
 
+def test_a_fifo_is_read_by_its_ending_and_not_if_compressed(tmp_path):
+    for name, content in (
+        ("d.csv", b"speech,party\nTea with milk and sugar.,A\nMilk in the black tea.,B\n"),
+        ("d.jsonl.gz", gzip.compress(b'{"text": "Tea"}')),
+    ):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(content,))
+        writer.start()
+        if name == "d.csv":
+            found = open_documents(tmp_path / name)
+            assert found.texts[1] == "Milk in the black tea."
+            assert list(found.metadata["party"]) == ["A", "B"]
+        else:
+            with pytest.raises(InputError, match="is compressed"):
+                open_documents(tmp_path / name)
+        writer.join()
+
+
+def test_half_characters_in_columns_are_replaced(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"text": "Tea.", "\\ud800p": "\\udfffx", "n": 1}\n', encoding="utf-8")
+    assert open_documents(tmp_path / "d.jsonl").metadata.to_dict("list") == {"\ufffdp": ["\ufffdx"], "n": [1]}
+    frame = pd.DataFrame({"text": ["Tea."], "party": pd.Series(["\ud800"], dtype=object)})
+    assert list(open_documents(frame).metadata["party"]) == ["\ufffd"]
+
+
 def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("superwords.text.formats.MOST_UNPACKED", 1_000_000)
     monkeypatch.setattr(files, "MOST_UNPACKED", 1_000_000)
     (tmp_path / "x.txt.gz").write_bytes(gzip.compress(b"a a a a\n" * 500_000))
     with pytest.raises(InputError, match="decompression bomb"):
@@ -316,4 +339,5 @@ def test_a_clean_corpus_is_not_warned_of():
 
 
 def test_other_files_are_plain_text(tmp_path):
-    assert document_text(tmp_path / "x.txt", lambda: "raw *text*") == "raw *text*"
+    (tmp_path / "x.txt").write_text("raw *text*", encoding="utf-8")
+    assert files.whole_text(tmp_path / "x.txt", "utf-8") == "raw *text*"

@@ -14,8 +14,8 @@ import pytest
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.text import formats
-from superwords.text.formats import TextStream, parquet_rows
+from superwords.text import files
+from superwords.text.files import TextStream, parquet_rows
 from superwords.text.sources import open_documents
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
@@ -174,9 +174,9 @@ BAD_FILES = [
     ("d.csv.gz", gzip.compress(b"text\n" + b"word " * 1000, mtime=0)[:-12], r"not a complete gzip file"),
     ("d.csv.gz", b"text\nplain\n", r"not a complete gzip file"),
     ("d.parquet", b"no parquet", r"cannot be read as Parquet"),
-    ("d.npz", b"no archive", r"not a matrix saved by scipy"),
-    ("d.npz", b"", r"not a matrix saved by scipy"),
-    ("d.npz", b"PK\x05\x06" + bytes(18), r"not a matrix saved by scipy"),
+    ("d.npz", b"no archive", r"cannot be read .*scipy\.sparse\.save_npz"),
+    ("d.npz", b"", r"cannot be read .*scipy\.sparse\.save_npz"),
+    ("d.npz", b"PK\x05\x06" + bytes(18), r"cannot be read .*scipy\.sparse\.save_npz"),
     ("d.jsonl", b'{"text": "a"}\n' + b"[" * 200_000, r"line 2, is JSON nested too deeply"),
     ("d.jsonl", b'{"text": "a", "n": ' + b"9" * 5000 + b"}\n", r"line 1, holds a number of more digits"),
     ("d.xyz", b"", r"of an unknown kind; give \.csv"),
@@ -249,13 +249,13 @@ def test_counts_that_point_outside_their_columns_are_refused(tmp_path):
     good = sparse.csr_array(np.eye(3))
     good.indices[1] = 1_000_000
     sparse.save_npz(tmp_path / "d.npz", good)
-    with pytest.raises(InputError, match="not a matrix saved by scipy"):
+    with pytest.raises(InputError, match=r"cannot be read .*scipy\.sparse\.save_npz"):
         open_documents(tmp_path / "d.npz", vocabulary=["a", "b", "c"])
 
 
 @pytest.mark.parametrize("name", ["d.txt", "d.jsonl", "d.csv", "d.txt.gz", "folder"])
 def test_a_line_without_an_end_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
     path = tmp_path / name
     if name == "folder":
         path.mkdir()
@@ -271,7 +271,7 @@ def test_a_line_without_an_end_is_refused_before_it_is_read(tmp_path, monkeypatc
 
 
 def test_a_quote_that_is_never_closed_does_not_swallow_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
     (tmp_path / "d.csv").write_text('text\n"open\n' + "word\n" * 300, encoding="utf-8")
     with pytest.raises(InputError, match=r"line 2, has a field longer than 1,000 characters"):
         open_documents(tmp_path / "d.csv")

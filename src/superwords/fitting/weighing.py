@@ -27,8 +27,8 @@ from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
+from superwords.text.files import Piece
 from superwords.text.sources import Documents
-from superwords.text.stream import Piece
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel

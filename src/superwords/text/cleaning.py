@@ -46,14 +46,14 @@ def clean_text(text: str) -> str:
         text = plain
     if text.isascii():
         return text
-    text = _SURROGATE.sub("\ufffd", _UNSEEN.sub("", text))
+    text = without_surrogates(_UNSEEN.sub("", text))
     text = _PRESENTATION.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
-def has_surrogates(text: str) -> bool:
-    """Return whether a text holds half of a surrogate pair, which is no character."""
-    return not text.isascii() and _SURROGATE.search(text) is not None
+def without_surrogates(text: str) -> str:
+    """Return a text with U+FFFD for each half of a surrogate pair, which neither a file nor a screen takes."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def _without_markup(text: str) -> str:

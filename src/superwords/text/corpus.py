@@ -25,7 +25,7 @@ from superwords.text.checks import (
     check_texts,
     check_unique_words,
 )
-from superwords.text.formats import TextStream
+from superwords.text.files import TextStream
 from superwords.text.recipe import (
     Fixed,
     TextOptions,

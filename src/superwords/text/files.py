@@ -1,19 +1,28 @@
-"""Documents in the files that people have: Word, PDF, HTML, Markdown, Excel, JSON, R; and guesses of encodings.
+"""Rows and texts of the files that people have, one at a time, with the place of each for messages.
 
 What needs a package of the extra `files` says so where it is missing.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import importlib
+import json
 import logging
 import re
-import struct
 import warnings
 import zipfile
 import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from socket import gethostname
+from typing import Any, NamedTuple, TextIO
 
 import pandas as pd
 from scipy import sparse
@@ -22,12 +31,14 @@ from scipy.io import mmread
 from superwords.errors import InputError
 
 DOCUMENT_FILES = (".txt", ".md", ".html", ".htm", ".docx", ".pdf")  # one document each, in a folder
-R_FILES = (".rds", ".rda", ".rdata")
-MOST_UNPACKED = 500_000_000  # bytes of an archive, if it unpacks to more than
+PIECE_BYTES = 400_000  # of files that one task reads
+LONGEST_LINE = 50_000_000  # characters of a line, or of a field of a CSV file
+MOST_UNPACKED = 100_000_000  # bytes of an archive, if it unpacks to more than
 LARGEST_RATIO = 200  # times its size
 _SAMPLE = 1 << 18  # bytes from which an encoding is guessed
 _MULTIBYTE = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
-_PACKAGES = {"docx": "python-docx", "pypdf": "pypdf", "openpyxl": "openpyxl", "rdata": "rdata"}
+_UNDECODED = re.compile("[\udc80-\udcff]")
+_PACKAGES = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}  # where they are called otherwise
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
 _MARKDOWN = [
     (re.compile(r"^(```|~~~).*$", re.MULTILINE), ""),
@@ -37,36 +48,280 @@ _MARKDOWN = [
 ]
 
 
-def _package(name: str, path: Path) -> Any:
+class Row(NamedTuple):
+    """Hold a row and its line number; an empty line has no values."""
+
+    place: str
+    values: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a source of texts that a worker reads by itself."""
+
+    n_documents: int
+    texts: Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class TextStream:
+    """Texts read from their source each time they are asked for, so that they need not be in memory.
+
+    `pieces` are parts of the source in order; there are none where lines have to be read one by one.
+    """
+
+    read: Callable[[], Iterator[Any]]
+    length: int
+    pieces: Sequence[Piece] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.read()
+
+    def __len__(self) -> int:
+        return self.length
+
+
+def file_lines(path: Path, encoding: str) -> Iterator[str]:
+    """Yield the lines of a text file, also gzipped; raise InputError with the line that cannot be read."""
+    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    is_packed = path.suffix == ".gz"
+    opener: Any = gzip.open if is_packed else open
+    size = 0
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module(name)
-    except ImportError:
+        with opener(path, "rt", encoding=codec, errors="surrogateescape", newline="") as file:
+            for line in checked_lines(file, str(path), encoding):
+                size += len(line)
+                if is_packed and size > MOST_UNPACKED:
+                    _check_unpacked(path, size)
+                yield line
+    except LookupError:
         raise InputError(
-            f"Reading {path.name} needs {_PACKAGES[name]}; install the extra superwords[files]."
+            f'The encoding {encoding!r} is not known; give one such as "utf-8" or "latin-1".'
         ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InputError(
+            f"{path} is not a complete gzip file; compress it again or give the plain file."
+        ) from None
+    except UnicodeError:
+        raise InputError(f"{path} is not written in {encoding}; name its encoding.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def document_text(path: Path, raw: Any) -> str:
-    """Return the text of a file that is one document; `raw` reads it as plain text."""
-    kind = path.suffix.lower()
-    if kind not in (".docx", ".pdf"):
-        text = str(raw())
-        for pattern, replacement in _MARKDOWN if kind == ".md" else ():
-            text = pattern.sub(replacement, text)
-        return text
+def checked_lines(file: TextIO, name: str, encoding: str) -> Iterator[str]:
+    """Yield lines of bounded length, so that a file without line breaks does not fill the memory."""
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), start=1):
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise InputError(
+                f"{name}, line {number}, is longer than {LONGEST_LINE:,} characters; "
+                "give one document per line, or cut it into smaller documents."
+            )
+        undecoded = _UNDECODED.search(line)
+        if undecoded:
+            byte = ord(undecoded.group()) - 0xDC00
+            raise InputError(
+                f"{name}, line {number}, is not valid {encoding}: "
+                f"byte 0x{byte:02x} at column {undecoded.start() + 1}; "
+                "save it as UTF-8, or name its encoding (--encoding latin-1)."
+            )
+        yield line
+
+
+def line_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
+    """Yield one document per line; empty lines are no documents."""
+    for number, line in enumerate(lines, start=1):
+        yield Row(f"{name}, line {number}", {"text": line.strip()} if line.strip() else None)
+
+
+def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
+    """Yield one JSON object per line."""
+    for number, line in enumerate(lines, start=1):
+        place = f"{name}, line {number}"
+        values = _from_json(line.rstrip(), place, "one JSON object per line") if line.strip() else None
+        if values is not None and not isinstance(values, dict):
+            raise InputError(
+                f'{place}, is JSON but not an object; give one object such as {{"text": …}} per line.'
+            )
+        yield Row(place, values)
+
+
+def json_items(path: Path, text: str) -> Iterator[Row]:
+    """Yield the documents of a JSON file: a list of objects or of texts, or an object that holds such a list."""
+    found = _from_json(text, str(path), "a list of objects")
+    if isinstance(found, dict):
+        lists = [value for value in found.values() if isinstance(value, list)]
+        found = lists[0] if len(lists) == 1 else [found]
+    if not isinstance(found, list):
+        raise InputError(f"{path} holds no list of documents; give a list of objects or of texts.")
+    for n, value in enumerate(found, start=1):
+        values = {"text": value} if isinstance(value, str) else value
+        if not isinstance(values, dict):
+            raise InputError(f"{path}, item {n}, is {type(value).__name__}; give objects or texts.")
+        yield Row(f"{path}, item {n}", values)
+
+
+def _from_json(text: str, place: str, remedy: str) -> Any:
     try:
-        return _word_text(path) if kind == ".docx" else _pdf_text(path)
-    except (InputError, MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # the readers raise many kinds for damaged files
-        raise _damaged(path, error) from None
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"is not valid JSON ({error.msg}, column {error.colno})"
+    except RecursionError:
+        problem = "is JSON nested too deeply to be read"
+    except ValueError:
+        problem = "holds a number of more digits than can be read"
+    raise InputError(f"{place}, {problem}; give {remedy}.") from None
+
+
+def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Row]:
+    """Yield rows of a delimited file with a header; the delimiter is by default the header's most frequent one."""
+    source = iter(lines)
+    header_line = next(source, "")
+    if not header_line.strip():
+        return
+    delimiter = delimiter or max(",;\t", key=header_line.count)
+    usual_limit = csv.field_size_limit(LONGEST_LINE)
+    start = 1
+    try:
+        reader = csv.reader(chain([header_line], source), delimiter=delimiter, strict=True)
+        header = [column.strip() for column in next(reader)]
+        column, times = Counter(header).most_common(1)[0]
+        if times > 1:
+            raise InputError(
+                f"{name}, line 1, has two columns named {column!r}; give each column its own name."
+            )
+        start = reader.line_num + 1
+        for fields in reader:
+            place = f"{name}, line {start}"
+            start = reader.line_num + 1
+            if fields and len(fields) != len(header):
+                raise InputError(
+                    f"{place}, has {len(fields)} fields but the header has {len(header)}; "
+                    "put a field that holds the delimiter or a line break in double quotes."
+                )
+            yield Row(place, dict(zip(header, fields, strict=True)) if fields else None)
+    except csv.Error as error:
+        if "field limit" in str(error):
+            raise InputError(
+                f"{name}, line {start}, has a field longer than {LONGEST_LINE:,} characters; "
+                "check the double quotes near it, or cut the document into smaller ones."
+            ) from None
+        raise InputError(
+            f"{name}, line {reader.line_num}, is malformed ({error}); check the double quotes near it."
+        ) from None
+    finally:
+        csv.field_size_limit(usual_limit)
+
+
+def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield rows of a Parquet file, or of one of its row groups; of all columns, or of some."""
+    number = 0
+    with _opened_parquet(path) as file:
+        groups = None if group is None else [group]
+        for batch in file.iter_batches(batch_size=1000, row_groups=groups, columns=columns):
+            for values in batch.to_pylist():
+                number += 1
+                yield Row(f"{path}, row {number}", values)
+
+
+def parquet_pieces(path: Path, column: str) -> list[Piece]:
+    """Return the row groups of a Parquet file."""
+    with _opened_parquet(path) as file:
+        sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+    return [Piece(n, partial(_group_texts, path.resolve(), g, column)) for g, n in enumerate(sizes)]
+
+
+def _group_texts(path: Path, group: int, column: str) -> Iterator[str]:
+    _check_shared(path)
+    for row in parquet_rows(path, group, [column]):
+        yield text_of(row, column)
+
+
+@contextmanager
+def _opened_parquet(path: Path) -> Iterator[Any]:
+    parquet = _package("pyarrow.parquet", path, "parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} has text that is not UTF-8 ({error.reason}, byte 0x{error.object[error.start]:02x}); "
+            "write the file again with valid text."
+        ) from None
+    except (importlib.import_module("pyarrow").ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
+
+
+def file_pieces(paths: Sequence[Path], encoding: str) -> list[Piece]:
+    """Return files in order, in batches large enough for a task."""
+    pieces: list[Piece] = []
+    some: list[Path] = []
+    size = 0
+    for path in paths:
+        some.append(path.resolve())
+        size += path.stat().st_size
+        if size >= PIECE_BYTES or path is paths[-1]:
+            pieces.append(Piece(len(some), partial(_file_texts, tuple(some), encoding)))
+            some, size = [], 0
+    return pieces
+
+
+def _file_texts(paths: Sequence[Path], encoding: str) -> Iterator[str]:
+    for path in paths:
+        _check_shared(path)
+        yield whole_text(path, encoding)
+
+
+def _check_shared(path: Path) -> None:
+    if not path.exists():
+        raise InputError(
+            f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
+        )
+
+
+def text_of(row: Row, column: str) -> Any:
+    """Return the text of a row, or its tokens."""
+    if row.values is None or column not in row.values:
+        raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
+    value = row.values[column]
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):
+        return list(value)
+    raise InputError(
+        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; "
+        "give text, or a list of tokens."
+    )
+
+
+def whole_text(path: Path, encoding: str) -> str:
+    """Return the text of a file that is one document."""
+    kind = path.suffix.lower()
+    if kind in (".docx", ".pdf"):
+        with _readable(path):
+            return _word_text(path) if kind == ".docx" else _pdf_text(path)
+    lines: list[str] = []
+    length = 0
+    for line in file_lines(path, encoding):
+        length += len(line)
+        if length > LONGEST_LINE:
+            raise InputError(
+                f"{path} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents."
+            )
+        lines.append(line)
+    text = "".join(lines)
+    for pattern, replacement in _MARKDOWN if kind == ".md" else ():
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _word_text(path: Path) -> str:
     package = _package("docx", path)
-    check_archive(path)
+    _check_archive(path)
     document = package.Document(str(path))
     cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
     return "\n\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
@@ -75,10 +330,7 @@ def _word_text(path: Path) -> str:
 def _pdf_text(path: Path) -> str:
     package = _package("pypdf", path)
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it cannot read is raised, too
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reader = package.PdfReader(str(path))
-        pages = [page.extract_text() or "" for page in reader.pages]
+    pages = [page.extract_text() or "" for page in package.PdfReader(str(path)).pages]
     text = _HYPHENATED.sub("", "\n".join(pages))
     if not text.strip():
         raise InputError(f"{path} holds no text, only pictures; give it to a text recognition (OCR) first.")
@@ -88,29 +340,18 @@ def _pdf_text(path: Path) -> str:
 def excel_table(path: Path) -> pd.DataFrame:
     """Return the first sheet of an Excel file, whose first row names the columns."""
     _package("openpyxl", path)
-    check_archive(path)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return pd.read_excel(path, engine="openpyxl")
-    except Exception as error:
-        raise _damaged(path, error) from None
+    with _readable(path):
+        _check_archive(path)
+        return pd.read_excel(path, engine="openpyxl")
 
 
 def r_contents(path: Path) -> Any:
     """Return a data frame, or what `_dfm` returns, from an R file."""
     rdata = _package("rdata", path)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            parsed = rdata.parser.parse_file(path)
-            found = rdata.conversion.convert(parsed, {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm})
-    except InputError:
-        raise
-    except Exception as error:
-        raise _damaged(path, error) from None
-    values = list(found.values()) if isinstance(found, dict) else [found]
-    for value in values:
+    with _readable(path):
+        parsed = rdata.parser.parse_file(path)
+        found = rdata.conversion.convert(parsed, {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm})
+    for value in found.values() if isinstance(found, dict) else [found]:
         if isinstance(value, pd.DataFrame | tuple):
             return value
     raise InputError(f"{path} holds neither a data frame nor a quanteda dfm; save one of these.")
@@ -125,48 +366,57 @@ def _dfm(value: Any, attributes: Any) -> Any:
     known = attributes.get("docvars")
     if not isinstance(known, pd.DataFrame) or len(known) != len(documents):
         known = pd.DataFrame(index=range(len(documents)))
-    own = [name for name in known.columns if name not in ("docname_", "docid_", "segid_")]
-    metadata = known[own].reset_index(drop=True)
+    metadata = known.drop(columns=["docname_", "docid_", "segid_"], errors="ignore").reset_index(drop=True)
     return counts, [str(word) for word in words], [str(name) for name in documents], metadata
 
 
 def matrix_market(path: Path) -> Any:
     """Return the counts of a Matrix Market file."""
-    try:
+    with _readable(path):
         return sparse.csr_array(mmread(path))
-    except Exception as error:
-        raise _damaged(path, error) from None
 
 
 def saved_counts(path: Path) -> Any:
     """Return the counts of a file of `scipy.sparse.save_npz`, whose places are within its bounds."""
-    try:
-        with path.open("rb") as file:
-            counts = sparse.csr_array(sparse.load_npz(file))
+    with _readable(path, "the counts with scipy.sparse.save_npz"), path.open("rb") as file:
+        counts = sparse.csr_array(sparse.load_npz(file))
         counts.check_format(full_check=True)
-    except PermissionError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; save the counts with it.") from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, MemoryError):
-        raise InputError(f"{path} is damaged; save the counts again with scipy.sparse.save_npz.") from None
-    except Exception:
-        raise InputError(
-            f"{path} is not a matrix saved by scipy.sparse.save_npz; save the counts with it."
-        ) from None
     return counts
 
 
-def check_archive(path: Path) -> None:
-    """Refuse a zip archive (.docx, .xlsx) that would unpack to far more than a document has."""
+@contextmanager
+def _readable(path: Path, what: str = "it again") -> Iterator[None]:
+    """Turn whatever a reader raises for a damaged file into one message, and ignore its warnings."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError) as error:
-        raise _damaged(path, error) from None
-    check_unpacked(path, size)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); save {what}.") from None
 
 
-def check_unpacked(path: Path, size: int) -> None:
-    """Refuse decompression bombs."""
+def _package(name: str, path: Path, extra: str = "files") -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(name)
+    except ImportError:
+        needed = _PACKAGES.get(name, name)
+        raise InputError(
+            f"Reading {path.name} needs {needed}; install the extra superwords[{extra}]."
+        ) from None
+
+
+def _check_archive(path: Path) -> None:
+    """Refuse a zip archive (.docx, .xlsx) that would unpack to far more than a document has."""
+    with zipfile.ZipFile(path) as archive:
+        _check_unpacked(path, sum(entry.file_size for entry in archive.infolist()))
+
+
+def _check_unpacked(path: Path, size: int) -> None:
     if size > MOST_UNPACKED and size > LARGEST_RATIO * path.stat().st_size:
         raise InputError(
             f"{path} unpacks to more than {size / 1e6:,.0f} MB, {LARGEST_RATIO} times its size, which looks like a "
@@ -187,9 +437,8 @@ def guessed_encoding(path: Path) -> str | None:
         sample.decode("utf-8")
         return None
     except UnicodeDecodeError as error:
-        if error.start >= len(sample) - 4 or (
-            _MULTIBYTE.search(sample) and not sample.startswith(b"\xff\xfe")
-        ):
+        is_utf16 = sample.startswith(b"\xff\xfe")
+        if error.start >= len(sample) - 4 or (_MULTIBYTE.search(sample) and not is_utf16):
             return None
     try:
         normalizer = importlib.import_module("charset_normalizer")
@@ -197,8 +446,3 @@ def guessed_encoding(path: Path) -> str | None:
         return None
     best = normalizer.from_bytes(sample).best()
     return None if best is None else str(best.encoding)
-
-
-def _damaged(path: Path, error: Exception) -> InputError:
-    reason = " ".join(str(error).split())[:120]
-    return InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); save it again.")

@@ -7,40 +7,38 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
+from functools import partial
+from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_object_dtype
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.text.cleaning import has_surrogates
+from superwords.text.cleaning import without_surrogates
 from superwords.text.files import (
     DOCUMENT_FILES,
-    R_FILES,
-    excel_table,
-    guessed_encoding,
-    matrix_market,
-    r_contents,
-    saved_counts,
-)
-from superwords.text.formats import (
-    FilePiece,
+    Piece,
     Row,
-    RowGroup,
     TextStream,
     checked_lines,
     csv_rows,
+    excel_table,
     file_lines,
     file_pieces,
+    guessed_encoding,
     json_items,
     json_rows,
     line_rows,
+    matrix_market,
+    parquet_pieces,
     parquet_rows,
-    row_groups,
+    r_contents,
+    saved_counts,
     text_of,
     whole_text,
 )
@@ -52,15 +50,16 @@ FILE_KINDS = (
     ".csv, .tsv, .jsonl, .json (each also .gz), .txt, .md, .html, .docx, .pdf, .xlsx, .parquet, .npz, .mtx, .rds, "
     ".rda, or a folder of text files"
 )
-ROW_FILES: dict[str, Callable[[Path, str], Iterator[Row]]] = {
-    ".csv": lambda path, encoding: csv_rows(file_lines(path, encoding), str(path), None),
-    ".tsv": lambda path, encoding: csv_rows(file_lines(path, encoding), str(path), "\t"),
-    ".jsonl": lambda path, encoding: json_rows(file_lines(path, encoding), str(path)),
-    ".ndjson": lambda path, encoding: json_rows(file_lines(path, encoding), str(path)),
-    ".txt": lambda path, encoding: line_rows(file_lines(path, encoding), str(path)),
-    ".parquet": lambda path, _: parquet_rows(path),
+LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
+    ".csv": csv_rows,
+    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".jsonl": json_rows,
+    ".ndjson": json_rows,
+    ".txt": line_rows,
 }
+UNTYPED = (".csv", ".tsv")  # all values are texts
 COUNT_FILES = {".npz": saved_counts, ".mtx": matrix_market}
+R_FILES = (".rds", ".rda", ".rdata")
 UTF8 = "utf-8"
 NO_ID = "none"  # ids are running numbers
 LOOKED_AT = 50  # rows by which the text column is guessed
@@ -72,8 +71,7 @@ DOMINATES = 0.5  # share of all characters in one document that is worth a warni
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents as read: texts (a list, or a stream that can be read again), ids and everything else known of
-    them.
+    """Documents as read: texts (a list, or a stream that can be read again), ids and everything else known.
 
     Ready counts have `counts` and `vocabulary` in place of texts. `notes` says what was left out, `doubts` are
     warnings, and `sample` are some texts with their numbers.
@@ -97,15 +95,10 @@ def open_documents(
     encoding: str | None = None,
     vocabulary: Sequence[str] | str | Path | None = None,
 ) -> Documents:
-    """Reads documents from a list of strings or of lists of tokens, a DataFrame, a file, a folder, "-"
-    (standard input) or counts with their vocabulary (a list, or a file of one word per line).
-
-    text and id name columns; left out, they are "text" (or the only column there is) and "id" (or running
-    numbers).
-    """
+    """Return the documents of a source of any kind; parameters as in `read_documents`."""
     if isinstance(source, str | Path):
         if str(source) == "-":
-            return _read_lines(sys.stdin.buffer, "standard input", text, id, encoding or UTF8)
+            return _read_stream(sys.stdin.buffer, "standard input", text, id, encoding or UTF8)
         path = Path(source)
         guess = guessed_encoding(path) if encoding is None else None
         found = _read_path(path, text, id, encoding or guess or UTF8, vocabulary)
@@ -123,8 +116,9 @@ def open_documents(
         raise InputError(
             f"Documents cannot be read from {type(source).__name__}; give a list of texts, {FILE_KINDS}."
         )
-    rows = [Row(f"document {n}", {"text": value}) for n, value in enumerate(source)]
-    return _from_rows(lambda: iter(rows), "the list", "text", None, in_memory=True)
+    return _in_memory(
+        (Row(f"document {n}", {"text": value}) for n, value in enumerate(source)), "the list", "text"
+    )
 
 
 def _read_path(
@@ -134,27 +128,23 @@ def _read_path(
         raise InputError(f"{path} does not exist; give {FILE_KINDS}.")
     if path.is_dir():
         return _read_folder(path, encoding)
-    if path.is_fifo() or path.is_char_device():
-        with path.open("rb") as stream:
-            return _read_lines(stream, str(path), text, id, encoding)
     kind = Path(path.stem).suffix.lower() if path.suffix == ".gz" else path.suffix.lower()
     name = str(path)
-    if kind in ROW_FILES:
-        return _from_rows(
-            lambda: ROW_FILES[kind](path, encoding),
-            name,
-            text,
-            id,
-            is_typed=kind not in (".csv", ".tsv"),
-            cut=(lambda column: row_groups(path, column)) if kind == ".parquet" else None,
-        )
+    if path.is_fifo() or path.is_char_device():
+        with path.open("rb") as stream:
+            return _read_stream(stream, name, text, id, encoding, kind)
+    if kind in LINE_FILES:
+        to_rows = LINE_FILES[kind]
+        read = lambda: to_rows(file_lines(path, encoding), name)  # noqa: E731
+        return _from_rows(read, name, text, id, kind not in UNTYPED)
+    if kind == ".parquet":
+        return _from_rows(partial(parquet_rows, path), name, text, id, cut=partial(parquet_pieces, path))
     if kind in COUNT_FILES:
         beside = path.with_suffix(".txt")
         words = beside if vocabulary is None and beside.exists() else vocabulary
         return _read_counts(COUNT_FILES[kind](path), words, encoding, name)
     if kind == ".json":
-        items = list(json_items(path, "".join(file_lines(path, encoding))))
-        return _from_rows(lambda: iter(items), name, text, id, in_memory=True)
+        return _in_memory(json_items(path, "".join(file_lines(path, encoding))), name, text, id)
     if kind == ".xlsx":
         return _read_frame(excel_table(path), text, id)
     if kind in R_FILES:
@@ -164,9 +154,19 @@ def _read_path(
         counts, words, ids, metadata = found
         return replace(_read_counts(counts, words, encoding, name), ids=ids, metadata=metadata)
     if kind in DOCUMENT_FILES:
-        row = Row(name, {"id": _shown(path.stem), "text": whole_text(path, encoding)})
-        return _from_rows(lambda: iter([row]), name, "text", "id", in_memory=True)
+        return _in_memory(
+            [Row(name, {"id": path.stem, "text": whole_text(path, encoding)})], name, "text", "id"
+        )
     raise InputError(f"{path} is of an unknown kind; give {FILE_KINDS}.")
+
+
+def _in_memory(
+    rows: Iterable[Row], name: str, text: str | None = None, id: str | None = None, is_typed: bool = True
+) -> Documents:
+    """Return the documents of rows that can be read only once."""
+    kept = list(rows)
+    found = _from_rows(lambda: iter(kept), name, text, id, is_typed)
+    return replace(found, texts=list(found.texts))
 
 
 def _from_rows(
@@ -175,8 +175,7 @@ def _from_rows(
     text: str | None,
     id: str | None,
     is_typed: bool = True,
-    in_memory: bool = False,
-    cut: Callable[[str], Sequence[FilePiece | RowGroup]] | None = None,
+    cut: Callable[[str], Sequence[Piece]] | None = None,
 ) -> Documents:
     """Check every row in one pass and keep its metadata; texts are read again when they are needed."""
     metadata: list[dict[str, Any]] = []
@@ -202,14 +201,15 @@ def _from_rows(
                 'give each its own, name another column (--id NAME), or give "none" for running numbers.'
             )
         places[identity] = row.place
-        metadata.append({k: v for k, v in row.values.items() if k not in (text_column, id_column)})
+        metadata.append(
+            {_shown(k): _shown(v) for k, v in row.values.items() if k not in (text_column, id_column)}
+        )
     if not places:
         raise InputError(f"{name} is empty: it holds no document; give at least one.")
 
     def texts() -> Iterator[Any]:
         return (text_of(row, text_column) for row in read_rows() if row.values is not None)
 
-    pieces = () if cut is None else cut(text_column)
     notes = []
     if n_blank:
         notes.append(f"{n_blank:,} empty {'line was' if n_blank == 1 else 'lines were'} skipped.")
@@ -217,22 +217,18 @@ def _from_rows(
         notes.append(
             f"There is no column 'text'; {guess!r} has the longest texts and was read (--text names another)."
         )
+    columns: Any = metadata
+    if not is_typed:
+        columns = {column: _as_numbers([row[column] for row in metadata]) for column in metadata[0]}
     return Documents(
-        list(texts()) if in_memory else TextStream(texts, len(places), pieces),
+        TextStream(texts, len(places), () if cut is None else cut(text_column)),
         list(map(_shown, places)),
-        _table_of(metadata, is_typed),
+        pd.DataFrame(columns, index=range(len(places))),
         hygiene.are_tokens is True,
         notes=tuple(notes),
         doubts=tuple(hygiene.doubts()),
         sample=tuple(hygiene.sample),
     )
-
-
-def _table_of(rows: list[dict[str, Any]], is_typed: bool) -> pd.DataFrame:
-    if is_typed:
-        return pd.DataFrame(rows, index=range(len(rows)))
-    columns = {name: _as_numbers([row[name] for row in rows]) for name in rows[0]}
-    return pd.DataFrame(columns, index=range(len(rows)))
 
 
 @dataclass
@@ -258,43 +254,40 @@ class Hygiene:
             raise InputError(
                 f"{place}, differs in kind from those before it; give all as text or all as tokens."
             )
-        if not self.are_tokens and self.n_seen % self.step == 0:
+        if self.are_tokens:
+            return
+        if self.n_seen % self.step == 0:
             self.sample.append((self.n_seen, value[:LONGEST_SAMPLE]))
             if len(self.sample) > 2 * SAMPLED:
                 self.sample, self.step = self.sample[::2], 2 * self.step
         self.n_seen += 1
-        if not self.are_tokens and value.strip():
+        if bare := value.strip():
             self.n_texts += 1
-            self.n_again += hash(value.strip()) in self.hashes
-            self.hashes.add(hash(value.strip()))
-            self.n_broken += has_surrogates(value)
+            self.n_again += hash(bare) in self.hashes
+            self.hashes.add(hash(bare))
+            self.n_broken += without_surrogates(bare) != bare
             self.longest, self.n_characters = max(self.longest, len(value)), self.n_characters + len(value)
 
-    def doubts(self) -> list[str]:
-        """Return a sentence for each problem."""
-        found = []
+    def doubts(self) -> Iterator[str]:
+        """Yield a sentence for each problem."""
         if self.n_again:
-            found.append(
+            yield (
                 f"{self.n_again:,} of {self.n_texts:,} texts repeat another one word for word; each counts as a "
                 "document of its own, so remove repeated ones unless that is meant."
             )
         if self.n_texts >= SOME_TEXTS and self.longest > DOMINATES * self.n_characters:
-            found.append(
+            yield (
                 f"One document has {self.longest / self.n_characters:.0%} of all text, so the concepts will be its "
                 "own; cut it into several, or leave it out."
             )
         if self.n_broken:
-            found.append(
+            yield (
                 f"{self.n_broken:,} texts hold half of a character (a lone surrogate), which was replaced by \ufffd."
             )
-        return found
 
 
-def _shown(name: str) -> str:
-    """Return a name without undecodable bytes, which neither a file nor a screen takes."""
-    return (
-        name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if has_surrogates(name) else name
-    )
+def _shown(value: Any) -> Any:
+    return without_surrogates(value) if isinstance(value, str) else value
 
 
 def _longest_column(rows: list[Row]) -> str | None:
@@ -352,66 +345,69 @@ def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Docume
     columns = [str(column) for column in frame.columns]
     if frame.empty:
         raise InputError("The table is empty: it holds no document; give at least one row.")
-    rows = [
-        Row(f"the table, row {n}", dict(zip(columns, values)))
-        for n, values in enumerate(frame.itertuples(index=False, name=None))
-    ]
-    read = _from_rows(lambda: iter(rows), "the table", text, id, in_memory=True)
+    read = _in_memory(
+        (
+            Row(f"the table, row {n}", dict(zip(columns, values)))
+            for n, values in enumerate(frame.itertuples(index=False, name=None))
+        ),
+        "the table",
+        text,
+        id,
+    )
     others = [n for n, column in enumerate(columns) if column in read.metadata.columns]
-    return replace(read, metadata=frame.iloc[:, others].reset_index(drop=True))
+    metadata = frame.iloc[:, others].reset_index(drop=True)
+    for name in filter(lambda name: is_object_dtype(metadata[name]), metadata.columns):
+        metadata[name] = metadata[name].map(_shown)
+    return replace(read, metadata=metadata)
 
 
 def _read_folder(folder: Path, encoding: str) -> Documents:
-    paths = sorted(
-        path for path in folder.rglob("*") if path.suffix.lower() in DOCUMENT_FILES and path.is_file()
-    )
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = [path for path in files if path.suffix.lower() in DOCUMENT_FILES]
     if not paths:
         kinds = ", ".join(DOCUMENT_FILES)
         raise InputError(
             f"{folder} holds no file of the kinds {kinds}; give a folder of text files, one document each."
         )
-
-    bare = Counter(path.relative_to(folder).with_suffix("") for path in paths)
-    ids = {path: _folder_id(path.relative_to(folder), bare) for path in paths}
+    inside = {path: path.relative_to(folder) for path in paths}
+    times = Counter(path.with_suffix("") for path in inside.values())
 
     def rows() -> Iterator[Row]:
         for path in paths:
-            inside = path.relative_to(folder)
-            yield Row(
-                str(path),
-                {
-                    "id": ids[path],
-                    "text": whole_text(path, encoding),
-                    "file": _shown(path.name),
-                    "folder": _shown(inside.parent.as_posix()) if inside.parent != Path() else "",
-                },
-            )
+            bare = inside[path].with_suffix("")  # its id, unless two files differ in their endings alone
+            parent = inside[path].parent
+            values = {
+                "id": (bare if times[bare] == 1 else inside[path]).as_posix(),
+                "text": whole_text(path, encoding),
+                "file": path.name,
+                "folder": parent.as_posix() if parent != Path() else "",
+            }
+            yield Row(str(path), values)
 
     found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: file_pieces(paths, encoding))
-    n_others = sum(path.is_file() for path in folder.rglob("*")) - len(paths)
+    n_others = len(files) - len(paths)
     if n_others == 0:
         return found
-    one = n_others == 1
-    note = f"{n_others:,} file{'' if one else 's'} of other kinds {'was' if one else 'were'} left out."
-    return replace(found, notes=(note,))
+    left_out = "1 file of other kinds was" if n_others == 1 else f"{n_others:,} files of other kinds were"
+    return replace(found, notes=(f"{left_out} left out.",))
 
 
-def _folder_id(inside: Path, bare: Counter[Path]) -> str:
-    """Return the path of a file without its ending, unless two files differ in that alone."""
-    return _shown((inside.with_suffix("") if bare[inside.with_suffix("")] == 1 else inside).as_posix())
-
-
-def _read_lines(stream: Any, name: str, text: str | None, id: str | None, encoding: str) -> Documents:
+def _read_stream(
+    stream: Any, name: str, text: str | None, id: str | None, encoding: str, kind: str = ""
+) -> Documents:
     """Read JSON lines, a table or one document per line from a stream that can be read only once."""
-    wrapped = TextIOWrapper(stream, encoding=encoding, errors="surrogateescape")
+    buffered = BufferedReader(stream)
+    if buffered.peek(2)[:2] == b"\x1f\x8b":
+        raise InputError(f"{name} is compressed; unpack it on the way, as in: zcat FILE | superwords fit -")
+    wrapped = TextIOWrapper(buffered, encoding=encoding, errors="surrogateescape")
     lines = list(checked_lines(wrapped, name, encoding))
-    wrapped.detach()
-    first = next((line for line in lines if line.strip()), "")
-    heads = [head.strip(' "\ufeff') for head in re.split(r"[,;\t]", first.strip())]
-    if len(heads) > 1 and (text or "text") in heads:  # the first line of a table, not a document
-        return _from_rows(lambda: csv_rows(lines, name, None), name, text, id, in_memory=True, is_typed=False)
-    to_rows = json_rows if first.lstrip().startswith("{") else line_rows
-    return _from_rows(lambda: to_rows(lines, name), name, text, id, in_memory=True)
+    wrapped.detach().detach()
+    first = next((line for line in lines if line.strip()), "").strip()
+    heads = [head.strip(' "\ufeff') for head in re.split(r"[,;\t]", first)]
+    if kind not in LINE_FILES:
+        is_table = len(heads) > 1 and (text or "text") in heads  # a header, not a document
+        kind = ".csv" if is_table else ".jsonl" if first.startswith("{") else ".txt"
+    return _in_memory(LINE_FILES[kind](lines, name), name, text, id, kind not in UNTYPED)
 
 
 def _read_counts(
@@ -422,8 +418,7 @@ def _read_counts(
             f"{name} come without words; give the vocabulary, a list or a file with one word per line."
         )
     if isinstance(vocabulary, str | Path):
-        lines = file_lines(Path(vocabulary), encoding)
-        words = [line.strip() for line in lines if line.strip()]
+        words = [line.strip() for line in file_lines(Path(vocabulary), encoding) if line.strip()]
     else:
         words = [str(word) for word in vocabulary]
     if len(words) != counts.shape[1]:
@@ -431,6 +426,5 @@ def _read_counts(
             f"The vocabulary has {len(words)} words but {name} have {counts.shape[1]} columns; "
             "give one word per column."
         )
-    n_documents = counts.shape[0]
-    ids = [str(d) for d in range(n_documents)]
-    return Documents([], ids, pd.DataFrame(index=range(n_documents)), False, counts, words)
+    every = range(counts.shape[0])
+    return Documents([], [str(d) for d in every], pd.DataFrame(index=every), False, counts, words)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from superwords.cluster import current, spread
 from superwords.text.cleaning import clean_text
+from superwords.text.files import Piece
 from superwords.text.phrases import (
     CAN_END,
     CAN_START,
@@ -35,15 +36,6 @@ OPENING_ITEMS = 5
 LONG_TOKENS = " long"  # what `form_count` counts skipped tokens under; no form begins with a space
 
 ReadingProgress = Callable[[int, int], None]
-
-
-class Piece(Protocol):
-    """A part of a source of texts that a worker reads by itself."""
-
-    @property
-    def n_documents(self) -> int: ...
-
-    def texts(self) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True)
