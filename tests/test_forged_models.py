@@ -15,9 +15,8 @@ from models_for_tests import planted_model
 from superwords import InputError, load
 from superwords.sampler.model import Steps
 from superwords.storage.arrays import Packed, compress, pack, unpack
-from superwords.storage.model import parts_of
+from superwords.storage.model import plain_parts
 from superwords.storage.model_file import FORMAT, ModelFile, checksum
-from superwords.storage.parts import to_plain
 
 # Numbers that are amounts, not places: any that is not negative is a possible one.
 AMOUNTS = ("/tokens/entry", "/tokens/pair", "/tokens/null", "counts/data")
@@ -51,7 +50,7 @@ def arrays_in(value, place=""):
 
 
 def places():
-    parts = to_plain(parts_of(planted_model()))
+    parts = plain_parts(planted_model())
     return [place for name, value in parts.items() for place, _ in arrays_in(value, name)]
 
 
@@ -113,9 +112,7 @@ def test_an_unchanged_array_is_taken(path):
 @pytest.mark.parametrize("place", places())
 def test_forged_arrays_are_refused(whole, path, place):
     array = dict(
-        found
-        for name, value in to_plain(parts_of(planted_model())).items()
-        for found in arrays_in(value, name)
+        found for name, value in plain_parts(planted_model()).items() for found in arrays_in(value, name)
     )[place]
     forged = [lambda a: a[:-1], lambda a: a.reshape(1, *a.shape)]
     if not place.endswith(ANY_WIDTH):

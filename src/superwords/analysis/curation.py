@@ -60,6 +60,10 @@ class Curation(NamedTuple):
             seen.add(concept)
         return concept
 
+    def taken(self, concepts: Sequence[int] = ()) -> list[str]:
+        """Return the names and proposals of all concepts but these."""
+        return [name for j, name in (self.proposed | self.names).items() if j not in concepts]
+
     def columns(self, n_concepts: int) -> np.ndarray:
         """(J): the column (0, 1, …) that each concept is counted in; -1: hidden."""
         top = [self._top(concept) for concept in range(1, n_concepts + 1)]
@@ -102,6 +106,7 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         sampled,
         sampled.is_cached,
         decided.descriptions,
+        choices,
     )
     as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
     as_sampled |= {"trace_values"} | (set() if decided.away else {"summary", "concept_trace", "weights"})
@@ -212,7 +217,18 @@ def shown_columns(choices: Sequence[Choice], n_concepts: int) -> np.ndarray:
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
-    """Return choices that take two or more concepts together, under the number of the first."""
+    """Merge concepts under the number of the first, in every draw and in all tables and pages.
+
+    Parameters
+    ----------
+    concepts : sequence of int
+        Their numbers.
+
+    Examples
+    --------
+    >>> len(model.merge([1, 2]).undo().concepts()) == model.n_concepts_
+    True
+    """
     numbers = shown_numbers(result, concepts)
     if len(numbers) < 2:
         raise InputError(f"merge={list(concepts)!r} names fewer than two concepts; give at least two.")
@@ -220,19 +236,41 @@ def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
 
 
 def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
-    """Choices that leave concepts out of all tables and pages."""
+    """Leave concepts out of all tables and pages.
+
+    Parameters
+    ----------
+    concepts : int or sequence of int
+        Their numbers.
+
+    Examples
+    --------
+    >>> 1 in model.hide(1).concepts()["concept"].tolist()
+    False
+    >>> 1 in model.restore(1).concepts()["concept"].tolist()
+    True
+    """
     numbers = shown_numbers(result, concepts)
     if set(result.shown) <= set(numbers):
         raise InputError("No concept would be left to show; leave at least one.")
     return _made(HIDE, dict.fromkeys(numbers, _YES))
 
 
-def restore(result: Result, choices: Sequence[Choice], concepts: int | Sequence[int]) -> list[Choice]:
-    """Choices that show hidden concepts again, and take merged ones apart.
+def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
+    """Show hidden concepts again, and take merged ones apart.
 
-    A merged concept is taken apart by its own number (all its members are shown again) or by a member's (that one is).
+    Parameters
+    ----------
+    concepts : int or sequence of int
+        Their numbers. A merged concept is taken apart by its own number (all its members are shown again) or by a
+        member's (that one is).
+
+    Examples
+    --------
+    >>> len(model.hide(1).restore(1).concepts()) == model.n_concepts_
+    True
     """
-    decided, out = decisions(choices), []
+    decided, out = decisions(result.choices), []
     for one in _whole_numbers(concepts):
         members = [member for member, into in decided.merged.items() if into == one]
         if one in decided.hidden:
@@ -249,7 +287,18 @@ def restore(result: Result, choices: Sequence[Choice], concepts: int | Sequence[
 
 
 def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
-    """Choices that name concepts; an empty name asks for the automatic one again."""
+    """Name concepts.
+
+    Parameters
+    ----------
+    names : mapping
+        From number to name; an empty name asks for the automatic one again.
+
+    Examples
+    --------
+    >>> model.rename({1: "breakfast"}).names_[1]
+    'breakfast'
+    """
     if not isinstance(names, Mapping):
         raise InputError(
             f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.'
@@ -267,11 +316,21 @@ def propose(result: Result, proposals: Sequence[Proposal]) -> list[Choice]:
     return [one._replace(made=made[0].made) for one in made]
 
 
-def accept(
-    result: Result, choices: Sequence[Choice], concepts: int | Sequence[int] | None = None
-) -> list[Choice]:
-    """Choices that make proposed names the names of their concepts, of all of them if none is named."""
-    proposed = decisions(choices).proposed
+def accept(result: Result, concepts: int | Sequence[int] | None = None) -> list[Choice]:
+    """Accept proposed names.
+
+    Parameters
+    ----------
+    concepts : int or sequence of int, optional
+        Their numbers; all with a proposal if not given.
+
+    Examples
+    --------
+    >>> table = model.propose_names("1: Breakfast | What people drink.")
+    >>> model.accept_names(1).names_[1]
+    'Breakfast'
+    """
+    proposed = decisions(result.choices).proposed
     numbers = sorted(proposed) if concepts is None else shown_numbers(result, concepts)
     if not numbers:
         raise InputError("No name is proposed, so there is none to accept.")
@@ -289,7 +348,20 @@ def checked_value(choice: Choice) -> str:
 
 
 def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Choice]:
-    """Choices that put concepts under a theme; an empty theme takes them out of theirs."""
+    """Put concepts under a theme.
+
+    Parameters
+    ----------
+    theme : str
+        Its name; an empty one takes the concepts out of theirs.
+    concepts : int or sequence of int
+        Their numbers.
+
+    Examples
+    --------
+    >>> model.gather("at home", 1) is model
+    True
+    """
     return _made(THEME, dict.fromkeys(shown_numbers(result, concepts), checked_name(theme)))
 
 

@@ -6,10 +6,10 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from superwords.analysis import verdict as agreement
 from superwords.analysis.verdict import APPROXIMATE
 from superwords.cluster import joined
 from superwords.errors import InputError
+from superwords.fitting import binding as bound
 from superwords.fitting import defaults
 from superwords.fitting import folding as foldin
 from superwords.fitting.conditioning import condition_chains, condition_table
@@ -59,62 +60,11 @@ from superwords.text.corpus import Corpus, n_sources, row_name
 
 _CONCEPTS, _WORDS = 5, 6  # of a printed model
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Changed = TypeVar("Changed")
 
 
 class UnfittedError(InputError, NotFittedError):
     """The model has not seen any documents yet."""
-
-
-def _table(
-    function: Callable[Concatenate[Result, Given], Found],
-    finish: Callable[[Result, Found], Found] | None = None,
-) -> Callable[Concatenate[ConceptModel, Given], Found]:
-    """Return a function of a result as a method with its docstring; `finish` is applied to what it returns."""
-
-    @wraps(function)
-    def method(self: ConceptModel, /, *args: Given.args, **options: Given.kwargs) -> Found:
-        found = function(self.result_, *args, **options)
-        return found if finish is None else finish(self.result_, found)
-
-    _sign(method, function)
-    return method
-
-
-def _regression(
-    function: Callable[..., pd.DataFrame],
-    finish: Callable[[Result, pd.DataFrame], pd.DataFrame] | None = None,
-) -> Callable[..., pd.DataFrame]:
-    """Return a regression on the documents of a result as a method that may also be given other documents."""
-
-    @wraps(function)
-    def method(
-        self: ConceptModel, /, *args: Any, X: Any = None, metadata: Any = None, **options: Any
-    ) -> pd.DataFrame:
-        found = function(self.result_, *args, outcomes=foldin.new_outcomes(self, X, metadata), **options)
-        return found if finish is None else finish(self.result_, found)
-
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("X", "metadata")
-    ]
-    _sign(method, function, "outcomes", added)
-    return method
-
-
-def _sign(
-    method: Callable[..., Any],
-    function: Callable[..., Any],
-    without: str = "",
-    added: Sequence[inspect.Parameter] = (),
-) -> None:
-    """Give a method the signature of the function that it calls, for `help` and the documentation."""
-    first, *others = inspect.signature(function).parameters.values()
-    own = [
-        first.replace(name="self", annotation=first.empty),
-        *(one for one in others if one.name != without),
-    ]
-    vars(method)["__signature__"] = inspect.signature(function).replace(parameters=[*own, *added])
 
 
 class ConceptModel(TransformerMixin, BaseEstimator):
@@ -458,7 +408,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """
         return condition_table(self, self._sample_anew(n_sweeps, lambda: condition_chains(self, pin, ban)))
 
-    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Found]) -> Found:
+    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Changed]) -> Changed:
         """Change the chains' states, drop all draws and sample on; return what `change` returns."""
         more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
         if self.approximate is not None:
@@ -661,31 +611,37 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     def _repr_html_(self) -> str:
         return lines_as_html(repr(self))
 
-    concepts = _table(tables.concept_list)
-    other_concepts = _table(tables.other_table)
-    top_words = _table(tables.top_words)
-    words_of = _table(tables.word_table)
-    words = _table(tables.vocabulary_table)
-    documents = _table(tables.document_table, tables.marked)
-    representative_documents = _table(examples.representative_documents)
-    similar_words = _table(examples.similar_words)
-    by_group = _table(groups.by_group, tables.listed)
-    compare_groups = _table(groups.compare_groups, tables.listed)
-    group_words = _table(groups.group_words)
-    over_time = _table(dated.over_time, tables.marked)
-    trends = _table(dated.trends, tables.marked)
-    words_over_time = _table(dated.words_over_time)
-    effects = _regression(regressions.effects, tables.marked)
-    predicted = _regression(regressions.predicted)
-    tree = _table(theming.make_tree)
-    themes = _table(theming.theme_table)
-    search = _table(searching.search)
-    diverse = _table(discovery.diverse)
-    recommend = _table(discovery.recommend)
-    tastes = _table(discovery.tastes)
-    verdict = _table(agreement.verdict)
-    convergence = _table(agreement.convergence_table)
+    concepts = bound.table(tables.concept_list)
+    other_concepts = bound.table(tables.other_table)
+    top_words = bound.table(tables.top_words)
+    words_of = bound.table(tables.word_table)
+    words = bound.table(tables.vocabulary_table)
+    documents = bound.table(tables.document_table, tables.marked)
+    representative_documents = bound.table(examples.representative_documents)
+    similar_words = bound.table(examples.similar_words)
+    by_group = bound.table(groups.by_group, tables.listed)
+    compare_groups = bound.table(groups.compare_groups, tables.listed)
+    group_words = bound.table(groups.group_words)
+    over_time = bound.table(dated.over_time, tables.marked)
+    trends = bound.table(dated.trends, tables.marked)
+    words_over_time = bound.table(dated.words_over_time)
+    effects = bound.regression(regressions.effects, tables.marked)
+    predicted = bound.regression(regressions.predicted)
+    tree = bound.table(theming.make_tree)
+    themes = bound.table(theming.theme_table)
+    search = bound.table(searching.search)
+    diverse = bound.table(discovery.diverse)
+    recommend = bound.table(discovery.recommend)
+    tastes = bound.table(discovery.tastes)
+    verdict = bound.table(agreement.verdict)
+    convergence = bound.table(agreement.convergence_table)
     export = exporting.export
+    merge = bound.decision(curation.merge)
+    hide = bound.decision(curation.hide)
+    restore = bound.decision(curation.restore)
+    rename = bound.decision(curation.rename)
+    gather = bound.decision(curation.gather)
+    accept_names = bound.decision(curation.accept)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns that `transform` gives.
@@ -745,112 +701,8 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         self.choices_, self.result_ = list(choices), result
         return self
 
-    def merge(self, concepts: Sequence[int]) -> ConceptModel:
-        """Take concepts together, under the number of the first, in every draw and in all tables and pages.
-
-        Parameters
-        ----------
-        concepts : sequence of int
-            Their numbers.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> len(model.merge([1, 2]).undo().concepts()) == model.n_concepts_
-        True
-        """
-        return self.choose([*self.choices_, *curation.merge(self.result_, concepts)])
-
-    def hide(self, concepts: int | Sequence[int]) -> ConceptModel:
-        """Leave concepts out of all tables and pages.
-
-        Parameters
-        ----------
-        concepts : int or sequence of int
-            Their numbers.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> 1 in model.hide(1).concepts()["concept"].tolist()
-        False
-        >>> 1 in model.restore(1).concepts()["concept"].tolist()
-        True
-        """
-        return self.choose([*self.choices_, *curation.hide(self.result_, concepts)])
-
-    def restore(self, concepts: int | Sequence[int]) -> ConceptModel:
-        """Show hidden concepts again, and take merged ones apart.
-
-        Parameters
-        ----------
-        concepts : int or sequence of int
-            Their numbers.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> len(model.hide(1).restore(1).concepts()) == model.n_concepts_
-        True
-        """
-        return self.choose([*self.choices_, *curation.restore(self.result_, self.choices_, concepts)])
-
-    def rename(self, names: Mapping[int, str]) -> ConceptModel:
-        """Name concepts.
-
-        Parameters
-        ----------
-        names : mapping
-            From number to name; an empty name asks for the automatic one again.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> model.rename({1: "breakfast"}).names_[1]
-        'breakfast'
-        """
-        return self.choose([*self.choices_, *curation.rename(self.result_, names)])
-
-    def gather(self, theme: str, concepts: int | Sequence[int]) -> ConceptModel:
-        """Put concepts under a theme.
-
-        Parameters
-        ----------
-        theme : str
-            Its name; an empty one takes the concepts out of theirs.
-        concepts : int or sequence of int
-            Their numbers.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> model.gather("at home", 1) is model
-        True
-        """
-        return self.choose([*self.choices_, *curation.gather(self.result_, theme, concepts)])
-
     def undo(self) -> ConceptModel:
-        """Take the last of these decisions back.
+        """Take the last decision back.
 
         Returns
         -------
@@ -885,7 +737,8 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """
         if concept is None:
             return proposals.prompt_for_all(self.result_, language)
-        return proposals.name_prompt(self.result_, concept, language, self.taken_names([concept]))
+        taken = curation.decisions(self.choices_).taken([concept])
+        return proposals.name_prompt(self.result_, concept, language, taken)
 
     def propose_names(
         self,
@@ -919,60 +772,19 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         >>> model.accept_names().names_[1]
         'Breakfast'
         """
+        decided = curation.decisions(self.choices_)
         if isinstance(ask, str):
-            found = proposals.pasted(self.result_, ask, self.taken_names())
+            found = proposals.pasted(self.result_, ask, decided.taken())
         elif callable(ask):
-            named = curation.decisions(self.choices_).names
-            wanted = [j for j in self.result_.shown if j not in named] if concepts is None else concepts
-            numbers = curation.shown_numbers(self.result_, wanted)
-            found = proposals.propose(self.result_, ask, language, numbers, self.taken_names(numbers))
+            unnamed = [j for j in self.result_.shown if j not in decided.names]
+            numbers = curation.shown_numbers(self.result_, unnamed if concepts is None else concepts)
+            found = proposals.propose(self.result_, ask, language, numbers, decided.taken(numbers))
         else:
             raise InputError(
                 f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself."
             )
         self.choose([*self.choices_, *curation.propose(self.result_, found)])
         return proposals.proposal_table(self.result_, found)
-
-    def accept_names(self, concepts: int | Sequence[int] | None = None) -> ConceptModel:
-        """Accept proposed names.
-
-        Parameters
-        ----------
-        concepts : int or sequence of int, optional
-            Their numbers; all with a proposal if not given.
-
-        Returns
-        -------
-        ConceptModel
-            The model itself.
-
-        Examples
-        --------
-        >>> table = model.propose_names("1: Breakfast | What people drink.")
-        >>> model.accept_names(1).names_[1]
-        'Breakfast'
-        """
-        return self.choose([*self.choices_, *curation.accept(self.result_, self.choices_, concepts)])
-
-    def taken_names(self, concepts: Sequence[int] = ()) -> list[str]:
-        """Return the names and proposals of all concepts but these.
-
-        Parameters
-        ----------
-        concepts : sequence of int
-            Numbers to leave out.
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> model.choose([]).rename({1: "tea"}).taken_names()
-        ['tea']
-        """
-        decided = curation.decisions(self.choices_)
-        return [name for j, name in (decided.proposed | decided.names).items() if j not in concepts]
 
     @property
     def n_features_in_(self) -> int:
@@ -1042,6 +854,11 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
         return trace
+
+    @property
+    def descriptions_(self) -> dict[int, str]:
+        """Sentences that describe concepts, by number, as they were proposed."""
+        return self.result_.descriptions
 
     @property
     def names_(self) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from superwords.posterior.traces import concept_trace, trace_values
 from superwords.posterior.word_sets import WordSets, co_membership, word_sets
 from superwords.sampler.model import Prior
 from superwords.storage import cache
-from superwords.storage.model_file import checksum
+from superwords.storage.model_file import Choice, checksum
 from superwords.text.corpus import Corpus
 
 _DENSE_WEIGHTS = 50_000_000
@@ -52,6 +53,8 @@ class Result:
         The result before people decided anything, if this is one with their choices.
     is_cached
         Whether the summary is kept in the user's cache folder, as that of a model with a file is.
+    choices
+        What people decided, as a model file has it; names, away, themes and descriptions follow from it.
     """
 
     corpus: Corpus
@@ -65,6 +68,7 @@ class Result:
     sampled: Result | None = field(default=None, repr=False)
     is_cached: bool = False
     descriptions: dict[int, str] = field(default_factory=dict)
+    choices: Sequence[Choice] = ()
 
     @property
     def has_concepts(self) -> bool:

@@ -17,7 +17,7 @@ from superwords.progress import Watcher
 from superwords.storage.arrays import pack
 from superwords.storage.model import read_open
 from superwords.storage.model_file import ModelFile, translate_corruption
-from superwords.storage.parts import chain_part, plain_position
+from superwords.storage.parts import chain_part, plain_chain
 
 # Writing may take at most this share of the time, however large the model has grown.
 _MOST_TIME = 0.05
@@ -76,7 +76,7 @@ class Checkpoint(Watcher):
         """Write where the chains are, and the draws they have kept, in one transaction."""
         taken = dict(self._positions)
         # Packed first: other chains do not wait for it.
-        packed = {c: pack(plain_position(one)) for c, one in taken.items()}
+        packed = {c: pack(plain_chain(one)) for c, one in taken.items()}
         try:
             with self._file.transaction():
                 for c, one in packed.items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +23,14 @@ from superwords.posterior.result import Result
 from superwords.sampler.model import Model, make_data
 from superwords.storage.arrays import DamagedError
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
-from superwords.storage.parts import ModelParts, from_plain, to_plain
+from superwords.storage.parts import (
+    ModelParts,
+    chain_part,
+    plain_affinity,
+    plain_chain,
+    plain_corpus,
+    read_parts,
+)
 
 if TYPE_CHECKING:
     from superwords.fitting.fitted_model import FittedModel
@@ -61,7 +67,7 @@ def write(
             file.transaction(),
         ):
             file.put("version", __version__)
-            for name, value in to_plain(parts_of(model, texts)).items():
+            for name, value in plain_parts(model, texts).items():
                 file.put(name, value)
             if run is not None:
                 file.put(_RUN, [dict(run)])
@@ -92,7 +98,7 @@ def read(path: str | Path) -> Stored:
 def read_open(file: ModelFile) -> Stored:
     """Read an open file."""
     names = file.parts()
-    parts = from_plain({name: file.get(name) for name in names if name != _RUN})
+    parts = read_parts({name: file.get(name) for name in names if name != _RUN})
     if any(row.chain not in range(len(parts.chains)) for row in file.draws()):
         raise DamagedError("a draw is of no chain")
     draws = [ChainDraws(file, c, parts.shape, position.sweep) for c, position in enumerate(parts.chains)]
@@ -118,23 +124,24 @@ def _check_choices(choices: Sequence[Choice], parts: ModelParts, draws: Sequence
     decisions(choices).columns(most)
 
 
-def parts_of(model: FittedModel, texts: bool = True) -> ModelParts:
-    """Return what a file holds of a model beside its draws and choices."""
-    first = model.chains_[0].model
-    return ModelParts(
-        plain_settings(model.get_params()),
-        model.seed_,
-        model.schedule_,
-        model.order_,
-        model.corpus_ if texts else replace(model.corpus_, texts=None),
-        np.where(first.data.known[:, None], first.data.Y, np.nan),
-        first.affinity,
-        first.steps,
-        [chain.position() for chain in model.chains_],
-        model.pilots_,
-        _concept_trace(model),
-        first.fixed,
-    )
+def plain_parts(model: FittedModel, texts: bool = True) -> dict[str, Any]:
+    """Return what a file holds of a model beside its draws and choices, by name."""
+    first, corpus = model.chains_[0].model, model.corpus_
+    chains = {chain_part(c): plain_chain(chain.position()) for c, chain in enumerate(model.chains_)}
+    return chains | {
+        "settings": plain_settings(model.get_params()),
+        "seed": model.seed_,
+        "schedule": model.schedule_._asdict(),
+        "order": model.order_,
+        "corpus": plain_corpus(corpus),
+        "texts": corpus.texts if texts else None,
+        "features": np.where(first.data.known[:, None], first.data.Y, np.nan),
+        "affinity": plain_affinity(first.affinity),
+        "steps": first.steps._asdict(),
+        "pilots": model.pilots_._asdict(),
+        "concept_trace": _concept_trace(model),
+        "fixed": first.fixed,
+    }
 
 
 def _concept_trace(model: FittedModel) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""A fitted model as the named parts of its file and back; on the way back every index is checked."""
+"""The parts of a model file: how they are stored, and how they are read back and checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.posterior.draws import Schedule
-from superwords.posterior.resampling import Pilots, no_pilots
+from superwords.posterior.resampling import Pilots
 from superwords.posterior.traces import CONCEPT_TRACED
 from superwords.sampler.model import Affinity, Prior, Steps, with_absent
 from superwords.sampler.records import Position
@@ -24,7 +24,7 @@ _AFFINITY = ("near", "rho_present")  # what is stored of it
 
 
 class ModelParts(NamedTuple):
-    """A fitted model without its draws: what was asked for, and where its chains are."""
+    """A fitted model without its draws: its settings, and where its chains are."""
 
     settings: dict[str, Any]
     seed: int
@@ -35,9 +35,9 @@ class ModelParts(NamedTuple):
     affinity: Affinity
     steps: Steps
     chains: list[Position]
-    pilots: Pilots = no_pilots()
-    concept_trace: dict[str, np.ndarray] = {}  # noqa: RUF012
-    fixed: np.ndarray = np.zeros((0, 0), np.int8)  # (K, V) pinned and banned words
+    pilots: Pilots
+    concept_trace: dict[str, np.ndarray]
+    fixed: np.ndarray  # (K, V) pinned and banned words
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -45,17 +45,24 @@ class ModelParts(NamedTuple):
         return self.corpus.n_documents, self.corpus.n_words
 
 
-def to_plain(parts: ModelParts) -> dict[str, Any]:
-    """Return the parts of a file by name; a chain's is `chain/0` and so on."""
-    fields = parts._asdict()
-    chains = fields.pop("chains")
-    corpus = {one.name: getattr(parts.corpus, one.name) for one in dataclasses.fields(parts.corpus)}
+def plain_corpus(corpus: Corpus) -> dict[str, Any]:
+    """Return a corpus as it is stored, without its texts, which are a part of their own."""
+    fields = {
+        one.name: getattr(corpus, one.name) for one in dataclasses.fields(corpus) if one.name != "texts"
+    }
     # Notes may hold dictionaries of any depth: they are one text.
-    corpus |= {"metadata": plain_table(parts.corpus.metadata), "notes": [parts.corpus.notes]}
-    # Texts are a part of their own; the rest of the affinity follows from these two arrays.
-    texts, affinity = corpus.pop("texts"), {name: getattr(parts.affinity, name) for name in _AFFINITY}
-    plain: dict[str, Any] = {**_dictionaries(fields), "corpus": corpus, "texts": texts, "affinity": affinity}
-    return plain | {chain_part(c): plain_position(one) for c, one in enumerate(chains)}
+    return fields | {"metadata": plain_table(corpus.metadata), "notes": [corpus.notes]}
+
+
+def plain_affinity(affinity: Affinity) -> dict[str, np.ndarray]:
+    """Return the arrays that the others of an affinity follow from."""
+    return {name: getattr(affinity, name) for name in _AFFINITY}
+
+
+def plain_chain(at: Position) -> dict[str, Any]:
+    """Return where a chain is, as it is stored."""
+    tokens = None if at.tokens is None else at.tokens._asdict()
+    return at._asdict() | {"prior": at.prior._asdict(), "state": plain_state(at.state), "tokens": tokens}
 
 
 def chain_part(number: int) -> str:
@@ -63,20 +70,8 @@ def chain_part(number: int) -> str:
     return f"chain/{number}"
 
 
-def plain_position(position: Position) -> dict[str, Any]:
-    """Return where a chain is, as it is stored."""
-    return _dictionaries(position._asdict()) | {"state": plain_state(position.state)}
-
-
-def _dictionaries(value: Any) -> Any:
-    """Return named tuples as dictionaries, at any depth."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    return {name: _dictionaries(one) for name, one in value.items()} if isinstance(value, dict) else value
-
-
-def from_plain(plain: dict[str, Any]) -> ModelParts:
-    """Invert `to_plain`; raise some exception for what is missing or points nowhere."""
+def read_parts(plain: dict[str, Any]) -> ModelParts:
+    """Return the parts of a file, every index checked; raise some exception for what is missing or points nowhere."""
     corpus = _read_corpus({**plain["corpus"], "texts": plain["texts"]})
     shape = n_documents, n_words = corpus.n_documents, corpus.n_words
     order = _indices(plain["order"], n_documents, n_documents, np.int64)

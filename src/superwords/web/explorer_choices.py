@@ -87,10 +87,13 @@ def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
         return _gathered(model, given.get("themes"))
     if do == "propose":
         return curating.propose(
-            result, pasted(result, _text(given.get("text"))[:LONGEST_REPLY], model.taken_names())
+            result,
+            pasted(
+                result, _text(given.get("text"))[:LONGEST_REPLY], curating.decisions(model.choices_).taken()
+            ),
         )
     if do == "accept" and given.get("concepts") is None:
-        return curating.accept(result, model.choices_)
+        return curating.accept(result)
     concepts = _concepts(given.get("concepts"))
     if do == "rename":
         return curating.rename(result, {one: _name(model, one, given) for one in concepts[:1]})
@@ -99,9 +102,9 @@ def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
     if do == "hide":
         return curating.hide(result, concepts)
     if do == "restore":
-        return curating.restore(result, model.choices_, concepts)
+        return curating.restore(result, concepts)
     if do == "accept":
-        return curating.accept(result, model.choices_, concepts)
+        return curating.accept(result, concepts)
     if do == "gather":
         return curating.gather(result, _text(given.get("name")), concepts)
     raise HTTPException(400)
