@@ -282,7 +282,7 @@ def joined(
 
 @contextmanager
 def _last_words(machines: Cluster) -> Iterator[None]:
-    """Have another process say that the cluster is gone, as Ray ends a process that uses its object store then."""
+    """Let another process report that the cluster is lost, since Ray then ends a process that uses its object store."""
     host, port = machines.head
     sentence = f"superwords: {machines.name} has gone away; run the same command again (a fit with --resume)."
     program = [sys.executable, "-I", "-S", "-c", _LAST_WORDS, host, str(port), sentence]

@@ -128,7 +128,7 @@ def _is_watched() -> bool:
 
 
 def _is_live() -> bool:
-    """Whether bars can be redrawn: rich needs ipywidgets for it in a notebook."""
+    """Return whether bars can be redrawn; rich needs ipywidgets for it in a notebook."""
     return messages.is_terminal or (messages.is_jupyter and find_spec("ipywidgets") is not None)
 
 
@@ -204,7 +204,7 @@ class Display(Watcher):
 
 
 def _rate(task: bars.Task) -> str:
-    """Sweeps per second, lately: the first sweep has the compilation in it."""
+    """Return the recent sweeps per second; the first sweep may include compilation."""
     speed = task.finished_speed or task.speed
     return "" if not speed else f"{speed:.1f}/s" if speed < 100 else f"{speed:.0f}/s"
 

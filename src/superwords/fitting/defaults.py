@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # A minute of a core for each chain on 8,440 passages of a debate (docs/lab/research.md): chains keep the concepts of
-# their start for hundreds of sweeps, so that more chains tell more than longer ones.
+# their start for hundreds of sweeps, so that more chains are more informative than longer ones.
 N_CHAINS = 4
 N_SWEEPS = 150
 INIT = "rows"

@@ -90,10 +90,10 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     n_concepts : int, optional
         Roughly how many concepts the chains start with. They seldom change the number by much. If not given, half,
         once and twice the rule's number (0.24 N^0.4 for N tokens, √N / 10 below 6,000) are tried on samples of the
-        documents, and the one whose concepts that are found again tell most about the text is taken; without pilots,
+        documents, and the one whose found-again concepts are most informative about the text is taken; without pilots,
         the rule's.
     n_pilots : int
-        Short fits on random 80% samples of the documents, which tell in how many a concept is found again
+        Short fits on random 80% samples of the documents, which show in how many of them a concept is found again
         (`pilots_`). They take about half as long as the chains. 0: none. There are none either for fewer than 40 rows,
         for starts other than "rows", with `approximate`, and where the chains are too short for it: eight pilots need
         `n_chains` times `n_sweeps` to be at least 220.
@@ -136,7 +136,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     pilots_ : Pilots
         The concepts of the pilots (`superwords.posterior.resampling.found_again` matches others with them).
     corpus_, chains_, seed_ : Corpus, list of Chain, int
-        What was fitted, the chains as they stand, and the seed that was used.
+        What was fitted, the chains at their last sweep, and the seed that was used.
     n_features_in_, feature_names_in_ : int, array
         The vocabulary under scikit-learn's names.
 
@@ -217,7 +217,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     if not TYPE_CHECKING:  # else every name would pass for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Only reached for what is not there: what a fit finds, as long as there was none."""
+            """Raise an error that says so where a fitted attribute is read before a fit."""
             is_known = name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)
             if not self.__sklearn_is_fitted__() and is_known:
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
@@ -236,13 +236,12 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             Here because scikit-learn's pipelines give it.
         features : "auto", array, str, mapping, list or None
             What is known of the words: numbers (V, F) with NaN rows for unknown words, or names of features as
-            `superwords fit --features` takes them. {group: words} are seed words, beside others in a list:
-            ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it tells anything. None:
+            `superwords fit --features` takes them. {group: words} are seed words, next to others in a list:
+            ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it is informative. None:
             nothing.
-
         row_vectors : array (D, F), "wordllama" or None
             A vector of each row, by which rows are clustered for the start; NaN where nothing is known. None: the
-            features of the row's words. "wordllama": beside these, `features.text_vectors` of the row's text, for
+            features of the row's words. "wordllama": and also `features.text_vectors` of the row's text, for
             short texts in English (docs/lab/reliability.md).
 
         Returns
@@ -293,7 +292,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         return self.fit(X, y, features=features).doc_concept_
 
     def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
-        """Weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
+        """Return the weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
 
         Parameters
         ----------
@@ -540,7 +539,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
                 )
 
     def _make_exact(self) -> None:
-        """From here on the exact chain: what was approximated is where it starts, and none of its draws are kept."""
+        """Continue with the exact chain from the end of the approximation, whose draws are dropped."""
         self.approximate = None
         notes = {name: note for name, note in self.corpus_.notes.items() if name != APPROXIMATE}
         self.corpus_ = replace(self.corpus_, notes=notes)
@@ -665,7 +664,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         return np.array([f"concept_{j}" for j in self.result_.shown], dtype=object)
 
     def moves(self) -> pd.DataFrame:
-        """What every move of the sweeps so far tried, what was accepted, and the time it took, over all chains.
+        """Return what each move proposed, what was accepted and the time it took, over all chains.
 
         Returns
         -------
@@ -761,7 +760,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            The proposals beside the words; `problem` tells why a concept got no name.
+            The proposals and the words; `problem` gives the reason where a concept got no name.
 
         Examples
         --------

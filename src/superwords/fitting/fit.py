@@ -70,12 +70,12 @@ def fit(
         change a bit of the result.
     features : "auto", array, str, mapping, list or None
         What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". {group: words} are
-        seed words, beside others in a list: ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence,
-        where it tells anything. None: nothing.
+        seed words, next to others in a list: ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence,
+        where it is informative. None: nothing.
     n_jobs : int, optional
         Cores to use; -1 and None are all.
     progress : bool, "auto" or function
-        Whether to show how far it is; "auto" does in a terminal and in a notebook. A function is called with a
+        Whether to show progress; "auto" does in a terminal and in a notebook. A function is called with a
         `Progress` after each sweep.
     **options
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,

@@ -110,7 +110,7 @@ def _read_texts(known: Corpus, texts: Any) -> Corpus:
     recipe = known.notes.get("recipe")
     if recipe is None or recipe["words"] == "tokens":
         raise InputError(
-            "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
+            "The model was not fitted to raw texts, so it does not know how to find words in them; "
             "give counts, or a Corpus of tokens (Corpus.from_tokens)."
         )
     if recipe["language"] is None:
@@ -184,7 +184,7 @@ def fold(
 
 
 def fold_elsewhere(fold_it: Callable[[Any], Any], counts: Any) -> Any:
-    """In a worker of a cluster: the first one of its machine compiles, the others wait."""
+    """Fold in a worker of a cluster; the first worker of a machine compiles, the others wait."""
     global _is_compiled
     if _is_compiled:
         return fold_it(counts)

@@ -30,7 +30,7 @@ _WORTH_TELLING = 120.0  # seconds that are left
 
 
 def memory_of_chain(chain: Chain) -> float:
-    """Return bytes that a chain takes while it runs, beside its data."""
+    """Return bytes that a chain takes while it runs, without its data."""
     state = chain.state
     cells = n_concepts(state) * n_words(chain.model.data)
     parts = len(state.word), len(state.concept), len(state.doc_ptr), cells

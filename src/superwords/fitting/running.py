@@ -110,7 +110,7 @@ def _run_chain(task: Task, receive: Receive, stop: threading.Event) -> None:
 
 
 def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
-    """The runner of this process; `receive` is called in the threads."""
+    """Run the chains in threads of this process, in which `receive` is called."""
     await_kernels()
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:

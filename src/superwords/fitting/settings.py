@@ -23,8 +23,8 @@ from superwords.sampler.init.subsample import LARGE, ROWS
 from superwords.sampler.model import PRIOR_PROPOSALS, Prior, Steps
 from superwords.text.corpus import documents_using
 
-# About so many words in a concept before looking; with a b₂ that holds them to it fewer, and those of many
-# documents first: else they gather in one concept that half of the documents hold.
+# Words that a concept has a priori; fewer at a large b₂, and those of many documents first: else they gather in one
+# concept that half of the documents hold.
 WORDS_PER_CONCEPT, WORDS_AT_LARGE_B2 = 10.0, 4.0
 SAMPLED = ("alpha_omega", "b1", "b2")
 # What "auto" means (docs/lab/settings.md): b₁ = 0.3 D, b₂ = 5 + D/60, and about one concept before looking (α_ω = 1/D):
@@ -89,7 +89,7 @@ def make_schedule(given: Mapping[str, Any]) -> Schedule:
 
 
 def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
-    """Where each chain starts."""
+    """Return where each chain starts."""
     init, n_chains = given["init"], whole_number("n_chains", given["n_chains"], 1)
     if isinstance(init, str):
         init = [init] * n_chains
@@ -115,7 +115,7 @@ def _numbered(init: str, n_concepts: int | None) -> str:
 
 
 def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
-    """On how many rows chains arrive before the others join; None: all of them."""
+    """Return on how many rows the start is made before the others join; None: on all."""
     rows = given["start_rows"]
     if rows is None:
         return None
@@ -133,7 +133,7 @@ class Plan(NamedTuple):
 
 
 def parse_approximation(approximate: Any) -> Plan | None:
-    """What "shards:8" or "shards:8x5000" asks for."""
+    """Return the plan of "shards:8" or "shards:8x5000"."""
     if approximate is None:
         return None
     found = _SHARDS.fullmatch(approximate) if isinstance(approximate, str) else None
@@ -144,7 +144,7 @@ def parse_approximation(approximate: Any) -> Plan | None:
 
 
 def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
-    """The hyperparameters: numbers given are held fixed at, others set by a rule of the corpus."""
+    """Return the hyperparameters: given numbers are held fixed, others follow a rule of the corpus."""
     n_documents = counts.shape[0]
 
     def positive(name: str, default: float) -> float:
@@ -204,13 +204,13 @@ def make_lam(lam: Any, counts: sparse.csr_array, is_b2_large: bool) -> np.ndarra
 
 
 def lam_by_use(counts: sparse.csr_array, words_on: float) -> np.ndarray:
-    """λ in proportion to how many documents use a word, with about `words_on` words in a concept."""
+    """Return λ in proportion to how many documents use a word, with about `words_on` words in a concept."""
     using = documents_using(counts) + 0.5
     return np.minimum(0.5, words_on * using / using.sum())
 
 
 def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
-    """The words' importance θ, scaled to a mean of 1 (its scale does not matter)."""
+    """Return the words' importance θ, scaled to a mean of 1 (its scale does not matter)."""
     n_words = counts.shape[1]
     if theta is None or (isinstance(theta, str) and theta in ("uniform", "sample")):
         return np.ones(n_words)
@@ -244,7 +244,7 @@ def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
 
 
 def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
-    """Features (V, F) with whole NaN rows for unknown words, centred and scaled over the known ones if asked.
+    """Return features (V, F), centred and scaled over the known words; rows of unknown words are NaN.
 
     Columns are scaled each by itself, except principal components, whose sizes say how much they matter.
     """
@@ -283,7 +283,7 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
 
 
 def are_uncorrelated(values: np.ndarray) -> bool:
-    """Whether the columns are principal components: no two correlate, which other numbers never quite do."""
+    """Return whether the columns are principal components: no two of them correlate."""
     centred = values - values.mean(axis=0)
     products = centred.T @ centred
     size = np.sqrt(np.diag(products))
@@ -298,7 +298,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def make_seed(random_state: Any) -> int:
-    """A 63-bit seed from None (fresh), a whole number, or a numpy generator."""
+    """Return a 63-bit seed from None (fresh), a whole number, or a numpy generator."""
     check_seed(random_state)
     if random_state is None:
         return int(np.random.default_rng().integers(2**63))
@@ -310,7 +310,7 @@ def make_seed(random_state: Any) -> int:
 
 
 def check_seed(random_state: Any) -> None:
-    """Without drawing from a generator."""
+    """Raise if this is not a seed, without drawing from a generator."""
     if random_state is None or isinstance(random_state, np.random.Generator | np.random.RandomState):
         return
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:

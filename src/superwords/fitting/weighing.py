@@ -111,7 +111,7 @@ def write_parts(
 ) -> Iterator[Weighed]:
     """Weigh documents into a folder of Parquet files; gives what each part held, as it is finished.
 
-    `key` tells what the weights are of: parts that a run with the same key left in the folder are not made again.
+    `key` identifies the weights: parts that a run with the same key left in the folder are not made again.
     """
     if find_spec("pyarrow") is None:
         raise InputError("Parquet files need pyarrow; install the extra superwords[parquet].")

@@ -1,6 +1,6 @@
-"""Concepts of different draws, and of different chains, set beside those of the reference draw.
+"""Match the concepts of different draws, and of different chains, with those of a reference draw.
 
-A draw's concepts have no names of their own. Each is described by what tells it apart from the others of its draw:
+A draw's concepts have no names of their own. Each is described by what distinguishes it from the others of its draw:
 the scores of its words (`superwords.analysis.ranking`), made to sum to 1. Two concepts of different draws are partners
 if at least half of their descriptions is the same (Σ_i min(p_i, p'_i) ≥ 0.5) and the pairing of all concepts is the
 best possible one (the Hungarian method).
@@ -108,7 +108,7 @@ def normalised(score: sparse.csr_array) -> sparse.csc_array:
 def overlaps(a: sparse.csc_array, b: sparse.csc_array) -> np.ndarray:
     """Return (J, J') Σ_i min(a_ji, b_j'i) for every two rows."""
     n_beside = np.diff(b.indptr)[np.repeat(np.arange(a.shape[1]), np.diff(a.indptr))]
-    # Every entry of a beside every entry of b of the same word.
+    # Pair every entry of a with every entry of b of the same word.
     left = np.repeat(np.arange(len(a.data)), n_beside)
     first = np.repeat(b.indptr[:-1], np.diff(a.indptr))
     right = np.repeat(first - np.cumsum(n_beside) + n_beside, n_beside) + np.arange(len(left))

@@ -188,7 +188,7 @@ class Draws:
         return checksum(*(chain.digest() for chain in self.chains))
 
     def __iter__(self) -> Iterator[Kept]:
-        """One draw after the other, chain by chain."""
+        """Yield one draw after the other, chain by chain."""
         for chain in self.chains:
             yield from chain
 

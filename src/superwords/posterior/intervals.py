@@ -13,7 +13,7 @@ _ROUNDING = 1e-9
 def beta_levels(mean: np.ndarray, variance: np.ndarray, n_levels: int = 20) -> np.ndarray:
     """Return (levels, n) evenly spaced quantiles of n Beta distributions with these means and variances.
 
-    Together they stand for the distribution in mixtures over draws. With 20, 60, 100 or 140 levels they give the 95%
+    Together they represent the distribution in mixtures over draws. With 20, 60, 100 or 140 levels they give the 95%
     interval of a single draw exactly.
     """
     is_whole = mean > 1 - 1e-6  # of a document that holds one concept

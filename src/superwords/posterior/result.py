@@ -165,7 +165,7 @@ class Result:
 
     @cached_property
     def summary(self) -> Summary:
-        """The spaced draws beside the list, which the tables are made of (docs/model.md)."""
+        """The listed concepts in the spaced draws, which the tables are made of (docs/model.md)."""
         return cache.cached(self._key(), Summary, self._summarize) if self.is_cached else self._summarize()
 
     def _summarize(self) -> Summary:

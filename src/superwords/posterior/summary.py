@@ -311,5 +311,5 @@ class _Gathered:
 
 
 def _best(overlap: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Overlaps as they are; a column that is in use without one of its own (a merged one) counts as found."""
+    """Return the overlaps; a column in use without one of its own (a merged one) counts as found."""
     return np.where((overlap <= 0) & (rows > 0), 1.0, overlap)

@@ -19,7 +19,7 @@ _JITTER, _SEED = 1e-6, 1785  # of log densities, in nats
 
 
 def trace_tree(result: Result) -> xarray.DataTree:
-    """Traces in ArviZ layout.
+    """Return the traces in ArviZ layout.
 
     `posterior` has the traced quantities of all kept draws and, where every kept draw is traced, prevalence, strength
     of the listed concepts and sampled hyperparameters; of longer runs these are in the group `concepts`, over evenly
@@ -57,7 +57,7 @@ def trace_tree(result: Result) -> xarray.DataTree:
 
 
 def _sampled(result: Result, n: int) -> dict[str, np.ndarray]:
-    """(chain, draw) of b₁, b₂, α_ω and the acceptance, and (chain, draw, word) of θ, where n draws are stored."""
+    """Return b₁, b₂, α_ω, the acceptance (chain, draw) and θ (chain, draw, word), where n draws are stored."""
     chains = result.draws.chains
     if any(len(chain) != n for chain in chains):
         return {}

@@ -28,7 +28,7 @@ class Mixing(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """Whether several chains agree and the Monte-Carlo error is small beside the interval."""
+        """Whether several chains agree and the Monte-Carlo error is small in comparison with the interval."""
         return self.rhat <= GOOD_RHAT and min(self.ess_bulk, self.ess_tail) >= GOOD_ESS
 
 

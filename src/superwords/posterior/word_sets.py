@@ -29,7 +29,7 @@ class WordSets(NamedTuple):
 
 
 def word_sets(draws: Draws) -> WordSets:
-    """Of every draw; of every second or third one where all would have too many words to keep."""
+    """Return the words of every draw, or of every second or third one where all would be too many to keep."""
     every = _every(draws)
     kept = [
         (c, used_in_concepts(draw.state, draw.tokens))
@@ -59,7 +59,7 @@ def used_in_concepts(state: State, tokens: Tokens, n: int | None = None) -> spar
 
 
 def _by_concept(state: State, counted: np.ndarray, n: int | None) -> sparse.csr_array:
-    """`n` is the number of concepts where it is more than the state's own."""
+    """Sum by concept and word; `n` is the number of concepts where it is more than the state's own."""
     concept = np.repeat(state.concept, np.diff(state.pair_ptr))
     shape = (n_concepts(state) if n is None else n, len(state.theta))
     out = sparse.csr_array(sparse.coo_array((counted, (concept, state.word)), shape=shape))

@@ -125,7 +125,7 @@ def _check_choices(choices: Sequence[Choice], parts: ModelParts, draws: Sequence
 
 
 def plain_parts(model: FittedModel, texts: bool = True) -> dict[str, Any]:
-    """Return what a file holds of a model beside its draws and choices, by name."""
+    """Return what a file holds of a model except its draws and choices, by name."""
     first, corpus = model.chains_[0].model, model.corpus_
     chains = {chain_part(c): plain_chain(chain.position()) for c, chain in enumerate(model.chains_)}
     return chains | {
@@ -189,7 +189,7 @@ def restore(model: FittedModel, stored: Stored) -> None:
 
 
 def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The estimator's parameters as a file holds them, but for those that only make sense where they were given."""
+    """Return the estimator's parameters as they are stored, without those that depend on the machine."""
     kept = {name: value for name, value in given.items() if name not in ("progress", "cluster")}
     if not isinstance(kept["random_state"], int | np.integer):
         kept["random_state"] = None
