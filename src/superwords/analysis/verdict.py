@@ -114,9 +114,18 @@ class Verdict:
                 f"The chains agree on the figures of {self.n_reliable} of these: {self._figures()}{joint}. The others "
                 "are marked as not settled; their intervals include the differences between the chains."
             )
-        kept = " The intervals include the differences between the chains." if self.n_chains > 1 else ""
+        if not self.is_judged:
+            return f"The Monte-Carlo error is not known: {self.reason}."
         some = f" They agree on the figures of {self.n_reliable} of these." if self.n_reliable else ""
-        return f"Sample longer: {self.reason}.{some}{kept}"
+        return (
+            f"The chains differ: {self.reason}.{some} The intervals include the differences between the chains, which "
+            "longer chains seldom remove."
+        )
+
+    @property
+    def is_judged(self) -> bool:
+        """Return whether there are chains and draws enough for R-hat."""
+        return self.n_chains > 1 and self.n_draws >= LEAST_DRAWS
 
     def _figures(self) -> str:
         return f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
