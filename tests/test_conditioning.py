@@ -24,6 +24,7 @@ from enumeration import (
 from joint import any_affinity
 from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
+from superwords.fitting.folding import kept_concepts
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Model, Steps, make_data
 from superwords.sampler.state import State
@@ -162,6 +163,10 @@ def test_pinned_words_are_on_and_banned_ones_off_in_every_document(model, tmp_pa
         assert sets
         assert all(at[word] in words for words in sets for word in pinned)
         assert not any(at[word] in words for words in sets for word in banned)
+    kept, numbers = kept_concepts(model), table["now"].astype(int) - 1
+    on = (kept.m + kept.extra[:, None]) * kept.inverse  # P(f = 1) of a new document
+    pinned, banned = on[at["oil"], numbers[0]], on[[at["plum"], at["brake"]], numbers]
+    np.testing.assert_allclose([pinned, *banned], [1, 0, 0], atol=1e-8)
     again = load(model.save(tmp_path / "model.sw"))
     np.testing.assert_array_equal(again.chains_[0].model.fixed, model.chains_[0].model.fixed)
     for one, other in zip(again.advance(3).chains_[0].state, model.advance(3).chains_[0].state, strict=True):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 OUTCOMES = ("prevalence", "strength")
-_GRID, _FEW = 25, 12  # points of a curve; a column of few numbers is predicted at each of them
-_MOST_POINTS, _MOST_ROWS = 500, 2_000_000
+_GRID, _FEW = 40, 12  # points of a curve; a column of few numbers is predicted at each of them
+_MOST_POINTS, _MOST_ROWS = 800, 2_000_000
 _LEAST_CLUSTERS = 5
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.interpolate import BSpline
+from scipy.linalg import null_space
 
 from superwords.analysis.dates import Periods, make_periods
 from superwords.analysis.groups import figures_by_group, group_values, metadata_column, words_of_groups
@@ -106,20 +108,17 @@ def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFra
     -------
     two pandas.DataFrame
         A row per concept and period, and per concept and point of the curve: `when` (in years, or in the column's
-        unit), `predicted`, `low` and `high`; the first has `period` too. The curve is a cubic spline with up to two
-        inner knots, and a line where there are fewer than six different dates. Both are regressions of `effects`, with
-        documents as cases.
+        unit), `predicted`, `low` and `high`; the first has `period` too. The curve is a natural cubic spline with up to
+        two inner knots, and a line where there are fewer than six different dates. Both are regressions of `effects`,
+        with documents as cases.
     """
     outcomes, periods, rows, when = _dated(result, column, by)
     filled, of_case = np.unique(periods.of_row[rows], return_inverse=True)
     one_each = np.eye(len(filled))
     dots = _predicted(result, outcomes, Cases(rows, one_each[of_case], one_each), periods.middle[filled])
     dots["period"] = [periods.labels[p] for p in filled] * len(result.shown)
-    knots = _knots(when)
-    degree = len(knots) - int(np.searchsorted(knots, knots[-1])) - 1
-    grid = np.linspace(when.min(), when.max(), _CURVE_POINTS)
-    matrix, asked = (BSpline.design_matrix(one, knots, degree).toarray() for one in (when, grid))
-    return dots, _predicted(result, outcomes, Cases(rows, matrix, asked), grid)
+    basis, grid = _curve_basis(when), np.linspace(when.min(), when.max(), _CURVE_POINTS)
+    return dots, _predicted(result, outcomes, Cases(rows, basis(when), basis(grid)), grid)
 
 
 def _predicted(result: Result, outcomes: Outcomes, cases: Cases, when: np.ndarray) -> pd.DataFrame:
@@ -132,12 +131,17 @@ def _predicted(result: Result, outcomes: Outcomes, cases: Cases, when: np.ndarra
     return pd.DataFrame(values, columns=pd.Index(["concept", "when", "predicted", "low", "high"]))
 
 
-def _knots(when: np.ndarray) -> np.ndarray:
-    n_dates = len(np.unique(when))
-    degree = 3 if n_dates >= _LEAST_DATES and len(when) >= _LEAST_DOCUMENTS else 1
-    inner = np.quantile(when, [1 / 3, 2 / 3]) if degree == 3 and n_dates >= 2 * _LEAST_DATES else np.zeros(0)
-    inner = np.unique(inner[(inner > when.min()) & (inner < when.max())])
-    return np.concatenate([[when.min()] * (degree + 1), inner, [when.max()] * (degree + 1)])
+def _curve_basis(when: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the basis of a natural cubic spline: straight at both ends, where few documents would bend it."""
+    n_dates, ends = len(np.unique(when)), [when.min(), when.max()]
+    if n_dates < _LEAST_DATES or len(when) < _LEAST_DOCUMENTS:
+        return lambda at: np.column_stack([np.ones(len(at)), (at - ends[0]) / (ends[1] - ends[0])])
+    inner = np.quantile(when, [1 / 3, 2 / 3]) if n_dates >= 2 * _LEAST_DATES else np.zeros(0)
+    inner = np.unique(inner[(inner > ends[0]) & (inner < ends[1])])
+    knots = np.concatenate([np.repeat(ends[0], 4), inner, np.repeat(ends[1], 4)])
+    spline = BSpline(knots, np.eye(len(knots) - 4), 3)
+    straight = null_space(spline(ends, nu=2) * (ends[1] - ends[0]) ** 2)
+    return lambda at: spline(at) @ straight
 
 
 def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.ndarray, np.ndarray]:

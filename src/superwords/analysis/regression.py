@@ -43,7 +43,7 @@ class Pooled(NamedTuple):
         known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
         if not known.any():
             return [float("nan")] * 4
-        rng = np.random.default_rng([_SEED, j, k])
+        rng = np.random.default_rng([_SEED, j])  # the same for all k, so that the bands of curves are smooth
         share = self.weight[known, j] / self.weight[known, j].sum()
         rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
         drawn = rng.normal(mean[rounds], spread[rounds])

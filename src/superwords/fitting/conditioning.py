@@ -51,17 +51,25 @@ def condition_chains(model: FittedModel, pin: Words | None, ban: Words | None) -
 def condition_table(model: FittedModel, concepts: list[int]) -> pd.DataFrame:
     """Return a row per conditioned concept: its number before and after sampling on, pinned and banned words."""
     vocabulary = np.array(model.corpus_.vocabulary, dtype=object)
-    fixed, listed = model.chains_[0].model.fixed, model.sampled_.consensus.description
-    partners = [find_partners(listed, chain_descriptions(chain)).of for chain in model.chains_]
     rows = []
-    for k, concept in enumerate(concepts):
-        now = [int(np.flatnonzero(of == k)[0]) + 1 for of in partners if (of == k).any()]
-        number = max(set(now), key=now.count) if now else pd.NA
-        words = [vocabulary[fixed[k] == sign].tolist() for sign in (1, -1)]
-        rows.append([concept, number, *words])
+    for concept, number, fixed in zip(concepts, numbers_now(model), model.chains_[0].model.fixed):
+        words = [vocabulary[fixed == sign].tolist() for sign in (1, -1)]
+        rows.append([concept, number or pd.NA, *words])
     return pd.DataFrame(rows, columns=pd.Index(["concept", "now", "pinned", "banned"])).astype(
         {"now": "Int64"}
     )
+
+
+def numbers_now(model: FittedModel) -> list[int]:
+    """Return the number that each conditioned concept has in the list of concepts, 0 where it is not listed."""
+    n_fixed, listed = len(model.chains_[0].model.fixed), model.sampled_.consensus.description
+    if not n_fixed:
+        return []
+    partners = [find_partners(listed, chain_descriptions(chain)).of for chain in model.chains_]
+    found = [
+        [int(np.flatnonzero(of == k)[0]) + 1 for of in partners if (of == k).any()] for k in range(n_fixed)
+    ]
+    return [max(set(now), key=now.count) if now else 0 for now in found]
 
 
 def _fixed_words(model: FittedModel, pin: Words, ban: Words) -> dict[int, np.ndarray]:

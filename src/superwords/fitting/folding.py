@@ -17,6 +17,7 @@ from superwords.analysis.regression_data import Outcomes, folded_outcomes
 from superwords.analysis.tables import concept_table
 from superwords.cluster import current
 from superwords.errors import InputError
+from superwords.fitting.conditioning import numbers_now
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
@@ -34,6 +35,7 @@ _BURN_IN = 3  # one sweep in three is burn-in
 _DENSE_WEIGHTS = 50_000_000
 _BLOCK = 1024
 _EXAMPLES = 10
+_SURE = 1e-9  # how far the probability of a pinned or banned word stays from 1 or 0
 
 
 class UnknownWordsWarning(UserWarning):
@@ -147,13 +149,20 @@ def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords
 
 
 def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
-    """Return the listed concepts: m_j and m_ji in the mean over the draws that find each."""
+    """Return the listed concepts: m_j and m_ji in the mean over the draws that find each.
+
+    m_ji of a pinned or banned word is what makes P(f_ji = 1) = (m_ji + b₂λ_i)/(m_j + b₂) one or zero.
+    """
     result = model.sampled_
     draw, aligned = result.consensus_draw, result.summary.alignment
     found = np.maximum(aligned.found, 1e-300)
     holders = np.maximum((aligned.weight @ aligned.held / found).round(), 1).astype(np.int64)
     m = result.concept_word * holders[:, None]
     prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
+    for number, fixed in zip(numbers_now(model), model.chains_[0].model.fixed):
+        if number:
+            certain = (holders[number - 1] + prior.b2) * np.where(fixed > 0, 1 - _SURE, _SURE)
+            m[number - 1] = np.where(fixed != 0, certain - prior.b2 * prior.lam, m[number - 1])
     sizes = Sizes(m, holders, m.sum(axis=0))
     return leave_one_out_counts(sizes, len(draw.state.doc_ptr) - 1, draw.state.theta, prior)
 

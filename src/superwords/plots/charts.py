@@ -173,6 +173,7 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
         axes.set_title(heading, fontsize=TEXT + 1, color=INK, loc="left", parse_math=False)
         axes.margins(x=0.01)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=bool((lines % 1 == 0).all())))
         bare(axes, TEXT)
     all_axes[-1].set_xlabel("draw", color=INK, fontsize=TEXT)
     legend(figure, PAGE, *all_axes[0].get_legend_handles_labels())

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from superwords.analysis.maps import concept_quality
@@ -54,13 +55,14 @@ def document_map(model: ConceptModel, width: float = PAGE) -> Figure:
     is_page = width > 120
     figure = print_figure(width, 0.72 * width if is_page else 1.55 * width)
     axes = figure.subplots()
+    size = float(np.clip(50 / np.sqrt(len(points)), 1.8, 3.6))
     rest = points[~points["concept"].isin(coloured)]
-    axes.plot(rest["x"], rest["y"], ".", color="#A8A8A8", markersize=1.8, markeredgewidth=0, zorder=1)
+    axes.plot(rest["x"], rest["y"], ".", color="#A8A8A8", markersize=size, markeredgewidth=0, zorder=1)
     handles = []
     for concept, color, marker in zip(coloured, PALETTE, MARKERS):
         own = points[points["concept"] == concept]
         drawn = axes.plot(
-            own["x"], own["y"], marker, color=color, markersize=2.2, markeredgewidth=0, zorder=2
+            own["x"], own["y"], marker, color=color, markersize=size, markeredgewidth=0, zorder=2
         )
         handles += drawn
     colors = dict(zip(coloured, PALETTE))
@@ -135,6 +137,7 @@ def quality_map(model: ConceptModel, width: float = PAGE) -> Figure:
             linewidths=0.8,
         )
     axes.margins(0.12)
+    axes.xaxis.set_major_locator(MaxNLocator(7 if is_page else 4))
     axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=TEXT, color=INK)
     axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=TEXT, color=INK)
     bare(axes, TEXT)

@@ -360,7 +360,8 @@ def concept_tree(model: ConceptModel, width: float = PAGE) -> Figure:
     axes.spines[["top", "left", "right"]].set_visible(False)
     caption(
         figure,
-        "1 − likeness of words and documents; where the colour changes, another theme begins",
+        "distance by words and documents (Ward); the tree is cut at the dashed line; where the colour changes, another "
+        "theme begins",
         width,
         label.marked(tree.concepts),
     )
