@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 
 import superwords
 from experiments.harness import Lab, read_lines
-from superwords.analysis.coherence import coherence, presence
 from superwords.analysis.prevalence import found_share
-from superwords.analysis.ranking import scores
+from superwords.analysis.ranking import coherence, presence, scores
 from superwords.compare.baselines import hdp
 from superwords.compare.contenders import Found, ranked, word_sets
 from superwords.compare.judging import Judge, make_judges, peer_coherence

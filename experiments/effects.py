@@ -19,8 +19,7 @@ from statsmodels.api import OLS
 from experiments.harness import Lab
 from superwords.analysis.design import make_design
 from superwords.analysis.effects import effects, predicted
-from superwords.analysis.regression import Cases, fit_prevalence
-from superwords.analysis.regression_data import folded_outcomes, outcomes_of
+from superwords.analysis.regression import Cases, fit_prevalence, folded_outcomes, outcomes_of
 from superwords.fitting.estimator import ConceptModel
 from superwords.text.corpus import Corpus
 

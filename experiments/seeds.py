@@ -20,7 +20,7 @@ from experiments.harness import Lab, means, write_table
 from experiments.seed_lists import FILES, TASKS, WordLists, read_task
 from superwords import fit
 from superwords.analysis.ranking import takers
-from superwords.analysis.word_association import belonging, by_rows
+from superwords.analysis.words import belonging, by_rows
 from superwords.compare.baselines import named_tokens
 from superwords.errors import InputError
 from superwords.fitting import defaults

@@ -19,11 +19,12 @@ from models_for_tests import (
     with_parts,
 )
 from superwords import Corpus, load
-from superwords.analysis import representatives as examples
+from superwords.analysis import words
+from superwords.analysis.documents import document_table, one_document, telling_passage
 from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import names, ranked_words
-from superwords.analysis.representatives import concepts_of_word, telling_passage
-from superwords.analysis.tables import concept_table, document_table, one_document, source_shares, used_words
+from superwords.analysis.tables import concept_table, source_shares, used_words
+from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
 from superwords.posterior import draws as posterior_draws
 from superwords.posterior import word_sets as sets
@@ -407,8 +408,8 @@ def test_words_that_cannot_be_looked_for_are_said_in_one_sentence(words, said):
 
 def test_the_concepts_of_a_word_have_leftovers_last(monkeypatch):
     model = planted_model()
-    known = model.concepts()
-    monkeypatch.setattr(examples, "concept_table", lambda *_: known.assign(leftover=False))
+    number = model.concepts()["concept"].to_numpy()
+    monkeypatch.setattr(words, "leftovers", lambda _: number < 0)
     table = concepts_of_word(model.result_, "word20")
     assert table["share_of_uses"].sum() <= 1 + 1e-9
     assert table["share_of_uses"].is_monotonic_decreasing
@@ -416,9 +417,7 @@ def test_the_concepts_of_a_word_have_leftovers_last(monkeypatch):
         own = model.words_of(row.concept).set_index("word").loc["word20"]
         assert (row.share_on, row.share_used) == (own["share_on"], own["share_used"])
     first = table["concept"][0]
-    monkeypatch.setattr(
-        examples, "concept_table", lambda *_: known.assign(leftover=known["concept"] == first)
-    )
+    monkeypatch.setattr(words, "leftovers", lambda _: number == first)
     assert concepts_of_word(model.result_, "word20")["concept"].tolist() == [*table["concept"][1:], first]
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from cli_for_tests import model_file, run
 from models_for_tests import passage_model, planted_model
-from superwords.analysis.document_means import mean_weights
+from superwords.analysis.documents import mean_weights
 from superwords.errors import InputError
 from superwords.search import discovery
 

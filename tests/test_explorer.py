@@ -17,7 +17,7 @@ import pytest
 from explorer_for_tests import TABLES, client_of, large_model, rows
 from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.analysis.tables import one_document
+from superwords.analysis.documents import one_document
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import MOST_WORDS, cloud_words

@@ -13,8 +13,7 @@ import pytest
 from explorer_for_tests import client_of, rows
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import Corpus, load
-from superwords.analysis.labels import document_labels, label_columns, row_labels
-from superwords.analysis.tables import one_document
+from superwords.analysis.documents import document_labels, label_columns, one_document, row_labels
 from superwords.web.catalog import Catalog
 from superwords.web.explorer import Explorer
 from superwords.web.explorer_texts import TextIndex, match_words

@@ -14,9 +14,9 @@ from scipy import sparse
 from cli_for_tests import THEMES, loaded, model_file, run
 from models_for_tests import EDGES, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
-from superwords.analysis import document_means as means
-from superwords.analysis import word_association as belonging
-from superwords.analysis.representatives import _densest, telling_passage
+from superwords.analysis import documents as means
+from superwords.analysis import words as belonging
+from superwords.analysis.documents import _densest, telling_passage
 from superwords.errors import InputError
 from superwords.search import index as searching
 from superwords.search import neighbours, terms

@@ -10,7 +10,7 @@ import pytest
 
 from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
-from superwords.analysis.representatives import concepts_of_word
+from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
 from superwords.study.create import (
     TopicModel,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from models_for_tests import PLANTED, fit, passage_model, planted_corpus, planted_model
+from superwords.analysis.documents import one_document
 from superwords.analysis.prevalence import draw_weights, found_share
-from superwords.analysis.tables import one_document
 
 MADE = pytest.mark.parametrize("made", [planted_model, passage_model])
 

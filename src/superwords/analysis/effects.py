@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.analysis.design import MIN_GROUP, Design, make_design
-from superwords.analysis.regression import LEAST_PER_COLUMN, Cases, RobustFit, fit
-from superwords.analysis.regression_data import Outcomes, outcomes_of
+from superwords.analysis.regression import LEAST_PER_COLUMN, Cases, Outcomes, RobustFit, fit, outcomes_of
 from superwords.analysis.tables import concept_names
 from superwords.errors import InputError
 

@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
-from superwords.analysis.document_means import mean_weights
+from superwords.analysis.documents import mean_weights
 from superwords.analysis.tables import TOP_WORDS, concept_table, sources, use_shares, used_words
 from superwords.tabular import records
 

@@ -13,8 +13,7 @@ from scipy.linalg import null_space
 from superwords.analysis.dates import Periods, make_periods
 from superwords.analysis.groups import figures_by_group, group_values, metadata_column, words_of_groups
 from superwords.analysis.prevalence import groups_of
-from superwords.analysis.regression import Cases, fit_prevalence
-from superwords.analysis.regression_data import Outcomes, outcomes_of
+from superwords.analysis.regression import Cases, Outcomes, fit_prevalence, outcomes_of
 from superwords.analysis.tables import concept_index, concept_names
 from superwords.errors import InputError
 from superwords.tabular import records

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from superwords.analysis.documents import representative_documents
 from superwords.analysis.naming import LONGEST_TEXT, checked_name
-from superwords.analysis.representatives import representative_documents
 from superwords.analysis.tables import concept_index, top_words
 from superwords.errors import InputError
 from superwords.posterior.result import Result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.coherence import coherence, presence
 from superwords.analysis.prevalence import (
     draw_weights,
-    drawn,
     drawn_weights,
     found_by_chain,
     found_share,
@@ -22,11 +19,11 @@ from superwords.analysis.prevalence import (
     population_interval,
     settled,
 )
-from superwords.analysis.ranking import TYPICAL, automatic_names, ranked_words, scores
+from superwords.analysis.ranking import TYPICAL, automatic_names, coherence, presence, ranked_words, scores
 from superwords.errors import InputError
 from superwords.posterior import resampling
 from superwords.posterior.alignment import LEAST_OVERLAP, handful, normalised, overlaps
-from superwords.posterior.intervals import TAILS, beta_levels, interval, sparse_quantile, weighted_mean
+from superwords.posterior.intervals import interval, weighted_mean
 from superwords.text.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -43,17 +40,6 @@ CONCEPT_COLUMNS = {
     "found_again": "in how many fits to random samples of the documents it was found again",
     "found_by": "how many chains find it in at least half of their draws",
 }
-RESERVED = (
-    "document",
-    "concept",
-    "concept_name",
-    "weight",
-    "low",
-    "high",
-    "probability",
-    "tokens",
-    "passage",
-)
 
 
 def concept_index(result: Result, concept: Any) -> int:
@@ -210,23 +196,12 @@ def _much_like(result: Result) -> list[int | None]:
     return [int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)]
 
 
-def _passages_of(corpus: Corpus) -> sparse.csr_array:
-    """Return (documents, D) 1 for each passage of a source document."""
-    assert corpus.parent is not None
-    _, source = np.unique(corpus.parent, return_inverse=True)
-    return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-
-
-def _in_sources(passages: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
-    """Return (J) how many source documents hold a concept in any of their passages."""
-    return np.diff(sparse.csc_array(passages @ weights).indptr).astype(int)
-
-
 def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
-    """Return (J) the same in the mean over the draws."""
-    passages = _passages_of(result.corpus)
-    drawn = np.array([_in_sources(passages, one) for one in drawn_weights(result)], float)
-    return weighted_mean(drawn.reshape(weights.shape), weights)
+    """Return (J) how many documents hold a concept in any of their passages, in the mean over the draws."""
+    source = source_of_rows(result.corpus)
+    passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
+    drawn = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
+    return weighted_mean(np.array(drawn, float).reshape(weights.shape), weights)
 
 
 def objects(values: Any) -> pd.Series:
@@ -344,9 +319,7 @@ def vocabulary_table(result: Result) -> pd.DataFrame:
     True
     """
     counts = sparse.csc_array(result.corpus.counts)
-    words, known = result.summary.words, concept_table(result, 0)
-    leftover = known["leftover"].to_numpy(dtype=bool)
-    share = use_shares(result)
+    words, leftover, share = result.summary.words, leftovers(result), use_shares(result)
     rows = np.concatenate([*used_words(result), np.zeros(0, int)]).astype(int)
     j = words.concept[rows]
     rows = rows[np.lexsort((j, -share[rows], leftover[j], words.word[rows]))]
@@ -381,130 +354,26 @@ def _uses(result: Result) -> tuple[np.ndarray, np.ndarray]:
     return words.word, words.documents * found_share(result)[words.concept]
 
 
-def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
-    """Return the concepts that each document uses, with their weights and intervals.
-
-    Listed are the documents that use the concept in at least half of the draws that find it, and as many more of the
-    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`.
-
-    Parameters
-    ----------
-    passages : bool
-        Whether to list passages where these are the model's rows. By default, their documents are listed, in which each
-        passage counts by its tokens.
-
-    Returns
-    -------
-    DataFrame
-        A row per document and concept that it uses.
-
-    Examples
-    --------
-    >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
-    True
-    """
-    table = _document_rows(result, _fold(result, passages))
-    by_probability = table.sort_values(["probability", "weight"], ascending=False, kind="stable")
-    rank = by_probability.groupby("concept").cumcount().reindex(table.index)
-    expected = table.groupby("concept")["probability"].transform("sum").round()
-    return table[(table["probability"] >= TYPICAL) | (rank < expected)].reset_index(drop=True)
-
-
-def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
-    """Return the same of one document, with every concept that it uses in any draw."""
-    return _document_rows(result, _fold(result, passages), document)
-
-
-def _fold(result: Result, passages: bool) -> sparse.csr_array | None:
-    corpus = result.corpus
-    return None if passages or corpus.parent is None else source_shares(corpus)
-
-
-def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
-    out = weights if fold is None else sparse.csr_array(fold @ weights)
-    out.sort_indices()
-    return out
-
-
-def _document_rows(result: Result, fold: sparse.csr_array | None, only: int | None = None) -> pd.DataFrame:
-    """Return every document, or one, and every concept that it uses in any draw that counts."""
-    corpus = result.corpus
-    key, weight, low, high, held = _weight_intervals(result, fold, only)
-    document, concept = np.divmod(key, max(result.n_concepts, 1))
-    ids, metadata = (corpus.ids, corpus.metadata) if fold is None else sources(corpus)
-    table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
-    label = concept_names(result)
-    return with_metadata(table, metadata, document).assign(
-        concept=concept + 1,
-        concept_name=pd.Series([label[j] for j in concept], dtype=object),
-        weight=weight,
-        low=low,
-        high=high,
-        probability=held,
-    )
-
-
-def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
-    """Return a table with its rows' metadata; a column whose name the table needs becomes "metadata_<name>"."""
-    labels = metadata.iloc[rows].reset_index(drop=True)
-    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in RESERVED})
-    return pd.concat([table, labels], axis=1)
-
-
-def _weight_intervals(
-    result: Result, fold: sparse.csr_array | None, only: int | None
-) -> tuple[np.ndarray, ...]:
-    """Return (document, concept) as one number; mean weight, bounds and P(used) over the draws with a partner.
-
-    The bounds are of π_dj / S_d, a mixture over the draws: given a draw's tokens it has a Beta distribution. They take
-    in the weight, the share of tokens in the text at hand.
-    """
-    row = slice(None) if only is None or fold is not None else [only]
-    if only is not None and fold is not None:
-        fold = sparse.csr_array(fold[[only]])
-    columns, keys = [], []
-    for own, of_draw in zip(_drawn_moments(result), draw_weights(result)):
-        weight, mean, variance = (
-            _folded(one[row], None if fold is None else fold.power(power))
-            for one, power in zip(own, (1, 1, 2))
-        )
-        place = sparse.coo_array(weight)
-        keys.append((place.row.astype(np.int64) + (only or 0)) * result.n_concepts + place.col)
-        columns.append(np.array([weight.data, mean.data, variance.data, of_draw[place.col]]))
-    key, (weight, mean, variance, count) = np.concatenate(keys), np.concatenate(columns, axis=1)
-    known = count > 0
-    key, weight, mean, variance, count = (one[known] for one in (key, weight, mean, variance, count))
-    seen, at = np.unique(key, return_inverse=True)
-    level = beta_levels(mean, variance)
-    spread = np.tile(key, len(level)), level.ravel(), np.tile(count / len(level), len(level))
-    low, high = (sparse_quantile(*spread, q) for q in TAILS)
-    used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
-    weight = np.bincount(at, weight * count, len(seen))
-    return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
-
-
-def _drawn_moments(result: Result) -> Iterator[tuple[sparse.csr_array, ...]]:
-    """(D, J) of each draw: weights, and mean and variance of π_dj / S_d given its tokens, at the same places."""
-    kept = result.summary.memberships
-    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
-    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
-    return zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
+def source_of_rows(corpus: Corpus) -> np.ndarray:
+    """Return (rows) the number of the document that each row is, or is a passage of."""
+    if corpus.parent is None:
+        return np.arange(corpus.n_documents)
+    return np.unique(corpus.parent, return_inverse=True)[1]
 
 
 def source_shares(corpus: Corpus) -> sparse.csr_array:
-    """Return (sources, D) each passage's share of its source document's tokens (equal shares where it has none)."""
-    assert corpus.parent is not None
-    _, source = np.unique(corpus.parent, return_inverse=True)
+    """Return (documents, rows) each row's share of its document's tokens (equal shares where it has none)."""
+    source = source_of_rows(corpus)
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
-    total = np.bincount(source, tokens)
-    rows = np.bincount(source)
+    total, rows = np.bincount(source, tokens), np.bincount(source)
     share = np.where(total[source] > 0, tokens / np.maximum(total[source], 1.0), 1.0 / rows[source])
     return sparse.csr_array((share, (source, np.arange(len(source)))))
 
 
 def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:
-    """Return ids and metadata of the source documents of a corpus of passages."""
-    assert corpus.parent is not None
+    """Return ids and metadata of the documents; of a corpus of passages, of those that the passages are of."""
+    if corpus.parent is None:
+        return corpus.ids, corpus.metadata
     _, first = np.unique(corpus.parent, return_index=True)
     ids = [corpus.ids[d].rsplit("#", 1)[0] for d in first]
     return ids, corpus.metadata.iloc[first].reset_index(drop=True)

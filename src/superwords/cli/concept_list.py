@@ -81,7 +81,7 @@ def print_concepts(
 
 def _coverage(result: Result) -> str:
     """Return how much of the text the listed concepts use, and frequent words that they do not."""
-    from superwords.analysis.coverage import unused_words, used_share
+    from superwords.analysis.words import unused_words, used_share
 
     line = f"The listed concepts use {percent(used_share(result))} of the counted words"
     words = unused_words(result, _WORDS_SHOWN)["word"]

@@ -17,8 +17,8 @@ from typing import Any
 import typer
 
 from superwords import __version__
-from superwords.analysis.coverage import unused_words, used_share
 from superwords.analysis.decisions import held
+from superwords.analysis.words import unused_words, used_share
 from superwords.cli.common import busy, check_whole_file, say, warnings_as_notices
 from superwords.cli.concept_list import fitted_groups, print_concepts, rows_of
 from superwords.cli.options import PARAMETERS, wrong_use

@@ -59,7 +59,8 @@ def search(
     superwords search model.sw --like speech-12 --like speech-40 --dislike speech-3
     """
 
-    from superwords.analysis.labels import document_labels, names_of
+    from superwords.analysis.documents import document_labels
+    from superwords.analysis.tables import sources
 
     text = " ".join(query or [])
     judged = bool(like or dislike)
@@ -92,7 +93,7 @@ def search(
     elif as_json:
         print_json(page)
     else:
-        _print(page, dict(zip(names_of(model.corpus_)[0], document_labels(model.corpus_))))
+        _print(page, dict(zip(sources(model.corpus_)[0], document_labels(model.corpus_))))
 
 
 def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:

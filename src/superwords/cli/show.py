@@ -89,7 +89,7 @@ def show(
 
 
 def _view(path: Path, chosen: str | None, asked: Any) -> ModelView:
-    from superwords.analysis.representatives import named_words
+    from superwords.analysis.words import named_words
     from superwords.cli import views
 
     result = load_result(path)

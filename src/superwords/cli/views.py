@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from superwords.analysis.documents import one_document, representative_documents, row_labels
 from superwords.analysis.groups import by_group, compare_groups
-from superwords.analysis.labels import row_labels
 from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.representatives import concepts_of_word, representative_documents, similar_words
 from superwords.analysis.tables import (
     concept_list,
     concept_names,
     listed,
-    one_document,
     other_table,
     sources,
     vocabulary_table,
     word_table,
 )
 from superwords.analysis.verdict import convergence_table, verdict
+from superwords.analysis.words import concepts_of_word, similar_words
 from superwords.cli.concept_list import (
     FOUND_BY,
     OVER_DRAWS,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.coherence import coherence, presence
+from superwords.analysis.ranking import coherence, presence
 from superwords.compare.calibrated import FIRST, MEASURES, MORE, WordVectors, c_v, judged, vector_measures
 from superwords.compare.completion import log_likelihood, log_probability, mean_and_error
 from superwords.compare.contenders import OURS, RANKINGS, Found, ranked

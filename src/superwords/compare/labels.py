@@ -18,8 +18,7 @@ from scipy import sparse, stats
 
 from superwords.analysis.effects import effects
 from superwords.analysis.ranking import scores
-from superwords.analysis.regression import RobustFit
-from superwords.analysis.regression_data import outcomes_of
+from superwords.analysis.regression import RobustFit, outcomes_of
 from superwords.compare.contenders import OURS, Effort, word_sets
 from superwords.compare.finished_runs import Keeper
 from superwords.compare.measures import PARTNERS, TOP, alignment, jaccards, reliability, top_sets, top_words

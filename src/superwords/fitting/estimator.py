@@ -20,12 +20,13 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from superwords.analysis import curation, groups, proposals, tables
+from superwords.analysis import documents as document_tables
 from superwords.analysis import effects as regressions
 from superwords.analysis import export as exporting
 from superwords.analysis import over_time as dated
-from superwords.analysis import representatives as examples
 from superwords.analysis import themes as theming
 from superwords.analysis import verdict as agreement
+from superwords.analysis import words as word_tables
 from superwords.analysis.verdict import APPROXIMATE
 from superwords.cluster import joined
 from superwords.errors import InputError
@@ -615,9 +616,9 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     top_words = bound.table(tables.top_words)
     words_of = bound.table(tables.word_table)
     words = bound.table(tables.vocabulary_table)
-    documents = bound.table(tables.document_table, tables.marked)
-    representative_documents = bound.table(examples.representative_documents)
-    similar_words = bound.table(examples.similar_words)
+    documents = bound.table(document_tables.document_table, tables.marked)
+    representative_documents = bound.table(document_tables.representative_documents)
+    similar_words = bound.table(word_tables.similar_words)
     by_group = bound.table(groups.by_group, tables.listed)
     compare_groups = bound.table(groups.compare_groups, tables.listed)
     group_words = bound.table(groups.group_words)

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.curation import merged_inclusion, merged_weights
-from superwords.analysis.regression_data import Outcomes, folded_outcomes
+from superwords.analysis.regression import Outcomes, folded_outcomes
 from superwords.analysis.tables import concept_table
 from superwords.cluster import current
 from superwords.errors import InputError

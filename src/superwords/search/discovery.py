@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.stats import norm
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.document_means import concept_profiles, expected_words
+from superwords.analysis.documents import concept_profiles, expected_words
 from superwords.analysis.tables import of_shown, whole_number
 from superwords.errors import InputError
 from superwords.search.index import Catalog, catalog, search_index

@@ -16,11 +16,15 @@ import pandas as pd
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.document_means import expected_words, mean_weights, rows_of_documents, titles
-from superwords.analysis.labels import names_of
+from superwords.analysis.documents import (
+    expected_words,
+    mean_weights,
+    rows_of_documents,
+    telling_passage,
+    titles,
+)
 from superwords.analysis.ranking import automatic_names
-from superwords.analysis.representatives import telling_passage
-from superwords.analysis.tables import top_words, whole_number
+from superwords.analysis.tables import sources, top_words, whole_number
 from superwords.errors import InputError
 from superwords.search.neighbours import known_item_share, nearest
 from superwords.search.terms import (
@@ -59,7 +63,7 @@ def catalog(result: Result) -> Catalog:
     if result.sampled is not None and not result.away:
         return catalog(result.sampled)
     if "catalog" not in result.__dict__:
-        ids, title = names_of(result.corpus)[0], titles(result)
+        ids, title = sources(result.corpus)[0], titles(result)
         result.remember(catalog=Catalog(ids, title, mean_weights(result), automatic_names(result)))
     return result.__dict__["catalog"]
 

@@ -11,11 +11,10 @@ from scipy import sparse
 
 from superwords.analysis.curation import Curation, decisions, history
 from superwords.analysis.dates import time_columns
+from superwords.analysis.documents import row_labels, telling_passage
 from superwords.analysis.groups import group_values
-from superwords.analysis.labels import row_labels
 from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import TYPICAL, automatic_names
-from superwords.analysis.representatives import telling_passage
 from superwords.analysis.tables import concept_index, marked, of_shown
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel

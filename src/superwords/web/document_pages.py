@@ -12,9 +12,9 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.curation import decisions
-from superwords.analysis.labels import document_labels, names_of, passage_places
+from superwords.analysis.documents import document_labels, one_document, passage_places
 from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.tables import one_document, source_shares
+from superwords.analysis.tables import source_shares, sources
 from superwords.errors import InputError
 from superwords.tabular import plain
 from superwords.web.catalog import Catalog, group_texts, texts
@@ -81,7 +81,7 @@ class DocumentPages:
     def _documents(self) -> pd.DataFrame:
         """Return whole documents; each passage counts by its tokens."""
         assert self._parents is not None
-        ids, metadata = names_of(self.corpus)
+        ids, metadata = sources(self.corpus)
         fold = source_shares(self.corpus)
         weights, held = self.catalog.held
         groups = {name: group_texts(metadata[key]) for name, key in self.catalog.shown_groups.items()}
@@ -138,7 +138,7 @@ class DocumentPages:
 
     @cached_property
     def _names(self) -> tuple[list[str], pd.DataFrame]:
-        return names_of(self.corpus)
+        return sources(self.corpus)
 
     @cached_property
     def _labels(self) -> list[str]:

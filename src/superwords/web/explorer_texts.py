@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from superwords.analysis.labels import document_labels, names_of
+from superwords.analysis.documents import document_labels
+from superwords.analysis.tables import sources
 from superwords.errors import InputError
 from superwords.search.terms import AS_WRITTEN, STEMMED
 from superwords.text.corpus import Corpus
@@ -38,7 +39,7 @@ class TextIndex:
     @cached_property
     def _database(self) -> sqlite3.Connection:
         database = sqlite3.connect(":memory:", check_same_thread=False)
-        ids, metadata = names_of(self.corpus)
+        ids, metadata = sources(self.corpus)
         groups = [name for name in self.corpus.notes.get("groups", []) if name in metadata]
         columns = [document_labels(self.corpus), *(map(str, metadata[name]) for name in groups)]
         labels = (" · ".join(parts) for parts in zip(ids, *columns))
@@ -132,7 +133,7 @@ class TextPages:
     def said_by(self, query: str) -> Table:
         """Return the documents whose speaker, title, id or group has the words."""
         found = self.index.documents(query)
-        ids, metadata = names_of(self.catalog.corpus)
+        ids, metadata = sources(self.catalog.corpus)
         labels = document_labels(self.catalog.corpus)
         groups = self.catalog.shown_groups
         rows = pd.DataFrame(

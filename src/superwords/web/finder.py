@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.analysis.document_means import rows_of_documents
-from superwords.analysis.labels import names_of
+from superwords.analysis.documents import rows_of_documents
+from superwords.analysis.tables import sources
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.search.discovery import diverse, recommend, tastes
@@ -54,7 +54,7 @@ class Finder:
     def _linked(self, table: pd.DataFrame) -> list[dict[str, Any]]:
         """Return rows of a table with the first row of each document in the corpus."""
         rows = rows_of_documents(self.model.result_)
-        number = {one: d for d, one in enumerate(names_of(self.model.corpus_)[0])}
+        number = {one: d for d, one in enumerate(sources(self.model.corpus_)[0])}
         first = [int(rows.indices[rows.indptr[number[one]]]) for one in table["document"]]
         return records(table.assign(row=first))
 

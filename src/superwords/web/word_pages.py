@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from superwords.analysis.representatives import concepts_of_word, named_words, word_index
+from superwords.analysis.words import concepts_of_word, named_words, word_index
 from superwords.tabular import plain
 from superwords.web.catalog import KEPT_TABLES, Catalog, texts
 from superwords.web.json_tables import Column, Table

@@ -1,119 +1,32 @@
-"""Documents that show what a concept is, and words that keep its company."""
+"""Words: those that keep one's company, the concepts that use it, and the frequent words that no concept uses.
+
+Two things indicate that a word belongs with given ones: its uses are for their concepts, and rows use it beside them.
+Each is counted, compared with what chance would give, and expressed in standard deviations. A frequent word that is
+used for their concepts a hundred times is surer to belong than a rare one that is twice, however alike their shares.
+"""
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.ranking import TYPICAL, scores
-from superwords.analysis.tables import concept_index, concept_table, use_shares, used_words, with_metadata
-from superwords.analysis.word_association import belonging
+from superwords.analysis.ranking import TYPICAL
+from superwords.analysis.tables import leftovers, use_shares, used_words
 from superwords.errors import InputError
 from superwords.posterior.consensus import chain_shares
 from superwords.posterior.traces import statistic
 from superwords.posterior.word_sets import together
+from superwords.text.corpus import documents_using
 
 if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
-_PASSAGE = 280
-_MARKER_WORDS = 30
 _LEAST_DRAWS = 4
-
-
-def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
-    """Return documents that use a concept strongly and by many tokens, with an excerpt of kept texts.
-
-    Parameters
-    ----------
-    concept : int
-        Its number: 1, 2, …
-    n : int
-        The largest number of documents.
-
-    Returns
-    -------
-    DataFrame
-        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens.
-
-    Examples
-    --------
-    >>> len(model.representative_documents(1, n=2)) <= 2
-    True
-    """
-    j = concept_index(result, concept)
-    corpus = result.corpus
-    share = draw_weights(result)[:, j]
-    weight = sum(w * one[:, [j]].toarray().ravel() for w, one in zip(share, drawn_weights(result)))
-    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
-    evidence = weight * np.log1p(weight * tokens)
-    best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
-    table = pd.DataFrame({"document": pd.Series([corpus.ids[d] for d in best], dtype=object)})
-    table = with_metadata(table, corpus.metadata, best).assign(
-        weight=weight[best], tokens=tokens[best].astype(int)
-    )
-    if corpus.texts is not None:
-        marks = _marker_words(result, j)
-        table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
-    return table
-
-
-def _marker_words(result: Result, j: int) -> dict[str, float]:
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    score = scores(words, len(vocabulary))
-    rows = used_words(result)[j][:_MARKER_WORDS]
-    return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
-
-
-def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
-    """Return the stretch of about `length` characters in which the marked words weigh most, each counted once."""
-    plain = " ".join(text.split())
-    if len(plain) <= length:
-        return plain
-    hits = sorted(
-        (found.start(), found.end(), word)
-        for word in marks
-        for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)
-    )
-    best = _densest(hits, marks, length - length // 8)
-    begin = max(0, min(best - length // 8, len(plain) - length))
-    end = min(len(plain), begin + length)
-    begin = 0 if begin == 0 else plain.find(" ", begin) + 1
-    if end < len(plain):
-        end = max(plain.rfind(" ", begin, end), begin + 1)
-    return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
-
-
-def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: int) -> int:
-    """Return where the stretch of this length begins whose words weigh most, each counted once.
-
-    `hits` are (start, end, word) from the left. Each enters and leaves the stretch once.
-    """
-    best, most, weight = 0, -1.0, 0.0
-    inside: Counter[str] = Counter()
-    by_end, entered = sorted(range(len(hits)), key=lambda k: hits[k][1]), [False] * len(hits)
-    coming = 0
-    for first, (start, _, own) in enumerate(hits):
-        while coming < len(hits) and hits[by_end[coming]][1] <= start + length:
-            k = by_end[coming]
-            coming += 1
-            if k >= first:  # else it is behind already
-                entered[k] = True
-                inside[hits[k][2]] += 1
-                weight += marks[hits[k][2]] if inside[hits[k][2]] == 1 else 0.0
-        if weight > most + 1e-9:
-            best, most = start, weight
-        if entered[first]:
-            inside[own] -= 1
-            weight -= marks[own] if inside[own] == 0 else 0.0
-    return best
 
 
 def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
@@ -173,7 +86,7 @@ def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
     columns are those of `words_of`.
     """
     i = word_index(result, word)
-    words, leftover = result.summary.words, concept_table(result, 0)["leftover"].to_numpy(dtype=bool)
+    words, leftover = result.summary.words, leftovers(result)
     rows = np.flatnonzero((words.word == i) & (words.probability >= TYPICAL))
     j = words.concept[rows]
     share = use_shares(result)[rows]
@@ -219,3 +132,84 @@ def word_index(result: Result, word: str) -> int:
         else "no word is spelled like it."
     )
     raise InputError(f"The word {word!r} is not in the vocabulary; {hint}")
+
+
+def used_share(result: Result) -> float:
+    """Return the share of the counted words (tokens) whose word belongs to a listed concept."""
+    counts = np.asarray(result.corpus.counts.sum(axis=0)).ravel()
+    return float(counts[_is_used(result)].sum() / max(1, counts.sum()))
+
+
+def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
+    """Return the words that belong to no listed concept, the most frequent first.
+
+    Parameters
+    ----------
+    result
+        The result of a fit, `model.result_`.
+    n
+        The number of words at most; None is all.
+
+    Returns
+    -------
+    DataFrame
+        Columns word, documents (rows that have it) and tokens.
+    """
+    corpus = result.corpus
+    words = np.flatnonzero(~_is_used(result))
+    tokens = np.asarray(corpus.counts.sum(axis=0)).ravel()
+    words = words[np.lexsort((words, -tokens[words]))][:n]
+    documents = documents_using(corpus.counts)
+    return pd.DataFrame(
+        {
+            "word": [corpus.vocabulary[i] for i in words],
+            "documents": documents[words],
+            "tokens": tokens[words],
+        }
+    )
+
+
+def _is_used(result: Result) -> np.ndarray:
+    """Return (V) whether a word belongs to a listed concept."""
+    is_used = np.zeros(result.corpus.n_words, bool)
+    for rows in used_words(result):
+        is_used[result.summary.words.word[rows]] = True
+    return is_used
+
+
+def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
+    """(V): the evidence that each word belongs with the given ones, the mean over these, in standard deviations."""
+    at = list(given)
+    return (by_rows(result.corpus.counts, at) + by_concepts(result, at)).mean(axis=0)
+
+
+def by_concepts(result: Result, given: list[int]) -> np.ndarray:
+    """(given, V): how far a word's uses are for the concepts of a given one, the mean over draws.
+
+    Seen are a word's uses for each concept, by the share that the concept has of the given word's uses; expected are
+    as many as the word would have if all words shared in the concepts alike.
+    """
+    sets = result.word_sets
+    total = np.zeros((len(given), sets.n_words))
+    weights = chain_shares(sets.chain)
+    for weight, used in zip(weights, sets.used):
+        uses, of_concept = (np.asarray(used.sum(axis=axis)).ravel() for axis in (0, 1))
+        share = used[:, given].toarray() / np.maximum(uses[given], 1.0)
+        common = share.T @ of_concept / max(float(uses.sum()), 1.0)
+        total += weight * excess(np.asarray(used.T @ share).T, np.outer(common, uses))
+    return total
+
+
+def by_rows(counts: sparse.csr_array, given: list[int]) -> np.ndarray:
+    """(given, V): how far rows that use a given word use another, too."""
+    has = sparse.csr_array(counts > 0, dtype=float)
+    n_rows = np.asarray(has.sum(axis=0)).ravel()
+    both = np.asarray((has[:, given].T @ has).todense())
+    return excess(both, np.outer(n_rows[given], n_rows) / max(has.shape[0], 1))
+
+
+def excess(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return by how many standard deviations counts exceed what is expected: the signed root Poisson deviance."""
+    ratio = np.where(seen > 0, seen, 1.0) / np.where(seen > 0, expected, 1.0)
+    deviance = 2 * (seen * np.log(ratio) - seen + expected)
+    return np.sign(seen - expected) * np.sqrt(np.maximum(deviance, 0.0))

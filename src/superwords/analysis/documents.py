@@ -1,0 +1,396 @@
+"""Documents: the concepts they use, passages that show a concept, the words expected of them, and their labels.
+
+Of a corpus of passages, a document is the source that its passages come from, each passage counting by its tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from superwords.analysis.prevalence import draw_weights, drawn, drawn_weights
+from superwords.analysis.ranking import TYPICAL, scores
+from superwords.analysis.tables import concept_index, concept_names, source_shares, sources, used_words
+from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
+
+if TYPE_CHECKING:
+    from superwords.posterior.result import Result
+    from superwords.text.corpus import Corpus
+
+SPEAKERS = ("speaker", "author", "speaker_name", "author_name", "name", "member", "sender")
+TITLES = ("title", "headline", "subject", "heading")
+_LENGTH = 80  # characters of a title, and mean characters of a column that names documents, at the most
+_DIFFERENT = 0.8  # share of the values of a column of titles under another name, at the least
+_PASSAGE = 280
+_MARKER_WORDS = 30
+_LEAST_EXPECTED = 1e-5
+_BLOCK = 4096  # documents
+_TABLE_COLUMNS = (
+    "document",
+    "concept",
+    "concept_name",
+    "weight",
+    "low",
+    "high",
+    "probability",
+    "tokens",
+    "passage",
+)
+
+
+def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
+    """Return the concepts that each document uses, with their weights and intervals.
+
+    Listed are the documents that use the concept in at least half of the draws that find it, and as many more of the
+    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`.
+
+    Parameters
+    ----------
+    passages : bool
+        Whether to list passages where these are the model's rows. By default, their documents are listed, in which each
+        passage counts by its tokens.
+
+    Returns
+    -------
+    DataFrame
+        A row per document and concept that it uses.
+
+    Examples
+    --------
+    >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
+    True
+    """
+    table = _document_rows(result, passages)
+    by_probability = table.sort_values(["probability", "weight"], ascending=False, kind="stable")
+    rank = by_probability.groupby("concept").cumcount().reindex(table.index)
+    expected = table.groupby("concept")["probability"].transform("sum").round()
+    return table[(table["probability"] >= TYPICAL) | (rank < expected)].reset_index(drop=True)
+
+
+def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
+    """Return the same of one document, with every concept that it uses in any draw."""
+    return _document_rows(result, passages, document)
+
+
+def _document_rows(result: Result, passages: bool, only: int | None = None) -> pd.DataFrame:
+    """Return every document, or one, and every concept that it uses in any draw that counts."""
+    corpus = result.corpus
+    fold = None if passages or corpus.parent is None else source_shares(corpus)
+    key, weight, low, high, held = _weight_intervals(result, fold, only)
+    document, concept = np.divmod(key, max(result.n_concepts, 1))
+    ids, metadata = (corpus.ids, corpus.metadata) if passages else sources(corpus)
+    table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
+    label = concept_names(result)
+    return with_metadata(table, metadata, document).assign(
+        concept=concept + 1,
+        concept_name=pd.Series([label[j] for j in concept], dtype=object),
+        weight=weight,
+        low=low,
+        high=high,
+        probability=held,
+    )
+
+
+def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
+    """Return a table with its rows' metadata; a column whose name the table needs becomes "metadata_<name>"."""
+    labels = metadata.iloc[rows].reset_index(drop=True)
+    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in _TABLE_COLUMNS})
+    return pd.concat([table, labels], axis=1)
+
+
+def _weight_intervals(
+    result: Result, fold: sparse.csr_array | None, only: int | None
+) -> tuple[np.ndarray, ...]:
+    """Return (document, concept) as one number; mean weight, bounds and P(used) over the draws with a partner.
+
+    The bounds are of π_dj / S_d, a mixture over the draws: given a draw's tokens it has a Beta distribution. They take
+    in the weight, the share of tokens in the text at hand.
+    """
+    row = slice(None) if only is None or fold is not None else [only]
+    if only is not None and fold is not None:
+        fold = sparse.csr_array(fold[[only]])
+    columns, keys = [], []
+    for own, of_draw in zip(_drawn_moments(result), draw_weights(result)):
+        weight, mean, variance = (
+            _folded(one[row], None if fold is None else fold.power(power))
+            for one, power in zip(own, (1, 1, 2))
+        )
+        place = sparse.coo_array(weight)
+        keys.append((place.row.astype(np.int64) + (only or 0)) * result.n_concepts + place.col)
+        columns.append(np.array([weight.data, mean.data, variance.data, of_draw[place.col]]))
+    key, (weight, mean, variance, count) = np.concatenate(keys), np.concatenate(columns, axis=1)
+    known = count > 0
+    key, weight, mean, variance, count = (one[known] for one in (key, weight, mean, variance, count))
+    seen, at = np.unique(key, return_inverse=True)
+    level = beta_levels(mean, variance)
+    spread = np.tile(key, len(level)), level.ravel(), np.tile(count / len(level), len(level))
+    low, high = (sparse_quantile(*spread, q) for q in TAILS)
+    used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
+    weight = np.bincount(at, weight * count, len(seen))
+    return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
+
+
+def _drawn_moments(result: Result) -> Iterator[tuple[sparse.csr_array, ...]]:
+    """(D, J) of each draw: weights, and mean and variance of π_dj / S_d given its tokens, at the same places."""
+    kept = result.summary.memberships
+    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
+    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
+    return zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
+
+
+def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
+    out = weights if fold is None else sparse.csr_array(fold @ weights)
+    out.sort_indices()
+    return out
+
+
+def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
+    """Return documents that use a concept strongly and by many tokens, with an excerpt of kept texts.
+
+    Parameters
+    ----------
+    concept : int
+        Its number: 1, 2, …
+    n : int
+        The largest number of documents.
+
+    Returns
+    -------
+    DataFrame
+        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens.
+
+    Examples
+    --------
+    >>> len(model.representative_documents(1, n=2)) <= 2
+    True
+    """
+    j = concept_index(result, concept)
+    corpus = result.corpus
+    share = draw_weights(result)[:, j]
+    weight = sum(w * one[:, [j]].toarray().ravel() for w, one in zip(share, drawn_weights(result)))
+    tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
+    evidence = weight * np.log1p(weight * tokens)
+    best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
+    table = pd.DataFrame({"document": pd.Series([corpus.ids[d] for d in best], dtype=object)})
+    table = with_metadata(table, corpus.metadata, best).assign(
+        weight=weight[best], tokens=tokens[best].astype(int)
+    )
+    if corpus.texts is not None:
+        marks = _marker_words(result, j)
+        table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
+    return table
+
+
+def _marker_words(result: Result, j: int) -> dict[str, float]:
+    words, vocabulary = result.summary.words, result.corpus.vocabulary
+    score = scores(words, len(vocabulary))
+    rows = used_words(result)[j][:_MARKER_WORDS]
+    return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
+
+
+def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
+    """Return the stretch of about `length` characters in which the marked words weigh most, each counted once."""
+    plain = " ".join(text.split())
+    if len(plain) <= length:
+        return plain
+    hits = sorted(
+        (found.start(), found.end(), word)
+        for word in marks
+        for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)
+    )
+    best = _densest(hits, marks, length - length // 8)
+    begin = max(0, min(best - length // 8, len(plain) - length))
+    end = min(len(plain), begin + length)
+    begin = 0 if begin == 0 else plain.find(" ", begin) + 1
+    if end < len(plain):
+        end = max(plain.rfind(" ", begin, end), begin + 1)
+    return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
+
+
+def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: int) -> int:
+    """Return where the stretch of this length begins whose words weigh most, each counted once.
+
+    `hits` are (start, end, word) from the left. Each enters and leaves the stretch once.
+    """
+    best, most, weight = 0, -1.0, 0.0
+    inside: Counter[str] = Counter()
+    by_end, entered = sorted(range(len(hits)), key=lambda k: hits[k][1]), [False] * len(hits)
+    coming = 0
+    for first, (start, _, own) in enumerate(hits):
+        while coming < len(hits) and hits[by_end[coming]][1] <= start + length:
+            k = by_end[coming]
+            coming += 1
+            if k >= first:  # else it is behind already
+                entered[k] = True
+                inside[hits[k][2]] += 1
+                weight += marks[hits[k][2]] if inside[hits[k][2]] == 1 else 0.0
+        if weight > most + 1e-9:
+            best, most = start, weight
+        if entered[first]:
+            inside[own] -= 1
+            weight -= marks[own] if inside[own] == 0 else 0.0
+    return best
+
+
+def rows_of_documents(result: Result) -> sparse.csr_array:
+    """Return (documents, rows) 1 where a row is a passage of the document."""
+    shares = source_shares(result.corpus)
+    return sparse.csr_array((np.ones(shares.nnz), shares.indices, shares.indptr), shape=shares.shape)
+
+
+def mean_weights(result: Result) -> sparse.csr_array:
+    """Return (documents, J) the mean over the draws of each document's weight in each concept.
+
+    A draw without a partner of a concept counts as one without the concept, so rows may sum to less than 1.
+    """
+    return sparse.csr_array(source_shares(result.corpus) @ result.weights)
+
+
+def expected_words(result: Result) -> sparse.csr_array:
+    """Return (documents, V) p(the next word of a document is i) under its concepts, in the mean over the draws.
+
+    A document has its own variant of each concept. Word i is on in it with the share of the concept's documents that
+    have it on, and surely in the draws in which the document uses it for the concept; p(i | j, d) is that divided by
+    its sum over words, and p(i | d) = Σ_j w_dj p(i | j, d) with the mean weights w.
+    """
+    uses, corpus, on = result.summary.uses, result.corpus, _words_on(result)
+    row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
+    used_at = np.asarray(on[uses.concept, uses.word]).ravel() if len(row) else np.zeros(0)
+    raised = uses.share * (1 - used_at)
+    weights = result.weights
+    more = sparse.csr_array(
+        sparse.coo_array((raised, (row, uses.concept)), shape=(corpus.n_documents, result.n_concepts))
+    )
+    per_word = _divided(weights, np.asarray(on.sum(axis=1)).ravel(), more)
+    at_use = np.asarray(per_word[row, uses.concept]).ravel() if len(row) else np.zeros(0)
+    own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
+    fold = source_shares(result.corpus)
+    per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(own))
+    blocks = []
+    for start in range(0, fold.shape[0], _BLOCK):
+        part = slice(start, start + _BLOCK)
+        expected = sparse.csr_array((per_word[part] @ on + own[part]).astype(np.float32))
+        expected.data[expected.data < _LEAST_EXPECTED] = 0.0
+        expected.eliminate_zeros()
+        blocks.append(expected)
+    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+
+
+def _divided(weights: sparse.csr_array, of_concept: np.ndarray, more: sparse.csr_array) -> sparse.csr_array:
+    """Return the weights over the number of words that are on in each (row, concept)."""
+    entries = sparse.coo_array(weights)
+    row, concept = entries.coords
+    extra = np.asarray(more[row, concept]).ravel() if len(row) else np.zeros(0)
+    n_on = of_concept[concept] + extra
+    value = np.divide(entries.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
+    return sparse.csr_array((value, (row, concept)), shape=weights.shape)
+
+
+def concept_profiles(result: Result) -> sparse.csr_array:
+    """(J, V): P(word i | a token of concept j) in a document with no variant of its own, in the mean over the draws."""
+    on = _words_on(result)
+    total = np.asarray(on.sum(axis=1)).ravel()
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
+
+
+def _words_on(result: Result) -> sparse.csr_array:
+    """Return (J, V) the share of a concept's documents that have a word on, in the mean over the draws."""
+    words = result.summary.words
+    shape = result.n_concepts, result.corpus.n_words
+    return sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
+
+
+def titles(result: Result) -> list[str]:
+    """What to call each document: its speaker and title, else its first words, else its most frequent words."""
+    corpus = result.corpus
+    if label_columns(sources(corpus)[1]):
+        return [_shortened(label) for label in document_labels(corpus)]
+    rows = source_shares(result.corpus)
+    first = [int(rows.indices[start]) for start in rows.indptr[:-1]]
+    if corpus.texts is not None:
+        return [_shortened(corpus.texts[row]) for row in first]
+    counts = sparse.csr_array(rows_of_documents(result) @ corpus.counts)
+    out = []
+    for a, b in zip(counts.indptr[:-1], counts.indptr[1:]):
+        most = counts.indices[a:b][np.argsort(-counts.data[a:b], kind="stable")][:6]
+        out.append(_shortened(", ".join(corpus.vocabulary[i] for i in most)))
+    return out
+
+
+def _shortened(text: str) -> str:
+    plain = " ".join(text.split())
+    if len(plain) <= _LENGTH:
+        return plain
+    end = plain.rfind(" ", 0, _LENGTH - 1)
+    return plain[: end if end > 0 else _LENGTH] + " …"
+
+
+def label_columns(metadata: pd.DataFrame) -> list[Any]:
+    """Return at most two columns that name documents for a reader: a speaker or author, then a title.
+
+    A column counts by its own name. Where no column has such a name, the first one of short texts of several words,
+    nearly all of them different, is taken for a title.
+    """
+    short = [name for name in metadata if _is_short(metadata[name])]
+    found = [
+        next((name for wanted in known for name in short if str(name).casefold() == wanted), None)
+        for known in (SPEAKERS, TITLES)
+    ]
+    known = [name for name in found if name is not None]
+    return known or [name for name in short if _is_title(metadata[name])][:1]
+
+
+def document_labels(corpus: Corpus) -> list[str]:
+    """Return a label for every document: "speaker: title" as far as there are such columns, else its id."""
+    ids, metadata = sources(corpus)
+    columns = [_plain(metadata[name]) for name in label_columns(metadata)]
+    labels = [": ".join(part for part in parts if part) for parts in zip(*columns)]
+    return [label or one for label, one in zip(labels, ids)] if columns else list(ids)
+
+
+def passage_places(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every passage: the number of its document, its place in it (from 1), and how many passages that has."""
+    _, document, n_rows = np.unique(parent, return_inverse=True, return_counts=True)
+    order = np.argsort(document, kind="stable")
+    place = np.empty(len(parent), int)
+    starts = np.concatenate([[0], np.cumsum(n_rows)[:-1]])
+    place[order] = np.arange(len(parent)) - np.repeat(starts, n_rows) + 1
+    return document, place, n_rows[document]
+
+
+def row_labels(corpus: Corpus) -> list[str]:
+    """Return a label for every row; a passage has its document's, and its place among its passages."""
+    labels = document_labels(corpus)
+    if corpus.parent is None:
+        return labels
+    places = zip(*(column.tolist() for column in passage_places(corpus.parent)))
+    return [f"{labels[d]}, passage {k} of {n}" for d, k, n in places]
+
+
+def _plain(values: pd.Series) -> list[str]:
+    return ["" if pd.isna(value) else " ".join(str(value).split()) for value in values]
+
+
+def _is_short(values: pd.Series) -> bool:
+    texts = _texts(values)
+    return bool(texts) and sum(map(len, texts)) <= _LENGTH * len(texts)
+
+
+def _is_title(values: pd.Series) -> bool:
+    texts = _texts(values)
+    different = len(set(texts)) >= _DIFFERENT * len(values) > 1
+    return different and sum(" " in one for one in texts) > len(texts) / 2
+
+
+def _texts(values: pd.Series) -> Sequence[str]:
+    """The texts of a column, if all its values are."""
+    known = [
+        value for value in values if not (isinstance(value, float) and pd.isna(value)) and value is not None
+    ]
+    return known if all(isinstance(value, str) for value in known) else []
