@@ -88,18 +88,14 @@ def published_steps(names: Iterable[str] = tuple(STEPS)) -> Iterator[None]:
 
 def carry_tokens(old: State, tokens: Tokens | None, new: State) -> Tokens:
     """Return the last sweep's z for the pairs that the c step left in place."""
-    none = np.zeros(len(old.concept), np.int64)
-    carried: Tokens = _carry_tokens(old, tokens or Tokens(np.zeros(len(old.word), np.int32), none, none), new)
+    none = Tokens(np.zeros(len(old.word), np.int32), np.zeros(len(old.concept), np.int64))
+    carried: Tokens = _carry_tokens(old, tokens or none, new)
     return carried
 
 
 @kernel
 def _carry_tokens(old: State, tokens: Tokens, new: State) -> Tokens:
-    carried = Tokens(
-        np.zeros(len(new.word), np.int32),
-        np.zeros(len(new.concept), np.int64),
-        np.zeros(len(new.concept), np.int64),
-    )
+    carried = Tokens(np.zeros(len(new.word), np.int32), np.zeros(len(new.concept), np.int64))
     for d in range(len(old.doc_ptr) - 1):
         for p in range(new.doc_ptr[d], new.doc_ptr[d + 1]):
             for before in range(old.doc_ptr[d], old.doc_ptr[d + 1]):

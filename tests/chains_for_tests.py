@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from scipy import sparse
 
@@ -9,7 +11,7 @@ from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
 from superwords.sampler.new_state import NewState
-from superwords.sampler.simulate import simulate
+from superwords.sampler.simulate import Simulated, simulate
 from superwords.sampler.state import State
 
 N_WORDS, N_BLOCKS = 20, 4
@@ -38,11 +40,20 @@ def many_concepts(n_concepts: int = 24, n_rows: int = 480) -> sparse.csr_array:
     return sparse.csr_array(counts)
 
 
+def simulate_words(prior, lengths, n_features=0, theta=None, seed=0) -> Simulated:
+    """Simulate given that no token is drawn from an empty concept, as in a corpus; by rejection."""
+    for chain in itertools.count():
+        made = simulate(prior, lengths, n_features, theta, seed, chain)
+        if not made.null.any():
+            return made
+    raise AssertionError
+
+
 def some_chain(**steps):
     prior = Prior(3.0, 20.0, 5.0, np.full(30, 0.2), 1.0, 0.7, 3.0, 2.0, 1.0)
-    made = simulate(prior, np.full(60, 12), 3, np.ones(30), seed=4)
+    made = simulate_words(prior, np.full(60, 12), 3, np.ones(30), seed=4)
     near, rho = np.arange(30, dtype=np.int32)[:, None], np.full((30, 1), 0.5)
-    data = make_data(made.counts, made.features, made.null)
+    data = make_data(made.counts, made.features)
     return Chain(Model(prior, data, Affinity(near, rho, rho), Steps(**steps)), made.state, seed=1)
 
 

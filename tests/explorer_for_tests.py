@@ -76,7 +76,7 @@ def large_model(n_documents: int, n_concepts: int, per_document: int = 8) -> Con
         word.ravel(),
         np.ones(n_words),
     )
-    imputed = Tokens(tokens.ravel(), tokens.sum(axis=1), np.zeros(len(pair_concept), np.int64))
+    imputed = Tokens(tokens.ravel(), tokens.sum(axis=1))
     model.corpus_, model.order_ = corpus, np.arange(n_documents)
     model.kept_ = [ChainDraws(chain=c) for c in range(2)]
     for chain in model.kept_:

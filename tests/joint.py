@@ -1,13 +1,16 @@
 """Joint-distribution (Geweke 2004) tests, as an ensemble of short chains that start in the exact joint distribution.
 
 Every replicate draws (state, data) from the prior by forward simulation, then alternates a sweep given the data with
-new data given the state. If every step is exact the joint distribution never changes, so a statistic's mean over the
-steps has the mean of its first, forward-simulated value. Replicates are independent: the z-scores need no allowance
-for autocorrelation, and their false-alarm rate is what the normal distribution says.
+new data given the state. A corpus has no token of an empty concept, so both are given that there is none: the start by
+rejection, new data by drawing from the concepts that have a word on. If every step is exact the joint distribution
+never changes, so a statistic's mean over the steps has the mean of its first, forward-simulated value. Replicates are
+independent: the z-scores need no allowance for autocorrelation, and their false-alarm rate is what the normal
+distribution says.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +21,14 @@ from superwords.sampler.jit import kernel
 from superwords.sampler.model import Affinity, Data, Model, Prior, Steps
 from superwords.sampler.random import new_stream
 from superwords.sampler.simulate import draw_features, draw_structure, draw_text
+from superwords.sampler.state import State
 
 
 class Setting(NamedTuple):
     n_documents: int = 4
     n_words: int = 4
     length: int = 3
+    n_silent: int = 0  # documents without a token
     n_features: int = 0
     n_unknown: int = 0
     alpha_omega: float = 1.5
@@ -35,7 +40,7 @@ class Setting(NamedTuple):
 
 
 @kernel
-def dense_data(counts, null, Y, known):
+def dense_data(counts, Y, known):
     """The sampler's arrays from small dense counts."""
     n_documents, n_words = counts.shape
     n = (counts > 0).sum()
@@ -55,7 +60,7 @@ def dense_data(counts, null, Y, known):
                 holder[at] = d
                 at += 1
         word_ptr[i + 1] = at
-    return Data(doc_ptr, word, count, null, counts.sum(axis=1) + null, word_ptr, holder, Y, known)
+    return Data(doc_ptr, word, count, counts.sum(axis=1), word_ptr, holder, Y, known)
 
 
 def prior_of(setting: Setting) -> Prior:
@@ -106,7 +111,6 @@ class Statistics(NamedTuple):
     words_times_weight: float
     first_word_on: float
     squared_words_on: float
-    null_tokens: float
     squared_first_word_tokens: float
     tokens_times_words_on: float
     feature_of_words_on: float
@@ -118,7 +122,7 @@ NAMES = (*Statistics._fields, "log_alpha_omega", "log_b1", "log_b2")
 
 
 @kernel
-def statistics(state, null, counts, Y):
+def statistics(state, counts, Y):
     n_pairs = len(state.concept)
     n_concepts = state.concept.max() + 1 if n_pairs else 0
     m, holders = np.zeros((n_concepts, len(state.theta))), np.zeros(n_concepts)
@@ -155,7 +159,6 @@ def statistics(state, null, counts, Y):
         words_times_weight=products,
         first_word_on=total[0],
         squared_words_on=(total**2).sum(),
-        null_tokens=float(null.sum()),
         squared_first_word_tokens=float((counts[:, 0] ** 2).sum()),
         tokens_times_words_on=(counts.sum(axis=0) * total).sum(),
         feature_of_words_on=on_features,
@@ -169,6 +172,27 @@ def largest(z: np.ndarray) -> dict[str, float]:
     return {NAMES[k]: round(float(z[k]), 1) for k in np.argsort(-np.abs(z))[:3]}
 
 
+def draw_start(setting, fixed, steps, lengths, rng, stream, turn) -> tuple[Prior, State]:
+    """Hyperparameters and state from the prior, given that no token is drawn from an empty concept."""
+    while True:
+        theta = np.maximum(rng.gamma(setting.alpha_theta, size=setting.n_words), 1e-300)
+        if not steps.sample_theta:
+            theta = np.linspace(0.5, 1.5, setting.n_words)
+        prior = draw_hyperparameters(fixed, setting.n_documents, steps, rng)
+        attempt = next(turn)
+        state = draw_structure(prior, lengths, theta, stream, attempt)
+        if not draw_text(state, lengths, stream, attempt)[1].any():
+            return prior, state
+
+
+def draw_words(state, lengths, stream, turn) -> np.ndarray:
+    """The text of a state, given that no token is drawn from an empty concept."""
+    has_words = np.diff(state.pair_ptr) > 0
+    counts, null = draw_text(state._replace(weight=state.weight * has_words), lengths, stream, turn)
+    assert not null.any()
+    return counts
+
+
 def joint_z(
     setting: Setting,
     steps: Steps,
@@ -180,27 +204,25 @@ def joint_z(
     """z-scores of the statistics in `NAMES` (0 where a statistic is constant)."""
     fixed, affinity = prior_of(setting), any_affinity(setting.n_words)
     lengths = np.full(setting.n_documents, setting.length)
+    lengths[: setting.n_silent] = 0
     known = np.arange(setting.n_words) >= setting.n_unknown
     rng = np.random.default_rng(seed)
     stream = new_stream(seed, 999)
     differences = np.zeros((n_replicates, len(NAMES)))
+    turn = itertools.count()  # every draw of the simulator has random numbers of its own
     for r in range(n_replicates):
-        theta = np.maximum(rng.gamma(setting.alpha_theta, size=setting.n_words), 1e-300)
-        if not steps.sample_theta:
-            theta = np.linspace(0.5, 1.5, setting.n_words)
-        prior = draw_hyperparameters(fixed, setting.n_documents, steps, rng)
-        state = draw_structure(prior, lengths, theta, stream, r)
+        prior, state = draw_start(setting, fixed, steps, lengths, rng, stream, turn)
         chain = None
         for step in range(n_steps + 1):
-            counts, null = draw_text(state, lengths, stream, r * (n_steps + 1) + step)
+            counts = draw_words(state, lengths, stream, next(turn))
             Y = draw_features(state, prior, setting.n_features, rng)
             Y[~known] = 0.0
             hyperparameters = np.log([prior.alpha_omega, prior.b1, prior.b2])
-            now = np.array([*statistics(state, null, counts, Y), *hyperparameters])
+            now = np.array([*statistics(state, counts, Y), *hyperparameters])
             differences[r] += now / n_steps if step else -now
             if step == n_steps:
                 break
-            model = Model(prior, dense_data(counts, null, Y, known), affinity, steps)
+            model = Model(prior, dense_data(counts, Y, known), affinity, steps)
             if chain is None:
                 chain = chain_class(model, state, seed, r)
             chain.model = model

@@ -91,7 +91,6 @@ def kept(documents: list[dict[int, dict[int, int]]], n_words: int, sweep: int = 
     tokens = Tokens(
         np.array([n for _, n in entries], np.int32),
         np.array([sum(words.values()) for _, _, words in pairs], np.int64),
-        np.zeros(len(pairs), np.int64),
     )
     return Kept(sweep, state, tokens, 0.0)
 

@@ -60,13 +60,12 @@ def log_weights(documents, prior):
     )
 
 
-def log_document(held, counts, null, theta):
+def log_document(held, counts, theta):
     """P(w^(d)) with z summed out."""
-    length = counts.sum() + null
-    if length == 0:
+    if counts.sum() == 0:
         return 0.0
     if not held:
-        return 0.0 if counts.sum() == 0 else -math.inf
+        return -math.inf
     S = sum(pi for pi, _ in held.values())
     log_p = 0.0
     for i in np.flatnonzero(counts):
@@ -74,16 +73,11 @@ def log_document(held, counts, null, theta):
         if p == 0:
             return -math.inf
         log_p += counts[i] * math.log(p / S)
-    if null:
-        empty = sum(pi for pi, words in held.values() if not words)
-        if empty == 0:
-            return -math.inf
-        log_p += null * math.log(empty / S)
     return log_p
 
 
-def log_text(documents, counts, null, theta):
-    return sum(log_document(held, counts[d], null[d], theta) for d, held in enumerate(documents))
+def log_text(documents, counts, theta):
+    return sum(log_document(held, counts[d], theta) for d, held in enumerate(documents))
 
 
 def phi_of(documents, n_words):
@@ -107,14 +101,14 @@ def log_features(phi, Y, prior):
     return log_p
 
 
-def log_joint(state, counts, null, Y, known, prior):
+def log_joint(state, counts, Y, known, prior):
     documents = unpack(state)
     n_words = len(state.theta)
     log_p = (
         log_concepts(documents, n_words, prior)
         + log_word_sets(documents, n_words, prior)
         + log_weights(documents, prior)
-        + log_text(documents, counts, null, state.theta)
+        + log_text(documents, counts, state.theta)
     )
     if Y.shape[1]:
         log_p += log_features(phi_of(documents, n_words)[:, known], Y[known], prior)

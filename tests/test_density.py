@@ -8,12 +8,12 @@ from scipy import sparse
 from scipy.special import gammaln
 
 import naive
+from chains_for_tests import simulate_words
 from joint import any_affinity
 from superwords.sampler.density import log_joint, log_score
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.random import new_stream
-from superwords.sampler.simulate import simulate
 
 V = 6
 
@@ -22,7 +22,7 @@ def simulated(seed, b1=1.0, b2=1.0, lam=None, n_features=3):
     lam = np.full(V, 0.4) if lam is None else lam
     prior = Prior(2.0, b1, b2, lam, 0.8, 0.7, 2.0, 1.5, 1.0)
     theta = np.linspace(0.5, 2.0, V)
-    sim = simulate(prior, np.array([5, 0, 9, 3, 7]), n_features, theta, seed)
+    sim = simulate_words(prior, np.array([5, 0, 9, 3, 7]), n_features, theta, seed)
     return prior, sim
 
 
@@ -32,15 +32,15 @@ def test_log_joint_is_the_target_density(seed, b1, b2):
     prior, sim = simulated(seed, b1, b2, np.linspace(0.2, 0.7, V))
     features = sim.features.copy()
     features[1] = np.nan
-    data = make_data(sim.counts, features, sim.null)
+    data = make_data(sim.counts, features)
     model = Model(prior, data, any_affinity(V), Steps())
-    slow = naive.log_joint(sim.state, sim.counts.toarray(), sim.null, data.Y, data.known, prior)
+    slow = naive.log_joint(sim.state, sim.counts.toarray(), data.Y, data.known, prior)
     assert log_joint(sim.state, model) == pytest.approx(slow, rel=1e-11)
 
 
 def test_theta_is_part_of_the_density_when_sampled():
     prior, sim = simulated(1)
-    data = make_data(sim.counts, None, sim.null)
+    data = make_data(sim.counts, None)
     fixed = log_joint(sim.state, Model(prior, data, any_affinity(V), Steps()))
     sampled = log_joint(sim.state, Model(prior, data, any_affinity(V), Steps(sample_theta=True)))
     assert sampled - fixed == pytest.approx(-sim.state.theta.sum(), rel=1e-12)  # Gamma(1, 1)
@@ -50,8 +50,8 @@ def test_an_unexplained_word_has_no_probability():
     prior, sim = simulated(3)
     counts = sim.counts.toarray()
     counts[1] = 9  # a document simulated with no token: it may hold anything
-    data = make_data(sparse.csr_array(counts), None, sim.null)
-    off = naive.log_text(naive.unpack(sim.state), counts, sim.null, sim.state.theta)
+    data = make_data(sparse.csr_array(counts), None)
+    off = naive.log_text(naive.unpack(sim.state), counts, sim.state.theta)
     ours = log_joint(sim.state, Model(prior, data, any_affinity(V), Steps()))
     assert (ours == -math.inf) == (off == -math.inf)
     assert ours == -math.inf
@@ -62,7 +62,7 @@ def test_score_integrates_the_weights_out(seed):
     """P(z, w | c, f): Dirichlet-multinomial per document times θ_w / T per token."""
     prior, sim = simulated(seed, n_features=0)
     counts = sim.counts.toarray()
-    data = make_data(sim.counts, None, sim.null * 0)
+    data = make_data(sim.counts, None)
     model = Model(prior, data, any_affinity(V), Steps(weights=False))
     state = sim.state
     tokens = impute_tokens(state, model, new_stream(1, 0), 0)

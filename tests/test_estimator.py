@@ -135,7 +135,7 @@ def test_plain_chain_keeps_every_sweep():
 def test_a_start_from_the_prior_is_not_the_truth_that_the_same_seed_simulated():
     prior = Prior(3.0, 1.0, 1.0, np.full(8, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
     made = simulate(prior, np.full(6, 5), theta=np.ones(8), seed=4)
-    data = make_data(made.counts, made.features, made.null)
+    data = make_data(made.counts, made.features)
     start = initial_state("prior", data, prior, np.ones(8), 4, 0)
     assert not np.isin(start.weight, made.state.weight).any()
 

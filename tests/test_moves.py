@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.stats import beta
 
 import naive
+from chains_for_tests import simulate_words
 from experiments.generators import plant_corpus
 from joint import any_affinity
 from parts import from_python
@@ -30,7 +31,6 @@ from superwords.sampler.moves.documents import sweep_membership, take_pairs
 from superwords.sampler.moves.word_inclusion import sweep_words
 from superwords.sampler.new_state import grow_state, new_state
 from superwords.sampler.random import new_stream, open_stream_from_python
-from superwords.sampler.simulate import simulate
 from superwords.sampler.state import Sizes, relabel, sizes_of
 
 V = 5
@@ -40,8 +40,8 @@ PRIOR = Prior(2.5, 1.5, 2.0, np.linspace(0.25, 0.6, V), 0.9, 0.7, 2.0, 1.5, 1.0)
 
 def laid_out(seed, d=0, length=6, steps=None):
     """A simulated problem with document d at hand, taken out of the counts."""
-    sim = simulate(PRIOR, np.full(4, length), 0, THETA, seed)
-    data = make_data(sim.counts, None, sim.null)
+    sim = simulate_words(PRIOR, np.full(4, length), 0, THETA, seed)
+    data = make_data(sim.counts, None)
     model = Model(PRIOR, data, any_affinity(V), steps or Steps())
     counts = leave_one_out_counts(sizes_of(sim.state), 3, THETA, PRIOR, 4)
     doc = new_document(V, V, len(counts.holders))
@@ -59,7 +59,7 @@ def seeds_with_pairs(n, least=2, lengths=(6,), suits=lambda sim, own, others: Tr
     """Seeds whose document 0 holds at least so many concepts, and suits, at each length of a document."""
     found = []
     for seed in itertools.count():
-        sims = [simulate(PRIOR, np.full(4, length), 0, THETA, seed) for length in lengths]
+        sims = [simulate_words(PRIOR, np.full(4, length), 0, THETA, seed) for length in lengths]
         held = [np.split(sim.state.concept, sim.state.doc_ptr[1:2]) for sim in sims]
         if all(len(own) >= least and suits(sim, own, others) for sim, (own, others) in zip(sims, held)):
             found.append(seed)
@@ -70,21 +70,20 @@ def seeds_with_pairs(n, least=2, lengths=(6,), suits=lambda sim, own, others: Tr
 @pytest.mark.parametrize("seed", seeds_with_pairs(8))
 def test_text_gain_and_loss_are_ratios_of_the_text_likelihood(seed):
     sim, _, _, doc, _ = laid_out(seed)
-    held, counts, null = naive.unpack(sim.state)[0], sim.counts.toarray()[0], sim.null[0]
-    now = naive.log_document(held, counts, null, THETA)
-    k, length = int(doc.n_pairs), counts.sum() + null
+    held, counts = naive.unpack(sim.state)[0], sim.counts.toarray()[0]
+    now = naive.log_document(held, counts, THETA)
+    k, length = int(doc.n_pairs), counts.sum()
     doc.rest[:] = doc.explained
     for words in ([], [1], [0, 2, 4], list(range(V))):
         mass = sum(THETA[w] for w in words)
         from_python(set_on)(doc, k, np.array(words, np.int32))
         fast = -length * math.log1p(0.7 / doc.total_weight)
-        fast += from_python(flips.log_null)(0.7, len(words), doc.empty_weight, doc)
         if words:
             fast += from_python(word_sets.log_gain)(k, 0.7 / mass, doc)
-        slow = naive.log_document({**held, -1: (0.7, set(words))}, counts, null, THETA) - now
+        slow = naive.log_document({**held, -1: (0.7, set(words))}, counts, THETA) - now
         assert fast == pytest.approx(slow, abs=1e-11)
     for k, j in enumerate(held):
-        slow = naive.log_document({i: h for i, h in held.items() if i != j}, counts, null, THETA) - now
+        slow = naive.log_document({i: h for i, h in held.items() if i != j}, counts, THETA) - now
         assert from_python(flips.log_leave)(k, doc) == pytest.approx(slow, abs=1e-11)
 
 
@@ -147,7 +146,7 @@ def test_birth_proposal_is_a_probability_and_scores_what_it_draws(seed):
 
 @pytest.mark.parametrize(
     "seed",
-    seeds_with_pairs(6, lengths=(9,), suits=lambda sim, own, others: own[1] in others and not sim.null[0]),
+    seeds_with_pairs(6, lengths=(9,), suits=lambda sim, own, others: own[1] in others),
 )
 def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
     """Against c, f, π and the text of the document from scratch, for random divisions of its first concept."""
@@ -163,7 +162,7 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         if not all(any(w in words for _, words in concepts_held.values()) for w in own):
             return -math.inf
         log_p = naive.log_weights([concepts_held], PRIOR)
-        log_p += naive.log_document(concepts_held, tokens, 0, THETA)
+        log_p += naive.log_document(concepts_held, tokens, THETA)
         for i in set(concepts_held) & {j, t}:
             f = np.isin(np.arange(V), sorted(concepts_held[i][1]))
             log_p += math.log(naive.bernoulli(f, p[i]))
@@ -385,7 +384,7 @@ def test_a_small_arena_changes_no_bit(planted, monkeypatch):
 
 
 def test_the_new_state_grows_where_it_is_short_and_nowhere_else():
-    new = new_state(simulate(PRIOR, np.full(4, 6), 0, THETA, 1).state, 4)
+    new = new_state(simulate_words(PRIOR, np.full(4, 6), 0, THETA, 1).state, 4)
     pairs, entries = len(new.concept), len(new.word)
     new.doc_ptr[1:] = pairs - 1
     short = grow_state(new, 1, 3, 10)

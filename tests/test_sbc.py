@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from chains_for_tests import simulate_words
 from joint import any_affinity
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_joint
 from superwords.sampler.model import Model, Prior, Steps, make_data
-from superwords.sampler.simulate import simulate
 from superwords.sampler.state import State
 
 D, V, N_SETS, N_DRAWS = 5, 5, 200, 19
@@ -28,21 +28,14 @@ READ = (
 QUANTITIES = SAMPLED + READ
 
 
-def start(data, theta):
-    """One concept of all words in every document, and an empty one where there are null tokens."""
-    concept, sizes, per_doc = [], [], []
-    for d in range(D):
-        held = [(0, V)] if data.null[d] < data.length[d] or data.length[d] == 0 else []
-        held += [(1, 0)] if data.null[d] else []
-        concept += [j for j, _ in held]
-        sizes += [n for _, n in held]
-        per_doc.append(len(held))
+def start(theta):
+    """One concept of all words in every document."""
     return State(
-        np.concatenate([[0], np.cumsum(per_doc)]),
-        np.array(concept, np.int32),
-        np.ones(len(concept)),
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([np.arange(n) for n in sizes]).astype(np.int32),
+        np.arange(D + 1),
+        np.zeros(D, np.int32),
+        np.ones(D),
+        V * np.arange(D + 1),
+        np.tile(np.arange(V, dtype=np.int32), D),
         theta,
     )
 
@@ -87,10 +80,10 @@ def test_ranks_of_the_truth_are_uniform(n_features):
     rng = np.random.default_rng(4)
     for s in range(N_SETS):
         theta = np.linspace(0.7, 1.3, V)
-        sim = simulate(PRIOR, np.full(D, 6), n_features, theta, seed=100 + s)
-        data = make_data(sim.counts, sim.features, sim.null)
+        sim = simulate_words(PRIOR, np.full(D, 6), n_features, theta, seed=100 + s)
+        data = make_data(sim.counts, sim.features)
         model = Model(PRIOR, data, any_affinity(V), Steps(split_merges=1))
-        chain = Chain(model, start(data, theta), seed=s)
+        chain = Chain(model, start(theta), seed=s)
         for _ in chain.advance(300):
             pass
         drawn = []

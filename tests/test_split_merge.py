@@ -139,14 +139,13 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
 
 
 def small_side():
-    """Three documents of four words: one uses two of them, one none, and one has a null token."""
+    """Three documents, four words: the first uses two of them, the second does not hold the concept."""
     return Side(
-        np.array([True, False, True, True]),
-        np.array([0, 2, 2, 2, 2]),
+        np.array([True, False, True]),
+        np.array([0, 2, 2, 2]),
         np.array([0, 2]),
         np.array([3, 1]),
-        np.array([4, 0, 0, 0]),
-        np.array([0, 0, 0, 1]),
+        np.array([4, 0, 0]),
     )
 
 
@@ -167,7 +166,7 @@ def test_the_unused_words_probabilities_sum_to_one():
     for first in powerset([1, 3]):
         for third in powerset([0, 1, 2, 3]):
             n, m = len(first), len(third)
-            unused = Unused(np.array([0, n, n, n + m, n + m]), np.array([*first, *third], np.int32))
+            unused = Unused(np.array([0, n, n, n + m]), np.array([*first, *third], np.int32))
             found, log_q = propose(side, urn, unused, stream)
             np.testing.assert_array_equal(found.word, unused.word)
             total += math.exp(log_q)
@@ -250,7 +249,6 @@ def test_the_divisions_probabilities_sum_to_one(chain, share):
         ptr=np.array([0, 2, 4]),
         word=np.array([0, 1, 0, 2], np.int32),
         tokens=np.array([3, 1, 1, 2]),
-        null=np.zeros(2, np.int64),
         others=np.array([0, 2]),
         length=np.array([4, 9]),
     )

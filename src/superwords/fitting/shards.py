@@ -217,5 +217,5 @@ def _in_order(parts: list[tuple[np.ndarray, State, Tokens]], theta: np.ndarray) 
     pair_ptr, entries = gathered(state.pair_ptr, pairs)
     return (
         State(doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], theta),
-        Tokens(tokens.entry[entries], tokens.pair[pairs], tokens.null[pairs]),
+        Tokens(tokens.entry[entries], tokens.pair[pairs]),
     )

@@ -65,9 +65,7 @@ def used_part(draw: Kept) -> Kept:
         state.word[entry],
         state.theta,
     )
-    return draw._replace(
-        state=used, tokens=Tokens(tokens.entry[entry], tokens.pair[in_use], tokens.null[in_use])
-    )
+    return draw._replace(state=used, tokens=Tokens(tokens.entry[entry], tokens.pair[in_use]))
 
 
 def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partners:

@@ -211,7 +211,7 @@ class _Gathered:
     def _add_memberships(self, draw: Kept, pairs: _Pairs) -> None:
         n_documents = len(self.order)
         row = np.repeat(self.order, np.diff(draw.state.doc_ptr))
-        length = np.bincount(row, draw.tokens.pair + draw.tokens.null, n_documents)
+        length = np.bincount(row, draw.tokens.pair, n_documents)
         total = np.bincount(row, minlength=n_documents) * self.alpha_pi + length
         used = pairs.tokens > 0
         document, column, n = pairs.document[used], pairs.column[used], pairs.tokens[used]

@@ -50,14 +50,12 @@ def log_text(state, data):
         if data.length[d] == 0:
             continue
         first, last = state.doc_ptr[d], state.doc_ptr[d + 1]
-        total, empty = 0.0, 0.0
+        total = 0.0
         for p in range(first, last):
             total += state.weight[p]
             mass = 0.0
             for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
                 mass += state.theta[state.word[e]]
-            if mass == 0.0:
-                empty += state.weight[p]
             for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
                 explained[state.word[e]] += state.weight[p] / mass
         for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
@@ -66,10 +64,6 @@ def log_text(state, data):
                 return -np.inf
             # P(w^(d) | c, π, f), section 4: z summed out
             log_p += data.count[a] * math.log(state.theta[i] * explained[i] / total)
-        if data.null[d] > 0 and first < last:
-            if empty <= 0.0:
-                return -np.inf
-            log_p += data.null[d] * math.log(empty / total)
         for e in range(state.pair_ptr[first], state.pair_ptr[last]):
             explained[state.word[e]] = 0.0
     return log_p
@@ -112,7 +106,7 @@ def log_score(state: State, tokens: Tokens, model: Model) -> float:
 
 
 def _log_tokens(state: State, tokens: Tokens, data: Data, prior: Prior) -> float:
-    """Return log P(z, w | c, f), π integrated out; null tokens are left out."""
+    """Return log P(z, w | c, f), π integrated out."""
     per_doc = np.diff(state.doc_ptr)
     busy = per_doc > 0
     total = per_doc[busy] * prior.alpha_pi

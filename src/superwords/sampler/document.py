@@ -54,11 +54,9 @@ class DocumentState(NamedTuple):
     n_pairs: np.ndarray  # () concepts held
     used: np.ndarray  # () end of the arena's words
     n_words: np.ndarray  # () different words
-    length: np.ndarray  # () tokens, null ones included
-    null: np.ndarray  # () null tokens
+    length: np.ndarray  # () tokens
     n_slots: np.ndarray  # () slots of concepts that may be in use
     total_weight: np.ndarray  # () Σ π
-    empty_weight: np.ndarray  # () Σ π over empty concepts
     tried: np.ndarray  # (KINDS) proposals, over all documents
     accepted: np.ndarray  # (KINDS)
 
@@ -99,10 +97,8 @@ def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
         used=np.zeros((), np.int64),
         n_words=np.zeros((), np.int64),
         length=np.zeros((), np.int64),
-        null=np.zeros((), np.int64),
         n_slots=np.zeros((), np.int64),
         total_weight=np.zeros(()),
-        empty_weight=np.zeros(()),
         tried=np.zeros(len(KINDS), np.int64),
         accepted=np.zeros(len(KINDS), np.int64),
     )
@@ -116,7 +112,7 @@ def load_document(doc, concepts, data, d, attempts, overlap):
     """
     first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], concepts.n_in_use
     doc.n_pairs, doc.used, doc.n_words = 0, 0, n_words
-    doc.length, doc.null, doc.n_slots = data.length[d], data.null[d], n_slots
+    doc.length, doc.n_slots = data.length[d], n_slots
     shared = 0
     for j in range(n_slots):
         doc.rate[j] = 0.0
@@ -197,14 +193,12 @@ def drop_pair(doc, k):
 def set_explained(doc):
     """Recompute what all concepts explain."""
     n_words = doc.n_words
-    doc.total_weight, doc.empty_weight = 0.0, 0.0
+    doc.total_weight = 0.0
     for a in range(n_words):
         doc.explained[a] = 0.0
         doc.n_explaining[a] = 0
     for k in range(doc.n_pairs):
         doc.total_weight += doc.weight[k]
-        if doc.size[k] == 0:
-            doc.empty_weight += doc.weight[k]
         share = doc.share[k]
         for a in range(n_words):
             if doc.on[k, a] > 0:
@@ -236,15 +230,13 @@ def set_rest(doc, k, also):
 
 
 @helper
-def weights_without(doc, k, also):
-    """Return Σ π without concepts k and `also`, and that of the empty ones among them."""
-    weight, empty = 0.0, 0.0
+def weight_without(doc, k):
+    """Return Σ π without concept k."""
+    weight = 0.0
     for other in range(doc.n_pairs):
-        if other != k and other != also:
+        if other != k:
             weight += doc.weight[other]
-            if doc.size[other] == 0:
-                empty += doc.weight[other]
-    return weight, empty
+    return weight
 
 
 @helper

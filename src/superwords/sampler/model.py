@@ -25,16 +25,12 @@ class Prior(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Counts by document and by word, and the features Y of the words that have them.
-
-    `null` counts the tokens a forward simulation drew from an empty concept; real corpora have none.
-    """
+    """Counts by document and by word, and the features Y of the words that have them."""
 
     doc_ptr: np.ndarray  # (D+1) into word, count
     word: np.ndarray
     count: np.ndarray  # type: ignore[assignment]  # shadows tuple.count, which nobody needs here
-    null: np.ndarray  # (D)
-    length: np.ndarray  # (D) tokens of a document, null ones included
+    length: np.ndarray  # (D) tokens of a document
     word_ptr: np.ndarray  # (V+1) into holder: the documents in which a word occurs
     holder: np.ndarray
     Y: np.ndarray  # (V, F), zero rows where unknown
@@ -95,9 +91,9 @@ class Model(NamedTuple):
     fixed: np.ndarray = np.zeros((0, 0), np.int8)  # (K, V)
 
 
-def make_data(counts: sparse.csr_array, features: np.ndarray | None, null: np.ndarray | None = None) -> Data:
+def make_data(counts: sparse.csr_array, features: np.ndarray | None) -> Data:
     """Return counts (D, V) and features (V, F; NaN rows unknown) as the sampler's arrays."""
-    n_documents, n_words = counts.shape
+    n_words = counts.shape[1]
     counts = sparse.csr_array(counts)
     counts.sort_indices()
     by_word = sparse.csc_array(counts)
@@ -105,13 +101,11 @@ def make_data(counts: sparse.csr_array, features: np.ndarray | None, null: np.nd
     if features is None:
         features = np.zeros((n_words, 0))
     known = np.asarray(~np.isnan(features).any(axis=1))
-    null = np.zeros(n_documents, np.int64) if null is None else np.asarray(null, np.int64)
     return Data(
         counts.indptr.astype(np.int64),
         counts.indices.astype(np.int32),
         counts.data.astype(np.int32),
-        null,
-        np.asarray(counts.sum(axis=1)).ravel().astype(np.int64) + null,
+        np.asarray(counts.sum(axis=1)).ravel().astype(np.int64),
         by_word.indptr.astype(np.int64),
         by_word.indices.astype(np.int32),
         np.ascontiguousarray(np.where(known[:, None], features, 0.0), dtype=float),

@@ -30,8 +30,7 @@ class Tokens(NamedTuple):
     """An imputation z, summed per entry and per pair; it lives for one sweep."""
 
     entry: np.ndarray  # (E) n_dji
-    pair: np.ndarray  # (P) n_dj, null tokens left out
-    null: np.ndarray  # (P) null tokens imputed to an (empty) pair
+    pair: np.ndarray  # (P) n_dj
 
 
 class Sizes(NamedTuple):

@@ -16,7 +16,7 @@ from superwords.sampler.records import State, Tokens, check_state
 from superwords.storage.arrays import DamagedError, Packed, construct, pack, unpack
 
 _STATE_TYPES = ("i8", "i4", "f8", "i8", "i4", "f8")  # of the fields of a State, as the kernels need them
-_TOKEN_TYPES = ("i4", "i8", "i8")
+_TOKEN_TYPES = ("i4", "i8")
 _WORDS = ("of_word", "n_holders", "far")  # of the fields of a stored state that make up pair_ptr and word
 _LARGE = 255
 
@@ -40,7 +40,7 @@ def pack_draw(draw: Kept) -> Packed:
     """Pack a draw."""
     plain, order = _stored_state(draw.state)
     del plain["weight"]
-    tokens = {"entry": draw.tokens.entry[order], "null": draw.tokens.null}
+    tokens = {"entry": draw.tokens.entry[order]}
     return pack({**draw._asdict(), "state": plain, "tokens": tokens})
 
 
@@ -56,14 +56,14 @@ def unpack_draw(packed: Packed, shape: tuple[int, int] | None = None) -> Kept:
         raise DamagedError("a draw's concentrations are not positive")
     pairs = np.ones(len(fields["state"]["concept"]))
     state, order = _read_stored({**fields["state"], "weight": pairs}, shape)
-    entry, null = fields["tokens"]["entry"], fields["tokens"]["null"]
+    entry = fields["tokens"]["entry"]
     _check_types([entry], ["i4"])
     if len(entry) != len(order):
         raise DamagedError("a draw's tokens do not match its state")
     entry = entry[order]
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
     total = np.bincount(pair, entry, len(state.concept)).astype(np.int64)
-    tokens = read_tokens({"entry": entry, "pair": total, "null": null}, state)
+    tokens = read_tokens({"entry": entry, "pair": total}, state)
     state = state._replace(weight=fields["alpha_pi"] + tokens.pair)
     return construct(Kept, {**fields, "state": state, "tokens": tokens})
 
@@ -121,9 +121,10 @@ def _read_stored(fields: dict[str, Any], shape: tuple[int, int] | None) -> tuple
 
 def read_tokens(fields: dict[str, Any], state: State) -> Tokens:
     """Return the tokens of a state; refuse those that are not of its size."""
-    tokens = Tokens(**fields)
+    # Earlier versions stored null tokens, too, all 0.
+    tokens = Tokens(fields["entry"], fields["pair"])
     _check_types(tokens, _TOKEN_TYPES)
-    lengths = len(state.word), len(state.concept), len(state.concept)
+    lengths = len(state.word), len(state.concept)
     if tuple(map(len, tokens)) != lengths or any((one < 0).any() for one in tokens):
         raise DamagedError("a draw's tokens do not match its state")
     return tokens

@@ -39,9 +39,7 @@ def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_
     longest = int(np.diff(model.data.doc_ptr).max())
     most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
     n_pairs = len(state.concept)
-    tokens = Tokens(
-        np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
-    )
+    tokens = Tokens(np.zeros(len(state.word), np.int32), np.zeros(n_pairs, np.int64))
     share = np.zeros(n_pairs)
 
     def impute(first: int, last: int) -> None:
@@ -72,8 +70,6 @@ def _impute_documents(first_document, last_document, state, tokens, explainers, 
         for a in range(data.doc_ptr[d + 1] - first):
             _assign(tokens, explainers, a, data.count[first + a], stream)
             explainers.local_index[data.word[first + a]] = 0
-        if data.null[d] > 0:
-            _assign_null(state, tokens, d, data.null[d], stream)
         if model.steps.weights:
             draw_weights(state, tokens, model.prior.alpha_pi, d, stream)
 
@@ -128,32 +124,13 @@ def _assign(tokens, explainers, a, count, stream):
 
 
 @helper
-def _assign_null(state, tokens, d, count, stream):
-    """Assign null tokens to the document's empty concepts, ∝ π."""
-    total = 0.0
-    for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-        if state.pair_ptr[p] == state.pair_ptr[p + 1]:
-            total += state.weight[p]
-    for _ in range(count):
-        u, chosen = uniform(stream) * total, -1
-        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-            if state.pair_ptr[p] == state.pair_ptr[p + 1]:
-                chosen = p
-                u -= state.weight[p]
-                if u <= 0.0:
-                    break
-        if chosen >= 0:
-            tokens.null[chosen] += 1
-
-
-@helper
 def draw_weights(state, tokens, alpha_pi, d, stream):
     """Draw g_j ~ Gamma(α_π+n_j, 1), S ~ Gamma(J_d α_π, 1); set π_j = S g_j / Σ g."""
     first, last = state.doc_ptr[d], state.doc_ptr[d + 1]
     total = 0.0
     for p in range(first, last):
         # Appendix, "Sample π", corrected: z fixes the direction of π, the prior alone its sum S
-        state.weight[p] = gamma(stream, alpha_pi + tokens.pair[p] + tokens.null[p])
+        state.weight[p] = gamma(stream, alpha_pi + tokens.pair[p])
         total += state.weight[p]
     scale = gamma(stream, (last - first) * alpha_pi) / total
     for p in range(first, last):

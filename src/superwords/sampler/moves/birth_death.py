@@ -16,12 +16,12 @@ from superwords.sampler.document import (
     make_room,
     set_explained,
     set_on,
-    weights_without,
+    weight_without,
 )
 from superwords.sampler.feature_draw import change_counts, draw_newborn, log_fit_newborn
 from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed, release_slot, take_slot
-from superwords.sampler.moves.join_leave import log_leave, log_null
+from superwords.sampler.moves.join_leave import log_leave
 from superwords.sampler.moves.proposals import log_gain
 from superwords.sampler.random import below, gamma, skip, uniform
 
@@ -74,7 +74,7 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
     mass = 0.0
     for w in words:
         mass += concepts.theta[w]
-    log_ratio = _log_birth_odds(unique, mu) + log_null(weight, len(words), doc.empty_weight, doc)
+    log_ratio = _log_birth_odds(unique, mu)
     if k > 0:
         log_ratio -= doc.length * math.log1p(weight / doc.total_weight)
     if len(words) > 0:
@@ -114,8 +114,7 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
         return False
     j = doc.concept[k]
     words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
-    others, _ = weights_without(doc, k, k)
-    _weigh_seeds(doc, others)
+    _weigh_seeds(doc, weight_without(doc, k))
     log_ratio = log_text - _log_birth_odds(unique - 1, mu)
     if math.log(uniform(stream)) >= log_ratio + _log_proposal_over_prior(words, doc, concepts, model):
         return False

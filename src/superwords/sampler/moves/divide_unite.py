@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from superwords.sampler.document import (
     DIVIDE,
     UNITE,
@@ -19,7 +17,6 @@ from superwords.sampler.document import (
     make_room,
     set_explained,
     set_rest,
-    weights_without,
 )
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
@@ -115,8 +112,6 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
         - log_ways
         - _log_weights(division, weight_j, weight_t, alpha_pi)
     )
-    if size_j == 0:
-        log_u -= _log_null_divided(k, k, weight_j, doc)
     if back == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
     end, absent_t = draw_absent(t, back, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
@@ -173,8 +168,6 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     log_ratio = log_ways - log_screened + log_absent(t, back, words, doc, concepts)
     log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
-    if doc.size[k] == 0:
-        log_ratio += _log_null_divided(k, out, weight_j, doc)
     if math.log(uniform(stream)) >= -log_ratio:
         return False
     if not accept_on_features(regression, words, t, come, j, doc.mark, stream):
@@ -274,16 +267,6 @@ def _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
             after = doc.rest[a] + (side & 1) * share_j + (side >> 1) * share_t
             log_ratio += doc.times[a] * math.log(after / (doc.rest[a] + share))
     return log_ratio
-
-
-@helper
-def _log_null_divided(k, also, weight_j, doc):
-    """Return what null tokens gain where the first of the two is empty and the one was not."""
-    if doc.null == 0:
-        return 0.0
-    _, empty = weights_without(doc, k, also)
-    # Null tokens that only the first of the two could have: it cannot be given up.
-    return doc.null * math.log1p(weight_j / empty) if empty > 0.0 else np.inf
 
 
 @helper

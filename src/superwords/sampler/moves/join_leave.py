@@ -17,7 +17,7 @@ from superwords.sampler.document import (
     make_room,
     set_explained,
     set_rest,
-    weights_without,
+    weight_without,
 )
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
@@ -78,15 +78,13 @@ def _try_join(j, is_data_driven, doc, concepts, regression, stream):
     make_room(doc)
     start = doc.used
     mass, end = draw_present(k, j, doc.factor, doc, stream)
-    may_screen = tilt.back == 0.0 and doc.null == 0
-    if may_screen and log_u >= _log_second(k, weight, mass, end - start, doc):
+    if tilt.back == 0.0 and log_u >= _log_second(k, weight, mass, end - start, doc):
         return False
     end, absent = draw_absent(j, tilt.back, 0.0, end, doc, concepts, stream)
     words = doc.arena[start:end]
     if is_fixed(concepts, j) and breaks_condition(concepts, j, words):
         return False
     log_ratio = log_absent(j, tilt.back, words, doc, concepts)
-    log_ratio += log_null(weight, len(words), doc.empty_weight, doc)
     if log_u >= log_ratio + _log_second(k, weight, mass + absent, len(words), doc):
         return False
     # Eq. (cUpdate), second stage: P(Y | Φ′)/P(Y | Φ)
@@ -104,17 +102,6 @@ def _log_second(k, weight, mass, size, doc):
 
 
 @helper
-def log_null(weight, size, empty, doc):
-    """Return what null tokens gain by a concept of `size` words beside empty ones."""
-    null = doc.null
-    if null == 0:
-        return 0.0
-    if doc.n_pairs == 0:
-        return 0.0 if size == 0 else -np.inf
-    return null * math.log1p(weight / empty) if size == 0 else 0.0
-
-
-@helper
 def log_leave(k, doc):
     """Return log P(w^(d)) without the k-th concept less with it; −inf if unexplained.
 
@@ -125,9 +112,8 @@ def log_leave(k, doc):
     set_rest(doc, k, k)
     if doc.n_pairs == 1:
         return 0.0
-    others, empty = weights_without(doc, k, k)
-    log_gained = -doc.length * math.log1p(doc.weight[k] / others)
-    return -log_gained - _log_null_without(k, empty, doc) - log_gain(k, doc.share[k], doc)
+    log_gained = -doc.length * math.log1p(doc.weight[k] / weight_without(doc, k))
+    return -log_gained - log_gain(k, doc.share[k], doc)
 
 
 @helper
@@ -140,21 +126,13 @@ def leaves_unexplained(k, doc):
 
 
 @helper
-def _log_null_without(k, empty, doc):
-    """Return what null tokens lose without the k-th concept."""
-    if doc.null == 0 or doc.n_pairs == 1 or doc.size[k] > 0:
-        return 0.0
-    return doc.null * math.log1p(doc.weight[k] / empty) if empty > 0.0 else np.inf
-
-
-@helper
 def _try_leave(k, is_data_driven, doc, concepts, regression, stream):
     """Try c_j: 1 → 0, the exact reverse of a join."""
     if leaves_unexplained(k, doc):
         return False
     set_rest(doc, k, k)
     j, weight = doc.concept[k], doc.weight[k]
-    others, empty = weights_without(doc, k, k)
+    others = weight_without(doc, k)
     tilt = tilt_of(j, weight, others, is_data_driven, doc, concepts)
     # Eq. (cUpdate) of the join that this would undo; every term enters with the opposite sign
     log_first = math.log(concepts.odds[j]) + tilt_words(j, tilt, doc.rest, doc.factor, doc)
@@ -164,7 +142,7 @@ def _try_leave(k, is_data_driven, doc, concepts, regression, stream):
     if log_u == np.inf:
         return False
     words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
-    log_ratio = log_absent(j, tilt.back, words, doc, concepts) + _log_null_without(k, empty, doc)
+    log_ratio = log_absent(j, tilt.back, words, doc, concepts)
     if len(words) > 0 and doc.n_pairs > 1:
         log_ratio += log_gain_over_tilt(k, doc.share[k], doc.rest, doc.factor, doc)
     if log_u >= -log_ratio:

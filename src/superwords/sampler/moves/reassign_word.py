@@ -61,7 +61,7 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
         return now, NOTHING_TRIED
     sizes = sizes_of(before)
     state = before._replace(pair_ptr=before.pair_ptr.copy(), word=before.word.copy())
-    tokens = Tokens(z.entry.copy(), z.pair.copy(), z.null)
+    tokens = Tokens(z.entry.copy(), z.pair.copy())
     regression = draw_regression(sizes, model.data, model.prior, stream, sweep, _TURN)
     tried, moved = sweep_word_moves(state, tokens, given_counts(sizes, regression, model), stream, sweep)
     info = make_info(("word move",), tried, moved)
@@ -125,7 +125,7 @@ def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
             k = _pick_holder(a, n_pairs, table, stream)
             if k >= 0:
                 i = data.word[data.doc_ptr[d] + a]
-                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, tokens, given, table, stream)
+                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, given, table, stream)
                 if to != k:
                     tried[0] += 1
                     n_moved += _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream)
@@ -177,7 +177,7 @@ def _weigh(k, theta, table):
 
 
 @helper
-def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream):
+def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
     """Draw the concept that takes the tokens: the present one, or one lacking the word."""
     theta, n, total = state.theta[i], table.tokens[a, home], 0.0
     if _is_fixed(i, state.concept[first + home], given):
@@ -189,7 +189,7 @@ def _pick_target(a, i, home, first, n_pairs, state, tokens, given, table, stream
     for k in range(n_pairs):
         table.share[k] = 0.0
         is_fixed = _is_fixed(i, state.concept[first + k], given)
-        if table.tokens[a, k] == OFF and tokens.null[first + k] == 0 and not is_fixed:
+        if table.tokens[a, k] == OFF and not is_fixed:
             gain = table.gain[k] if n == 1 else math.exp(n * table.log_token[k] + table.log_rest[k])
             table.share[k] = gain * given.odds[i, state.concept[first + k]]
             total += table.share[k]

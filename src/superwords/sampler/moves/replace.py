@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from superwords.sampler.document import SWAP, make_room, set_explained, set_rest, set_weight, weights_without
+from superwords.sampler.document import SWAP, make_room, set_explained, set_rest, set_weight, weight_without
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import is_fixed
@@ -37,7 +37,7 @@ def swap_concepts(n, is_data_driven, doc, concepts, regression, stream):
 @helper
 def random_token(doc, stream):
     """Return the word (index a) of a token chosen at random."""
-    u, a = below(stream, doc.length - doc.null), 0
+    u, a = below(stream, doc.length), 0
     while u >= doc.times[a]:
         u -= doc.times[a]
         a += 1
@@ -107,7 +107,7 @@ def _try_swap(is_data_driven, doc, concepts, regression, stream):
     if is_fixed(concepts, j) or is_fixed(concepts, t):
         return False  # both ways, so that what is left is conditioned on
     set_rest(doc, k, k)
-    others, _ = weights_without(doc, k, k)
+    others = weight_without(doc, k)
     tilt = tilt_of(t, weight, others, is_data_driven, doc, concepts)
     tilt_back = tilt_of(j, weight, others, is_data_driven, doc, concepts)
     log_first = tilt_words(t, tilt, doc.rest, doc.factor, doc)

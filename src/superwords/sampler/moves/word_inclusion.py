@@ -30,7 +30,6 @@ class PairIndex(NamedTuple):
 
     first: np.ndarray  # (J+1) where a concept's pairs begin
     pair: np.ndarray  # (q) the pair's place in the state
-    is_empty: np.ndarray  # (q) whether null tokens keep its words off
     u: np.ndarray  # (q)
 
 
@@ -90,7 +89,7 @@ def sweep_words(
         len(state.doc_ptr) - 1,
         n_threads,
     )
-    page = _index_pairs(state, tokens, u, len(sizes.holders))
+    page = _index_pairs(state, u, len(sizes.holders))
     before = _by_word(state, tokens, page)
     n_blocks = min(_BLOCKS, n_words) if model.data.Y.shape[1] and n_words <= _FEW_WORDS else 1
     ends = [n_words * block // n_blocks for block in range(n_blocks + 1)]
@@ -122,11 +121,11 @@ def _sweep_words(
     )
 
 
-def _index_pairs(state: State, tokens: Tokens, u: np.ndarray, n_concepts: int) -> PairIndex:
+def _index_pairs(state: State, u: np.ndarray, n_concepts: int) -> PairIndex:
     """Return the pairs in concept order."""
     order = np.argsort(state.concept, kind="stable")
     first = np.searchsorted(state.concept[order], np.arange(n_concepts + 1))
-    return PairIndex(first, order, tokens.null[order] > 0, u[order])
+    return PairIndex(first, order, u[order])
 
 
 @ref_kernel
@@ -269,7 +268,7 @@ def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, s
         if gap < stop - q:
             q += gap
             # Eq. (fUpdate): T^{−n} = E exp(−u θ f) makes the text factor e^{−uθ}, which needs no other word
-            p = 0.0 if page.is_empty[q] else odds / (odds + math.exp(page.u[q] * theta))
+            p = odds / (odds + math.exp(page.u[q] * theta))
             is_on = uniform(stream) * odds < (1.0 + odds) * p
             if is_on:
                 m += 1

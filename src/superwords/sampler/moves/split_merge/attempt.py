@@ -167,8 +167,6 @@ def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     if min(a, b) < len(model.fixed):
         return None
     group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
-    if (group.null[np.diff(group.ptr) > 0] > 0).any():
-        return None  # null tokens would meet words
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
     elsewhere = snapshot.sizes.total - snapshot.sizes.m[a] - snapshot.sizes.m[b]
     _, log_q = _launch(group, sides, seeds, elsewhere, model, stream)
@@ -421,7 +419,7 @@ def rebuild(
         np.zeros(n_entries, np.int32),
         old.theta,
     )
-    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64))
+    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64))
     first, last = (made.sides[0], made.unused[0]), (made.sides[-1], made.unused[-1])
     if len(made.sides) == 1:
         nobody = np.zeros(len(group.doc), bool)
@@ -440,7 +438,7 @@ def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, 
             if old.concept[p] == a or old.concept[p] == b:
                 continue
             state.concept[at], state.weight[at] = old.concept[p], old.weight[p]
-            tokens.pair[at], tokens.null[at] = old_tokens.pair[p], old_tokens.null[p]
+            tokens.pair[at] = old_tokens.pair[p]
             for e in range(old.pair_ptr[p], old.pair_ptr[p + 1]):
                 state.word[to], tokens.entry[to] = old.word[e], old_tokens.entry[e]
                 to += 1
@@ -464,7 +462,7 @@ def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, 
 @helper
 def _copy_side(n, at, to, state, tokens, side, unused):
     """Copy a document's words, used and unused, in ascending order."""
-    tokens.pair[at], tokens.null[at] = side.per_doc[n], side.null[n]
+    tokens.pair[at] = side.per_doc[n]
     e, last = side.ptr[n], side.ptr[n + 1]
     for k in range(unused.ptr[n], unused.ptr[n + 1] + 1):
         while e < last and (k == unused.ptr[n + 1] or side.word[e] < unused.word[k]):

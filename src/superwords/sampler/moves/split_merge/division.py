@@ -101,8 +101,7 @@ def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
         n_ways = 3 if group.tokens[e] > 1 else 2
         chosen = wanted.word[e] if is_forced else 1 + below(stream, n_ways)
         log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
-    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
-    return log_q - group.null[n] * math.log(2.0)
+    return log_q
 
 
 @helper
@@ -111,7 +110,6 @@ def _take_whole(n, side, group, sides):
     for e in range(group.ptr[n], group.ptr[n + 1]):
         sides.word[e] = side
         sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
-    sides.null[n] = group.null[n] if side == FIRST_ONLY else 0
 
 
 @helper
@@ -218,8 +216,7 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
         p = a if chosen == FIRST_ONLY else (b if chosen == SECOND_ONLY else a * b)
         log_q += math.log(p / total)
         log_q -= _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
-    sides.null[n] = wanted.null[n] if is_forced else _heads(group.null[n], stream)
-    return log_q - group.null[n] * math.log(2.0)
+    return log_q
 
 
 @helper
@@ -252,7 +249,7 @@ def log_weights(group, sides, alpha):
     for n in range(len(group.doc)):
         if sides.doc[n] != BOTH:
             continue
-        tokens_a, tokens_b = sides.null[n], group.null[n] - sides.null[n]
+        tokens_a, tokens_b = 0, 0
         for e in range(group.ptr[n], group.ptr[n + 1]):
             tokens_a += sides.tokens[e]
             tokens_b += group.tokens[e] - sides.tokens[e]

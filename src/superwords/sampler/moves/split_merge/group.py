@@ -23,7 +23,6 @@ class Group(NamedTuple):
     ptr: np.ndarray  # (n+1) into word, tokens
     word: np.ndarray  # (E) place in `support` of a word that is used
     tokens: np.ndarray  # (E) n_dji > 0
-    null: np.ndarray  # (n)
     others: np.ndarray  # (n) further concepts of the document
     length: np.ndarray  # (n) N_d
     support: np.ndarray  # (s) words used anywhere in the group
@@ -37,7 +36,6 @@ class Sides(NamedTuple):
     doc: np.ndarray  # (n) uint8
     word: np.ndarray  # (E) uint8
     tokens: np.ndarray  # (E) of the first concept
-    null: np.ndarray  # (n) of the first concept
     m: np.ndarray  # (2, s) documents that use the word
     holders: np.ndarray  # (2)
 
@@ -50,7 +48,6 @@ class Side(NamedTuple):
     word: np.ndarray  # (E') words used, ascending in a document
     tokens: np.ndarray  # (E') > 0
     per_doc: np.ndarray  # (n) n_dj
-    null: np.ndarray  # (n)
 
 
 def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
@@ -65,19 +62,14 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
         np.zeros(n_entries, np.int32),
         np.zeros(n_entries, np.int64),
         np.zeros(len(docs), np.int64),
-        np.zeros(len(docs), np.int64),
         model.data.length[docs],
         np.zeros(0, np.int64),
         np.zeros(0),
         np.zeros(0),
     )
-    side, count, null, which = (
-        np.zeros(n_entries, np.uint8),
-        np.zeros(n_entries, np.int64),
-        np.zeros(len(docs), np.int64),
-        np.zeros(len(docs), np.uint8),
-    )
-    _collect(state, tokens, group, first, second, side, count, null, which)
+    side, count = np.zeros(n_entries, np.uint8), np.zeros(n_entries, np.int64)
+    which = np.zeros(len(docs), np.uint8)
+    _collect(state, tokens, group, first, second, side, count, which)
     n_entries = group.ptr[-1]
     support, place = np.unique(group.word[:n_entries], return_inverse=True)
     group = group._replace(
@@ -87,7 +79,7 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
         theta=state.theta[support],
         lam=model.prior.lam[support],
     )
-    sides = Sides(which, side[:n_entries], count[:n_entries], null, np.zeros((2, len(support))), np.zeros(2))
+    sides = Sides(which, side[:n_entries], count[:n_entries], np.zeros((2, len(support))), np.zeros(2))
     count_sides(group, sides)
     return group, sides
 
@@ -98,7 +90,6 @@ def undivided(group: Group) -> Sides:
         np.zeros(len(group.doc), np.uint8),
         np.zeros(len(group.word), np.uint8),
         np.zeros(len(group.word), np.int64),
-        np.zeros(len(group.doc), np.int64),
         np.zeros((2, len(group.support))),
         np.zeros(2),
     )
@@ -106,7 +97,7 @@ def undivided(group: Group) -> Sides:
 
 def whole(group: Group) -> Sides:
     """Return the division with everything in the first concept."""
-    sides = undivided(group)._replace(tokens=group.tokens, null=group.null)
+    sides = undivided(group)._replace(tokens=group.tokens)
     sides.doc[:], sides.word[:] = FIRST_ONLY, FIRST_ONLY
     count_sides(group, sides)
     return sides
@@ -124,7 +115,6 @@ def take_side(group: Group, sides: Sides, s: int) -> Side:
         group.support[group.word[mine]],
         tokens,
         np.diff(total),
-        group.null - sides.null if s else sides.null,
     )
 
 
@@ -141,7 +131,7 @@ def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 @ref_kernel
-def _collect(state, tokens, group, first, second, side, count, null, which):
+def _collect(state, tokens, group, first, second, side, count, which):
     """Merge the two sorted lists of words used of every document of the group."""
     at = 0
     for n in range(len(group.doc)):
@@ -156,11 +146,6 @@ def _collect(state, tokens, group, first, second, side, count, null, which):
         which[n] = (a >= 0) + 2 * (b >= 0)
         ea, last_a = (state.pair_ptr[a], state.pair_ptr[a + 1]) if a >= 0 else (0, 0)
         eb, last_b = (state.pair_ptr[b], state.pair_ptr[b + 1]) if b >= 0 else (0, 0)
-        if a >= 0:
-            null[n] = tokens.null[a]
-            group.null[n] += tokens.null[a]
-        if b >= 0:
-            group.null[n] += tokens.null[b]
         while ea < last_a or eb < last_b:
             word = len(state.theta)
             if ea < last_a:

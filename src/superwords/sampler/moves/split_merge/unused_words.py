@@ -214,7 +214,7 @@ def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream
     while progress.document < len(side.held):
         n = progress.document
         at = ptr[n]
-        if side.held[n] and side.null[n] == 0:
+        if side.held[n]:
             if at + len(urn.theta) > len(word):
                 return False
             to_come = 1.0 - progress.n_seen / n_held
@@ -291,7 +291,7 @@ def _foresee(n, step, mass, progress, side, urn):
     has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
     """
     on, off, theta = progress.on, progress.off, urn.theta
-    tokens, is_empty = side.per_doc[n], side.null[n] > 0
+    tokens = side.per_doc[n]
     price, priced, total = 1.0, -1.0, 0.0
     for i in range(len(theta)):
         if progress.used[i]:
@@ -299,7 +299,7 @@ def _foresee(n, step, mass, progress, side, urn):
             continue
         if tokens > 0 and priced != theta[i]:
             price, priced = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
-        off[i] += step if is_empty else step * max(1.0 - progress.foreseen[i] / price, 0.0)
+        off[i] += step * max(1.0 - progress.foreseen[i] / price, 0.0)
         if step > 0.0:
             continue
         odds = on[i] / off[i] * progress.factor[i] / price
