@@ -1,5 +1,6 @@
 """Effects of columns: the regression against statsmodels, formulas, coverage of known effects."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -298,6 +299,15 @@ def test_effects_of_documents_folded_in_agree_with_those_of_the_fit():
         model.effects("party", X=model.corpus_, metadata=table)
     with pytest.raises(InputError, match="New documents need their columns"):
         model.effects("party", X=model.corpus_.counts)
+
+
+def test_effects_of_documents_folded_in_follow_what_was_merged_and_hidden():
+    model = copy.deepcopy(with_columns(planted_model(), party=["A", "B"] * 20))
+    before = model.effects("party", X=model.corpus_).set_index("concept")["effect"]
+    first, second, *others = model.result_.shown
+    after = model.merge([first, second]).effects("party", X=model.corpus_).set_index("concept")["effect"]
+    assert after.index.tolist() == [first, *others]
+    np.testing.assert_allclose(after[others], before[others])
 
 
 @pytest.mark.slow
