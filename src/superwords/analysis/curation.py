@@ -280,7 +280,7 @@ def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
         elif members:
             out += _made(MERGE, dict.fromkeys(members, ""))
         else:
-            _known_number(result, one)
+            concept_index(result, one)
             raise InputError(f"Concept {one} is neither hidden nor merged, so it cannot be restored.")
     made = out[0].made
     return [one._replace(made=made) for one in out]
@@ -382,31 +382,16 @@ def carried(
     partner = find_partners(before, after).of
     number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
     kept, lost = [], []
-    decided = decisions(choices)
+    last = {(one.kind, one.concept): one.value for one in choices}
     for one in choices:
         about = [one.concept, *([int(one.value)] if one.kind == MERGE and one.value else [])]
         missing = [concept for concept in about if concept not in number]
         if not missing:
             value = str(number[int(one.value)]) if one.kind == MERGE and one.value else one.value
             kept.append(one._replace(concept=number[one.concept], value=value))
-        elif one.value and one.value == _current(decided, one):
+        elif one.value and one.value == last[one.kind, one.concept]:
             lost.append(_lost(one, missing[0]))
     return kept, list(dict.fromkeys(lost))
-
-
-def _current(decided: Curation, one: Choice) -> str:
-    """The value that counts for a choice's kind and concept."""
-    if one.kind == MERGE:
-        return str(decided.merged.get(one.concept, ""))
-    if one.kind == HIDE:
-        return _YES if one.concept in decided.hidden else ""
-    of_kind = {
-        NAME: decided.names,
-        THEME: decided.themes,
-        PROPOSED: decided.proposed,
-        ABOUT: decided.descriptions,
-    }
-    return of_kind[one.kind].get(one.concept, "")
 
 
 def _lost(one: Choice, missing: int) -> str:
@@ -442,8 +427,3 @@ def _whole_numbers(concepts: Any) -> list[int]:
     if not numbers:
         raise InputError("No concept is named; give at least one number.")
     return numbers
-
-
-def _known_number(result: Result, concept: int) -> None:
-    if concept not in result.away:
-        concept_index(result, concept)

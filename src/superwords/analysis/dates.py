@@ -178,13 +178,5 @@ def _fitting_width(numbers: pd.Series) -> float:
 
 def time_columns(metadata: pd.DataFrame) -> list[Any]:
     """Return time columns: dates, or whole numbers that are years."""
-    found = []
-    for name in metadata.columns:
-        values = metadata[name]
-        if as_dates(values) is not None and values.nunique() > 1:
-            found.append(name)
-        elif values.dtype.kind in "iuf" and str(name).casefold() in _YEARS and values.nunique() > 1:
-            known = values.dropna()
-            if (known % 1 == 0).all():
-                found.append(name)
-    return found
+    known = {name: as_time(metadata[name], name) for name in metadata.columns}
+    return [name for name, time in known.items() if time is not None and time.nunique() > 1]

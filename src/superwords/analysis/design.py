@@ -214,13 +214,10 @@ def _check_powers(node: ast.AST, power: int = 1) -> None:
                 f"{ast.unparse(node)} has a power that is not a whole number from 1 to {_HIGHEST_POWER}."
             )
         return _check_powers(node.left, power)
-    if isinstance(node, ast.Call) and _called(node) in CURVES:
-        sizes = [_whole(one) for one in node.args[1:]]
-        sizes += [_whole(one.value) for one in node.keywords if one.arg != "raw"]
-        if not all(1 <= size <= _MOST_KNOTS for size in sizes):
-            raise InputError(
-                f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
-            )
+    if _called(node) in CURVES and not all(1 <= size <= _MOST_KNOTS for size in _sizes(node)):
+        raise InputError(
+            f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
+        )
     for one in ast.iter_child_nodes(node):
         _check_powers(one, power)
 
@@ -230,8 +227,9 @@ def _whole(node: ast.expr) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _called(node: ast.Call) -> str:
-    return node.func.id if isinstance(node.func, ast.Name) else ""
+def _called(node: ast.AST) -> str:
+    """Return the name of the function that a call calls, "" for anything else."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
 def _factors(tree: ast.expr) -> set[str]:
@@ -256,18 +254,17 @@ def _n_columns(node: ast.expr, table: pd.DataFrame) -> int:
     if isinstance(node, ast.UnaryOp):
         return _n_columns(node.operand, table)
     if isinstance(node, ast.Call):
-        name = _called(node)
-        if name == "C":
+        if _called(node) == "C":
             return _n_columns(node.args[0], table) if node.args else 1
-        return _MOST_KNOTS if name in CURVES and len(node.args) + len(node.keywords) < 2 else _size(node)
+        return (sum(_sizes(node)) or _MOST_KNOTS) if _called(node) in CURVES else 1
     own = table.get(_name(node))
     return 1 if own is None or not isinstance(own.dtype, pd.CategoricalDtype) else len(own.cat.categories)
 
 
-def _size(node: ast.Call) -> int:
-    if _called(node) not in CURVES:
-        return 1
-    return sum([_whole(one) for one in node.args[1:]] + [_whole(one.value) for one in node.keywords])
+def _sizes(node: Any) -> list[int]:
+    """Return the degrees and degrees of freedom that a curve is given."""
+    named = [one.value for one in node.keywords if one.arg != "raw"]
+    return [_whole(one) for one in (*node.args[1:], *named)]
 
 
 # Columns as a regression takes them.

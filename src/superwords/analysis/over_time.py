@@ -19,7 +19,6 @@ from superwords.errors import InputError
 from superwords.tabular import records
 
 if TYPE_CHECKING:
-    from superwords.analysis.prevalence import Groups
     from superwords.posterior.result import Result
 
 HALVES = ("early", "late")
@@ -47,8 +46,9 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     ['2001', '2002', '2003', '2004']
     """
     periods = make_periods(metadata_column(result, column), column, by)
-    filled, groups = _groups(result, periods)
-    table = figures_by_group(result, groups)
+    filled = np.unique(periods.of_row[periods.of_row >= 0])
+    rows = [np.flatnonzero(periods.of_row == p) for p in filled]
+    table = figures_by_group(result, groups_of(result, [periods.labels[p] for p in filled], rows))
     table["group"] = np.tile(filled, result.n_concepts)
     every = pd.MultiIndex.from_product([result.shown, range(len(periods.labels))], names=["concept", "group"])
     names = concept_names(result)
@@ -207,10 +207,3 @@ def time_page(result: Result, column: str, by: Any = None) -> dict[str, Any]:
     enough = (periods["n_rows"] > 0).sum() > 1
     rising = records(trends(result, column, by)) if enough else []
     return {"column": column, "periods": records(periods), "trends": rising, "values": values}
-
-
-def _groups(result: Result, periods: Periods) -> tuple[np.ndarray, Groups]:
-    """The periods that have documents, as groups."""
-    filled = np.unique(periods.of_row[periods.of_row >= 0])
-    rows = [np.flatnonzero(periods.of_row == p) for p in filled]
-    return filled, groups_of(result, [periods.labels[p] for p in filled], rows)
