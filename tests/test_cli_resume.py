@@ -150,7 +150,7 @@ def test_a_process_of_its_own_stops_and_goes_on(capsys, source, tmp_path):
     while not checkpoint.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=200)
     assert process.returncode == 1
     assert said.splitlines()[-1].startswith("superwords: Stopped ")
     assert "Traceback" not in said

@@ -360,7 +360,7 @@ class TestCommands:
                 wait_for("chain ", process)
                 frozen = suspend(f"head-{address.rpartition(':')[2]}", parts)
                 assert frozen
-                _, told = process.communicate(timeout=60)
+                _, told = process.communicate(timeout=200)
         assert process.returncode == 1
         assert told.splitlines()[-1].startswith(f"superwords: The cluster at {address} has gone away")
         assert "Traceback" not in told

@@ -454,8 +454,7 @@ def test_names_are_pasted_and_accepted(open_page, path) -> None:
     with page.expect_response("**/api/names.json*"):
         page.get_by_text("Names by a language model").click()
     prompt = page.get_by_label("Copy this prompt")
-    page.wait_for_timeout(200)
-    assert "\n1: " in prompt.input_value()
+    page.wait_for_function("(box) => box.value.includes('\\n1: ')", arg=prompt.element_handle())
     page.get_by_label("Paste the reply here").fill("1: Fruit <b> | What grows.")
     page.get_by_role("button", name="Propose these names").click()
     page.get_by_role("button", name="Accept 1 proposed name").wait_for()

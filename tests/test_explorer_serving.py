@@ -99,13 +99,13 @@ def test_a_client_that_hangs_up_leaves_no_traceback(caplog, capfd) -> None:
 )
 def test_a_host_that_is_not_ours_is_refused(host: str) -> None:
     with serving_app(small_app(access("0.0.0.0", 1).hosts)) as address:
-        assert httpx.get(address, headers={"Host": host}).status_code == 400
+        assert httpx.get(address, headers={"Host": host}, timeout=60).status_code == 400
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1", "[::1]", "study.example.org"])
 def test_our_own_hosts_are_answered(host: str) -> None:
     with serving_app(small_app(access("127.0.0.1", 1, "study.example.org").hosts)) as address:
-        assert httpx.get(address, headers={"Host": host}).text == "hello"
+        assert httpx.get(address, headers={"Host": host}, timeout=60).text == "hello"
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_a_public_host_that_is_none_is_one_sentence(public: str) -> None:
 def test_a_token_is_asked_for_once() -> None:
     with serving_app(small_app(gate=(TOKEN, "Open the whole address."))) as address:
         for asked in ("", "?token=", "?token=wrong", "?token=%ff", "large"):
-            answer = httpx.get(f"{address}/{asked}")
+            answer = httpx.get(f"{address}/{asked}", timeout=60)
             assert (answer.status_code, answer.text) == (401, "Open the whole address.\n")
-        assert httpx.post(f"{address}/take?token={TOKEN}").status_code == 401
-        with httpx.Client(base_url=address, follow_redirects=True) as client:
+        assert httpx.post(f"{address}/take?token={TOKEN}", timeout=60).status_code == 401
+        with httpx.Client(base_url=address, follow_redirects=True, timeout=60) as client:
             first = client.get(f"/?token={TOKEN}")
             assert (first.text, first.url.query) == ("hello", b"")
             (cookie,) = first.history[0].headers.get_list("set-cookie")
@@ -149,4 +149,4 @@ def test_a_token_is_asked_for_once() -> None:
             assert {"httponly", "samesite=lax"} <= {part.strip().lower() for part in cookie.split(";")}
             assert client.post("/take", content=b"abc").text == "3"
         name = cookie.partition("=")[0]
-        assert httpx.get(address, headers={"Cookie": f"{name}=0"}).status_code == 401
+        assert httpx.get(address, headers={"Cookie": f"{name}=0"}, timeout=60).status_code == 401

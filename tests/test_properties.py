@@ -64,14 +64,14 @@ def metadata() -> pd.DataFrame:
 
 
 def design_or_sentence(formula: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     refusal = ""
     try:
         assert make_design(metadata(), formula).matrix.shape[1] <= 600
     except InputError as error:
         refusal = str(error)
     assert refusal == "" or 10 < len(refusal) < 600
-    assert time.monotonic() - start < MOST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
 
 
 @pytest.mark.parametrize("formula", PAST["formulas"])

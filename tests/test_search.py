@@ -243,9 +243,9 @@ def test_a_passage_of_a_text_full_of_marks_takes_linear_time():
     """Quadratic in the marks, `search(n=1460)` cost 60 times `search(n=100)`."""
     seconds = []
     for n in (4_000, 40_000):
-        start = time.perf_counter()
+        start = time.process_time()
         telling_passage("tax and bill " * n, {"tax": 1.0, "bill": 1.0})
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert seconds[1] < 60 * seconds[0]  # quadratic: 100
     assert seconds[1] < 10
 

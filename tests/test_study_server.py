@@ -216,7 +216,7 @@ def test_participants_from_elsewhere_need_the_studys_own_link(store: VoteStore) 
     assert pages.token == again.token
     with served_here(store, with_token=True) as address:
         for path in ("/", "/thanks", "/static/study.js", f"/?token={'0' * 32}"):
-            answer = httpx.get(f"{address}{path}")
+            answer = httpx.get(f"{address}{path}", timeout=60)
             assert (answer.status_code, "whole link" in answer.text) == (401, True)
         with httpx.Client(base_url=address, timeout=30) as client:
             assert client.get(f"/?token={pages.token}").headers["location"] == "/"
@@ -259,7 +259,7 @@ def test_thirty_people_at_once_lose_no_vote(tmp_path) -> None:
         with socket.create_connection((host, int(port)), timeout=10) as raw:
             raw.sendall(b"\x00\xff no http\r\n\r\n")
             assert b"400" in raw.recv(4096)
-        assert httpx.get(address).status_code == 200
+        assert httpx.get(address, timeout=60).status_code == 200
 
     store = VoteStore(tmp_path / "study.votes")
     stored = sorted((vote.preferred, vote.attention) for vote in store.votes())

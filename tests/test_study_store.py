@@ -103,7 +103,7 @@ def test_a_file_left_empty_by_a_kill_is_used(tmp_path) -> None:
 
 
 def test_a_vote_outlives_the_process_that_was_killed_after_its_answer(tmp_path) -> None:
-    with served(tmp_path) as (process, address), httpx.Client(base_url=address) as client:
+    with served(tmp_path) as (process, address), httpx.Client(base_url=address, timeout=60) as client:
         participant = Participant(client, small_study())
         answer = participant.send(participant.fields(PREFERRED))
         os.kill(process.pid, signal.SIGKILL)
