@@ -19,7 +19,7 @@ test-cluster: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "cluster and not slow"
 
 test-statistics: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
+	nice -n 10 $(BIN)/python -m pytest -n 2 --dist worksteal -m statistics
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow

@@ -216,6 +216,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.statistics  # test_faults.py has kills for every run
 def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path):
     """kill -9 at random moments, some of them within a transaction."""
     long = {"n_sweeps": 240, "n_burn_in": 60, "thin": 6}

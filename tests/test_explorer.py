@@ -370,6 +370,7 @@ def test_a_model_without_draws_is_refused() -> None:
         Catalog(model)
 
 
+@pytest.mark.statistics
 def test_five_thousand_documents_and_five_hundred_concepts() -> None:
     explorer = Explorer(large_model(5000, 500))
     assert explorer.views.catalog.model.n_concepts_ == 500

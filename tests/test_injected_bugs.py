@@ -2,7 +2,8 @@
 
 A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6. It is looked for four times, after an
 eighth, a quarter, half and all of the replicates: by the normal distribution an exact sampler shows 6 at any of them in
-any of 23 statistics with a probability below 2e-7. All need kernels compiled anew, and belong to `make test-statistics`.
+any of 22 statistics with a probability below 2e-7. All need kernels compiled anew, and belong to
+`make test-statistics`.
 """
 
 import numpy as np

@@ -72,6 +72,7 @@ def draws(path: Path) -> list[tuple[int, float]]:
 
 
 @linux
+@pytest.mark.statistics  # compiles every kernel; so does the next, which is of every run
 def test_one_core_no_home_no_cache_and_locale_c_change_no_bit(tmp_path) -> None:
     usual, bare = tmp_path / "usual", tmp_path / "bare"
     usual.mkdir()
@@ -107,6 +108,7 @@ def test_a_package_that_cannot_be_written_to_changes_no_bit_and_stays_as_it_is(t
             "HOME": str(home),
             "XDG_CACHE_HOME": str(home / "cache"),
             "MPLCONFIGDIR": str(home / "mpl"),
+            "LC_ALL": "C",
         }
         where = f"import superwords; assert superwords.__file__.startswith({str(package)!r})"
         done = fit_in(bare, where, without, package=package)
