@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from superwords.text.corpus import Corpus
-from superwords.text.min_df import KEPT_ROWS, SEVERAL, _steps, supported_words
 from superwords.text.read import corpus_lines, corpus_warnings, read_documents
 from superwords.text.sentences import sentence_spans
+from superwords.text.vocabulary import KEPT_ROWS, SEVERAL, _steps, supported_words
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -17,9 +17,8 @@ import pytest
 
 from superwords import Corpus
 from superwords.errors import InputError
-from superwords.text import segmenters
 from superwords.text.cleaning import clean_text
-from superwords.text.sentences import sentence_spans, tokens
+from superwords.text.sentences import SEGMENTERS, segmenter, sentence_spans, tokens
 from superwords.text.stream import Method, read_chunk
 
 UDHR = Path(__file__).parents[2] / "shared" / "data" / "udhr.jsonl.gz"
@@ -94,7 +93,7 @@ def is_compatible(word, ours):
 
 @pytest.mark.parametrize("language", WITHOUT_SPACES)
 def test_words_of_languages_without_spaces(language):
-    pytest.importorskip(segmenters.PACKAGES[language])
+    pytest.importorskip(SEGMENTERS[language])
     n_words = n_characters = n_same = n_theirs = n_right = n_ends = 0
     for text in declarations()[language]:
         cut = [w for a, b in sentence_spans(text, language) for w in tokens(text[a:b], language)]
@@ -114,11 +113,11 @@ def test_words_of_languages_without_spaces(language):
 
 
 def test_a_segmenter_that_is_not_installed_is_named(monkeypatch):
-    segmenters.segmenter.cache_clear()
+    segmenter.cache_clear()
     monkeypatch.setitem(sys.modules, "jieba", None)
     with pytest.raises(InputError, match=r"needs jieba; install the extra superwords\[cjk\]"):
         Corpus.from_texts(["人权"], language="zh")
-    segmenters.segmenter.cache_clear()
+    segmenter.cache_clear()
 
 
 def test_chinese_texts_become_a_corpus():

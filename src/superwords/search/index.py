@@ -35,7 +35,7 @@ from superwords.search.terms import (
     query_terms,
     read_terms,
 )
-from superwords.text.stopwords import meaningful_nouns, stop_words
+from superwords.text.languages import meaningful_nouns, stop_words
 
 if TYPE_CHECKING:
     from superwords.posterior.result import Result

@@ -12,15 +12,16 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text.cleaning import clean_text
 from superwords.text.grams import Cut, document_frequency
-from superwords.text.min_df import FEW_DOCUMENTS, choose_words
 from superwords.text.phrases import TAGGED
 from superwords.text.procedural import procedural_units
 from superwords.text.recipe import Fixed, TextOptions, recipe_of, threshold
 from superwords.text.stream import LONG_TOKENS, TokenStream
 from superwords.text.vocabulary import (
+    FEW_DOCUMENTS,
     Parts,
     Words,
     apply_words,
+    choose_words,
     find_words,
     has_words,
     matching_words,

@@ -1,4 +1,4 @@
-"""Whether texts look like the language they are read as, by the stop words they use."""
+"""Stop words of each language (package stopwordsiso), and whether texts look like the language they are read as."""
 
 from __future__ import annotations
 
@@ -9,32 +9,49 @@ from functools import lru_cache
 
 import stopwordsiso
 
+from superwords.text.sentences import elided_words
+
+# Dates, like numbers, say when and not what.
+CALENDAR = {
+    "en": "january february march april june july august september october november december "
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "de": "januar februar märz april mai juni juli august september oktober november dezember "
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+}
+# Stop words that name something where they are nouns; only a tagger can tell.
+MEANINGFUL_NOUNS = {"en": "state research fire computer home world system"}
+_NAMES = """ar Arabic bg Bulgarian ca Catalan cs Czech da Danish de German el Greek en English es Spanish et Estonian
+    eu Basque fa Persian fi Finnish fr French ga Irish gl Galician he Hebrew hi Hindi hr Croatian hu Hungarian
+    id Indonesian it Italian lt Lithuanian lv Latvian nl Dutch no Norwegian pl Polish pt Portuguese ro Romanian
+    ru Russian sk Slovak sl Slovenian sv Swedish tr Turkish uk Ukrainian vi Vietnamese"""
+NAMES = dict(re.findall(r"(\w+) (\w+)", _NAMES))
 JUDGED = 25  # words from which a text shows its language; shorter ones are put together
 SHOWN = 200  # words that all texts must have together
 SHARE = 0.25  # of the words: what the stop words of a language make up in it at least,
 LEAD = 1.5  # and how many times those of the language named
 MOST = 0.75
-SOME = 0.1  # share of the words in texts of another language that is worth saying
-NAMES = {
-    **{"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German"},
-    **{"el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian"},
-    **{"fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi"},
-    **{"hr": "Croatian", "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "lt": "Lithuanian"},
-    **{"lv": "Latvian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese"},
-    **{"ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sv": "Swedish"},
-    **{"tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese"},
-}
+SOME = 0.1  # share of the words in texts of another language that is worth a warning
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @lru_cache
-def _languages_of() -> dict[str, tuple[str, ...]]:
-    """Return the languages that have a word in their list of stop words."""
-    found: dict[str, list[str]] = {}
-    for code in sorted(stopwordsiso.langs()):
-        for word in stopwordsiso.stopwords(code):
-            found.setdefault(word, []).append(code)
-    return {word: tuple(codes) for word, codes in found.items()}
+def meaningful_nouns(language: str) -> frozenset[str]:
+    """Return base forms of nouns that stay in a tagged text although they are stop words."""
+    return frozenset(MEANINGFUL_NOUNS.get(language, "").split())
+
+
+@lru_cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language by its code, such as "en"; a language without a list has none."""
+    known = stopwordsiso.stopwords(language) if has_stop_words(language) else ()
+    return frozenset(known) | frozenset(CALENDAR.get(language, "").split()) | elided_words(language)
+
+
+def has_stop_words(language: str) -> bool:
+    """Return whether there is a stop-word list for a language."""
+    return bool(stopwordsiso.has_lang(language))
 
 
 def doubtful_language(texts: Iterable[str], languages: str | Sequence[str]) -> str | None:
@@ -59,41 +76,42 @@ def doubtful_language(texts: Iterable[str], languages: str | Sequence[str]) -> s
     """
     n_read = 0
     seen: Counter[tuple[str, str]] = Counter()  # words in texts of a language that look like another
-    for code, words in _judged(texts, languages):
-        n_read += len(words)
-        look = _look(words, code)
-        if look != code:
-            seen[code, look] += len(words)
-    if n_read < SHOWN or not seen:
+    pending: dict[str, list[str]] = {}
+    for n, text in enumerate(texts):
+        code = languages if isinstance(languages, str) else languages[n]
+        words = pending.setdefault(code, [])
+        words += _WORD.findall(text[:5000].lower())
+        if code != "none" and len(words) >= JUDGED:
+            n_read += len(words)
+            seen[code, _look(words, code)] += len(pending.pop(code))
+    others = Counter({pair: n_words for pair, n_words in seen.items() if pair[0] != pair[1]})
+    if n_read < SHOWN or not others:
         return None
-    (code, look), n_words = seen.most_common(1)[0]
+    (code, look), n_words = others.most_common(1)[0]
     share = n_words / n_read
-    if share < SOME:
-        return None
     named = f"{_named(look)}, not {_named(code)}"
     if share > MOST:
         return f"The texts look like {named}: give the language {look} (--language {look})."
+    if share < SOME:
+        return None
     return (
         f"Part of the texts ({share:.0%} of the words) look like {named}: "
         "give each document its language, by a column (--language column:NAME)."
     )
 
 
-def _judged(texts: Iterable[str], languages: str | Sequence[str]) -> Iterable[tuple[str, list[str]]]:
-    """Lists of words, each of one language as named and long enough to be judged."""
-    pending: dict[str, list[str]] = {}
-    for n, text in enumerate(texts):
-        code = languages if isinstance(languages, str) else languages[n]
-        if code == "none":
-            continue
-        words = pending.setdefault(code, [])
-        words += _WORD.findall(text[:5000].lower())
-        if len(words) >= JUDGED:
-            yield code, pending.pop(code)
+@lru_cache
+def _languages_of() -> dict[str, list[str]]:
+    """Return the languages that have a word in their list of stop words."""
+    found: dict[str, list[str]] = {}
+    for code in sorted(stopwordsiso.langs()):
+        for word in stopwordsiso.stopwords(code):
+            found.setdefault(word, []).append(code)
+    return found
 
 
 def _look(words: list[str], code: str) -> str:
-    """The language whose stop words are clearly more frequent than those of the language named, or that one."""
+    """Return the language whose stop words are clearly more frequent than those of the language named, or that one."""
     languages_of = _languages_of()
     counts = Counter(code for word in words for code in languages_of.get(word, ()))
     best, n_best = max(counts.items(), key=lambda item: (item[1], item[0]), default=(code, 0))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from superwords.text.languages import meaningful_nouns
 from superwords.text.sentences import LONGEST_TOKEN, no_word_abbreviations
-from superwords.text.stopwords import meaningful_nouns
 from superwords.text.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, VERB, lemma_dictionaries
 
 # What a token may do in a word of the vocabulary, as bits.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,14 @@ import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages
-from superwords.text.columns import doubtful_dates, parse_dates, proposals, without_missing_groups
 from superwords.text.corpus import Corpus, n_sources
 from superwords.text.fingerprint import size_of
-from superwords.text.languages import doubtful_language
-from superwords.text.min_df import FEW_DOCUMENTS, FEW_WORDS, LOWEST
+from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.recipe import language_code, passage_length, threshold, word_method, words_to_drop
 from superwords.text.sentences import LONGEST_TOKEN
 from superwords.text.sources import Documents, open_documents
-from superwords.text.stopwords import has_stop_words
 from superwords.text.stream import ReadingProgress
+from superwords.text.vocabulary import FEW_DOCUMENTS, FEW_WORDS, LOWEST
 
 Say = Callable[[str], None]
 
@@ -34,6 +33,14 @@ MANY_EMPTY = 0.1  # share of the documents
 LANGUAGE_COLUMN = "column:"
 EXAMPLES = 8
 SINGLE, SHORT = 1.2, 25  # sentences and words of a document below which it says too little
+MISSING = frozenset({"na", "n/a", "nan", "null", "none", "-", "?", "."})  # groups that are none
+MOST_GROUPS = 12  # values of a column that is proposed as groups
+LEAST_ROWS = 5  # documents of a group on average
+_ISO = re.compile(r"\s*\d{4}(-\d{1,2}(-\d{1,2})?([T ].*)?|/\d{1,2}/\d{1,2})?\s*")
+_DATE_NAME = re.compile(
+    r"(?:^|_)(date|datum|datetime|fecha|data|day|published|created)(?:$|_)", re.IGNORECASE
+)
+_OTHER_DATE = re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*|\s*[^\W\d_]{3,12}\.? \d{1,2},? \d{4}\s*")
 # What a person may ask for when texts become words; `Corpus.from_texts` explains each.
 WORD_OPTIONS = ("min_df", "max_df", "words", "tagger", "lemmas", "drop", "drop_procedural")
 
@@ -107,7 +114,7 @@ def read_documents(
     found = open_documents(documents, text, id, encoding, vocabulary=vocabulary)
     check_groups(columns, found.metadata)
     found = _with_columns(found, columns, date_format)
-    for line in (*found.notes, *proposals(found.metadata, columns)):
+    for line in (*found.notes, *_proposals(found.metadata, columns)):
         tell(line)
     given = {name: value for name, value in options.items() if value is not None}
     codes = warn_about(found, language)
@@ -160,12 +167,82 @@ def _with_columns(documents: Documents, groups: list[str], date_format: str | No
     """Return documents with dates parsed and missing groups missing, and what is doubtful about them."""
     metadata, doubts = documents.metadata, list(documents.doubts)
     if date_format is not None:
-        metadata = parse_dates(metadata, date_format)
-    doubts += doubtful_dates(metadata)
-    metadata, changed = without_missing_groups(metadata, groups)
-    for name, n_missing in changed.items():
-        doubts.append(f'The column {name!r} has {n_missing:,} values such as "NA", which count as missing.')
+        metadata = _parse_dates(metadata, date_format)
+    for name in metadata.columns:
+        if _DATE_NAME.search(str(name)) and _all_match(metadata[name], _OTHER_DATE):
+            example = next(value for value in metadata[name] if not _is_missing(value))
+            doubts.append(
+                f"The column {name!r} has dates such as {example!r}, which trends cannot order; "
+                "give the date format (--date-format %d.%m.%Y)."
+            )
+    for name in groups:
+        is_none = metadata[name].map(
+            lambda value: isinstance(value, str) and value != "" and _is_missing(value)
+        )
+        if is_none.any():
+            metadata = metadata.assign(**{name: metadata[name].mask(is_none.astype(bool))})
+            doubts.append(
+                f'The column {name!r} has {is_none.sum():,} values such as "NA", which count as missing.'
+            )
     return replace(documents, metadata=metadata, doubts=tuple(doubts))
+
+
+def _parse_dates(metadata: pd.DataFrame, date_format: str) -> pd.DataFrame:
+    """Return the metadata with every column whose values all have a date format as dates.
+
+    Raises InputError if there is no such column.
+    """
+    found, nearest, most = {}, "", 0
+    for name in metadata.columns:
+        if metadata[name].dtype.kind in "Mfib":
+            continue
+        texts = metadata[name].map(lambda value: None if _is_missing(value) else str(value).strip())
+        try:
+            dates = pd.to_datetime(texts, format=date_format, errors="coerce")
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"The date format {date_format!r} cannot be used: {error}.") from None
+        bad = texts[texts.notna() & dates.isna()]
+        n_good = int(dates.notna().sum())
+        if n_good and not len(bad):
+            found[name] = dates
+        elif n_good > most:
+            most, nearest = n_good, f" ({name!r} has {bad.iloc[0]!r} in row {int(bad.index[0]) + 1})"
+    if not found:
+        raise InputError(
+            f"No column has dates in the format {date_format!r}{nearest}; give a format such as %d.%m.%Y."
+        )
+    return metadata.assign(**found)
+
+
+def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
+    """Yield a line about columns to compare, if none was named, and one about columns of dates."""
+    by_group = [] if groups else [name for name in metadata.columns if _is_group(metadata[name])]
+    if by_group:
+        yield f"Columns that could be compared: {', '.join(map(str, by_group[:5]))} (groups NAME)."
+    dates = [name for name in metadata.columns if _all_match(metadata[name], _ISO)]
+    if dates:
+        yield f"Columns of dates, for trends: {', '.join(map(str, dates[:5]))}."
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in MISSING or not value.strip()
+    return value is None or value != value
+
+
+def _is_group(values: pd.Series) -> bool:
+    if not all(isinstance(value, str) for value in values.dropna().head(200)):
+        return False
+    try:
+        n_values = values.nunique()
+    except TypeError:  # lists and the like
+        return False
+    return 2 <= n_values <= MOST_GROUPS and len(values) >= LEAST_ROWS * n_values
+
+
+def _all_match(values: pd.Series, pattern: re.Pattern[str]) -> bool:
+    known = [value for value in values if not _is_missing(value)]
+    return bool(known) and all(isinstance(value, str) and pattern.fullmatch(value) for value in known)
 
 
 def corpus_of(

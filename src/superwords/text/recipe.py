@@ -14,8 +14,7 @@ from typing import Any
 from superwords.errors import InputError
 from superwords.text.grams import MAX_LENGTH
 from superwords.text.phrases import TAGGED, is_folded, spelling_key
-from superwords.text.segmenters import check_segmenter
-from superwords.text.sentences import Tokenizer, tokens
+from superwords.text.sentences import Tokenizer, check_segmenter, tokens
 from superwords.text.stream import Method
 from superwords.text.tagging import (
     ADJECTIVE,

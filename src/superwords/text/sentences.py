@@ -1,13 +1,19 @@
-"""Sentences and word tokens of a clean text, by rules for most scripts. Everything is linear in the text."""
+"""Sentences and word tokens of a clean text, by rules for most scripts, by segmenters for those without spaces.
+
+Everything is linear in the text.
+"""
 
 from __future__ import annotations
 
+import importlib
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any
 
-from superwords.text.segmenters import PACKAGES, segmenter
+from superwords.errors import InputError
 
 ABBREVIATIONS = {
     "en": """mr mrs ms dr prof sen rep reps sens gov gen col lt capt sgt rev hon st jr sr inc corp co ltd no
@@ -42,6 +48,10 @@ _TURKISH = str.maketrans("İI", "iı")
 _SAME = str.maketrans("’‐‑ʼ", "'--'")
 _HEBREW = "[\u05d0-\u05ea]"
 _JOINERS = {"ca": "·", "fi": ":", "sv": ":"}  # besides hyphen and apostrophe, inside a word
+
+# Segmenters of the extra `cjk`, for languages written without spaces; and languages that have none.
+SEGMENTERS = {"zh": "jieba", "ja": "janome", "th": "pythainlp"}
+NO_SEGMENTER = {"km": "Khmer", "lo": "Lao", "my": "Burmese", "bo": "Tibetan", "dz": "Dzongkha"}
 
 Tokenizer = Callable[[str], Iterable[str]]
 
@@ -173,7 +183,7 @@ def tokens(sentence: str, language: str, tokenizer: Tokenizer | None = None) -> 
     """
     if tokenizer is not None:
         return [token for token in map(str, tokenizer(sentence)) if token.strip()]
-    if language in PACKAGES:
+    if language in SEGMENTERS:
         return [token for token in segmenter(language)(sentence) if token.strip()]
     if language in ("tr", "az"):  # dotted and dotless i are two letters
         sentence = sentence.translate(_TURKISH)
@@ -204,3 +214,48 @@ def _at_apostrophe(word: str, language: str) -> list[str]:
     head, _, rest = word.partition("'")
     is_elided = f"{head.lower()}'" in elided_words(language) and word.lower() not in _NOT_ELIDED.split()
     return [f"{head}'", rest] if is_elided and rest else [word]
+
+
+def check_segmenter(language: str) -> None:
+    """Raise InputError if a language needs a segmenter that is not installed or does not exist."""
+    if language in NO_SEGMENTER:
+        raise InputError(
+            f"{NO_SEGMENTER[language]} ({language}) is written without spaces between words, and there is no "
+            "segmenter for it here; give tokenizer=, a function from a sentence to its words."
+        )
+    if language in SEGMENTERS:
+        segmenter(language)
+
+
+@lru_cache
+def segmenter(language: str) -> Tokenizer:
+    """Return the function that cuts a sentence of one of these languages into words."""
+    load = {"zh": _chinese, "ja": _japanese, "th": _thai}[language]
+    try:
+        with warnings.catch_warnings():  # jieba's own source has deprecated escapes
+            warnings.simplefilter("ignore")
+            return load()
+    except ImportError:
+        raise InputError(
+            f"The language {language!r} is written without spaces, and cutting it into words needs "
+            f"{SEGMENTERS[language]}; install the extra superwords[cjk], or give tokenizer=."
+        ) from None
+
+
+def _chinese() -> Tokenizer:
+    tokenizer: Any = importlib.import_module("jieba").Tokenizer()
+    # jieba's initialize() would load a marshalled cache from the shared temporary folder.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer.lcut
+
+
+def _japanese() -> Tokenizer:
+    tokenizer: Any = importlib.import_module("janome.tokenizer").Tokenizer(wakati=True)
+    return lambda sentence: list(tokenizer.tokenize(sentence))
+
+
+def _thai() -> Tokenizer:
+    tokenize: Any = importlib.import_module("pythainlp.tokenize").word_tokenize
+    # "newmm" alone takes exponential time on some strings; the safe variant cuts long ones.
+    return lambda sentence: tokenize(sentence, engine="newmm-safe", keep_whitespace=False)

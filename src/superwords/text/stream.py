@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from superwords.cluster import current, spread
 from superwords.text.cleaning import clean_text
 from superwords.text.files import Piece
+from superwords.text.languages import stop_words
 from superwords.text.phrases import (
     CAN_END,
     CAN_START,
@@ -27,7 +28,6 @@ from superwords.text.phrases import (
     plain_candidates,
 )
 from superwords.text.sentences import LONGEST_TOKEN, Tokenizer, sentence_spans, tokens
-from superwords.text.stopwords import stop_words
 from superwords.text.tagging import HanTaTagger, make_lemmatizer, make_tagger
 
 CHUNK_CHARACTERS = 400_000
@@ -75,33 +75,34 @@ class TokenStream:
         return len(self.document_words)
 
 
-ARRAYS = [one.name for one in fields(TokenStream) if one.type == "np.ndarray"]
+ARRAYS = {
+    **{"token_type": "i", "token_flags": "B", "token_sentence": "i", "sentence_document": "i"},
+    **{"sentence_span": "i", "sentence_opening": "q", "document_words": "i"},
+}
 
 
-@dataclass
 class _StreamBuilder:
-    types: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    token_type: array[int] = field(default_factory=lambda: array("i"))
-    token_flags: array[int] = field(default_factory=lambda: array("B"))
-    token_sentence: array[int] = field(default_factory=lambda: array("i"))
-    sentence_document: array[int] = field(default_factory=lambda: array("i"))
-    sentence_span: array[int] = field(default_factory=lambda: array("i"))
-    sentence_opening: array[int] = field(default_factory=lambda: array("q"))
-    document_words: array[int] = field(default_factory=lambda: array("i"))
-    form_count: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.types: dict[tuple[str, str, str], int] = {}
+        self.arrays = {name: array(kind) for name, kind in ARRAYS.items()}
+        self.form_count: Counter[str] = Counter()
 
     def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:
-        sentence = len(self.sentence_document)
+        """Add a sentence of the document that `add_document` will end."""
+        own, sentence = self.arrays, len(self.arrays["sentence_document"])
         for surface, key, label, flags, _ in candidates:
-            self.token_type.append(self.types.setdefault((surface, key, label), len(self.types)))
-            self.token_flags.append(flags)
-            self.token_sentence.append(sentence)
-        self.sentence_document.append(len(self.document_words))
-        self.sentence_span.extend(span)
-        self.sentence_opening.append(opening)
+            own["token_type"].append(self.types.setdefault((surface, key, label), len(self.types)))
+            own["token_flags"].append(flags)
+            own["token_sentence"].append(sentence)
+        own["sentence_document"].append(len(own["document_words"]))
+        own["sentence_span"].extend(span)
+        own["sentence_opening"].append(opening)
+
+    def add_document(self, n_words: int) -> None:
+        self.arrays["document_words"].append(n_words)
 
     def finish(self) -> TokenStream:
-        arrays = {name: np.array(getattr(self, name)) for name in ARRAYS}
+        arrays = {name: np.array(values) for name, values in self.arrays.items()}
         arrays["sentence_span"] = arrays["sentence_span"].reshape(-1, 2)
         return TokenStream(list(self.types), **arrays, form_count=self.form_count)
 
@@ -123,12 +124,12 @@ def stream_texts(
         codes = iter(languages)
         cut = ((piece, list(islice(codes, piece.n_documents))) for piece in pieces)
         parts = spread(partial(_read_piece, method=method), cut, n_jobs)
-        return _with_written_names(_join(parts, n_documents, progress), method)
-    chunks = _chunks(texts, languages)
-    first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
-    read, work = partial(read_chunk, method=method), chain(first, chunks)
-    is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
-    parts = map(read, work) if is_alone else spread(read, work, n_jobs)
+    else:
+        chunks = _chunks(texts, languages)
+        first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
+        read, work = partial(read_chunk, method=method), chain(first, chunks)
+        is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
+        parts = map(read, work) if is_alone else spread(read, work, n_jobs)
     return _with_written_names(_join(parts, n_documents, progress), method)
 
 
@@ -155,13 +156,12 @@ def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
             words = (Candidate(t, t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
             builder.add_sentence(words, (0, 0), opening=0)
             n_words += len(sentence)
-        builder.document_words.append(n_words)
+        builder.add_document(n_words)
     return builder.finish()
 
 
 def _read_piece(work: tuple[Piece, list[str]], method: Method) -> TokenStream:
-    piece, languages = work
-    return read_chunk(zip(piece.texts(), languages, strict=True), method)
+    return read_chunk(zip(work[0].texts(), work[1], strict=True), method)
 
 
 def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
@@ -182,7 +182,7 @@ def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
             candidates = list(_candidates(sentence, language, stop, method))
             phrases = candidates if method.words in TAGGED else []
             builder.add_sentence(candidates, (start, end), _opening(sentence, phrases))
-        builder.document_words.append(n_words)
+        builder.add_document(n_words)
     return builder.finish()
 
 
