@@ -12,9 +12,17 @@ from PIL import Image
 from scipy import fft
 
 from superwords.errors import InputError
-from superwords.features import gist as module
+from superwords.features import picture as module
 from superwords.features import pictures
-from superwords.features.gist import GRID, N_FEATURES, ORIENTATIONS, SIZE, gist, oriented_filters, read_grey
+from superwords.features.picture import (
+    GRID,
+    N_FEATURES,
+    ORIENTATIONS,
+    SIZE,
+    gist,
+    oriented_filters,
+    read_grey,
+)
 
 
 def grating(angle: float, cycles: float) -> np.ndarray:

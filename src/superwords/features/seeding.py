@@ -135,34 +135,31 @@ def read_seeds(source: Any) -> dict[str, dict[str, float]]:
     name = str(source) if isinstance(source, (str, Path)) else "The table of seeds"
     table = read_table(source, name)
     words, labels = column(table, "word", name), column(table, "group", name)
-    strengths = table["strength"] if "strength" in table.columns else pd.Series(STRENGTH, table.index)
-    numbers = pd.to_numeric(strengths, errors="coerce").where(strengths.notna(), STRENGTH)
-    groups: dict[str, dict[str, float]] = {}
-    for row, (word, cell, number) in enumerate(zip(words, labels, numbers, strict=True), start=1):
+    strengths = table["strength"].fillna(STRENGTH) if "strength" in table.columns else [STRENGTH] * len(table)
+    groups: dict[str, dict[str, Any]] = {}
+    for row, (word, cell, strength) in enumerate(zip(words, labels, strengths, strict=True), start=1):
         if pd.isna(word) or pd.isna(cell):
             raise InputError(f"{name}: row {row} lacks a word or a group; give both in every row.")
-        if not 0 < number < np.inf:
-            raise InputError(
-                f"{name}: the strength of {str(word)!r} is {strengths.iloc[row - 1]!r}; give a positive number."
-            )
         for group in filter(None, (part.strip() for part in str(cell).split(","))):
-            groups.setdefault(group, {})[str(word).strip()] = float(number)
+            groups.setdefault(group, {})[str(word).strip()] = _positive(strength, word)
     return groups
+
+
+def _positive(strength: Any, word: Any) -> float:
+    number = float(pd.to_numeric(strength, errors="coerce"))
+    if not 0 < number < np.inf:
+        shown = strength if np.isnan(number) else number
+        raise InputError(f"The strength of {str(word)!r} is {shown!r}; give a positive number.")
+    return number
 
 
 def _strengths(words: Any, group: str) -> dict[str, float]:
     if isinstance(words, str):
         raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
-    members = (
-        {str(word): float(value) for word, value in words.items()}
-        if isinstance(words, Mapping)
-        else {str(word): STRENGTH for word in words}
-    )
+    given = words if isinstance(words, Mapping) else dict.fromkeys(words, STRENGTH)
+    members = {str(word): _positive(value, word) for word, value in given.items()}
     if not members:
         raise InputError(f"The group {group!r} has no seed words; give at least one.")
-    for word, value in members.items():
-        if not 0 < value < np.inf:
-            raise InputError(f"The strength of {word!r} is {value!r}; give a positive number.")
     return members
 
 
