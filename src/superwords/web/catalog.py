@@ -60,6 +60,7 @@ class Catalog:
             "times": self.time_columns,
             "columns": [str(name) for name in corpus.metadata.columns],
             "verdict": self._verdict,
+            "marks": self.marks,
             "decided": self.decided(),
         }
 
@@ -150,6 +151,23 @@ class Catalog:
     @cached_property
     def concept_rows(self) -> pd.DataFrame:
         return of_shown(self.model.result_, self._every_concept)
+
+    @cached_property
+    def marks(self) -> dict[int, dict[str, Any]]:
+        """Return how reliable each concept is, as every page and the report print it beside its name."""
+        found = self._every_concept
+        return {
+            int(j): {"text": f"{again}, {'settled' if settled else 'not settled'}", "leftover": bool(leftover)}
+            for j, again, settled, leftover in zip(
+                found["concept"], self._found(found), found["settled"], found["leftover"]
+            )
+        }
+
+    def _found(self, concepts: pd.DataFrame) -> list[str]:
+        if self.n_pilots:
+            return [f"found again in {n:.0f} of {self.n_pilots}" for n in concepts["found_again"]]
+        chains = zip(concepts["found_by"], concepts["stability_by_chain"])
+        return [f"found by {n} of {len(each)} chains" for n, each in chains]
 
     def chains_of(self, concepts: pd.Series) -> dict[str, np.ndarray]:
         """Return how many chains find each of these concepts, and how many there are."""

@@ -36,11 +36,11 @@ STATIC_TYPES = {
     ".svg": "image/svg+xml",
 }
 MOST_BYTES = 65_536
-FORMULAS = frozenset({"effects"})
+FORMULAS = frozenset({"effects", "predicted"})
 # What is computed anew for each request, or for each of many possible ones.
 COSTLY = frozenset(
     {"search", "diverse", "recommend", "cloud", "time", "trends", "word-changes", "said", "said-by"}
-    | {"word-neighbours", "words-beside", "map", "nearest", "tree", "themes", "group-differences"}
+    | {"word-neighbours", "words-beside", "map", "document-map", "nearest", "tree", "themes", "group-differences"}
 )
 NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 

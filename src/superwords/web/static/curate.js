@@ -2,7 +2,6 @@
 
 import { get } from "./api.js";
 import { count, h, newId } from "./dom.js";
-import * as route from "./route.js";
 
 // Runs a decision; an error is shown in the given element.
 export function tried(decide, said) {
@@ -139,8 +138,4 @@ export class Chosen {
       this.said,
     );
   }
-}
-
-export function conceptLink(one) {
-  return h("a", { href: route.concept(one.concept) }, named(one));
 }

@@ -1,5 +1,7 @@
 // Elements from plain values: a string is always text, never markup.
 
+import * as route from "./route.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -25,9 +27,21 @@ export function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-// After the name of a concept that only a few documents use, or that other fits do not find again.
-export function leftoverMark() {
-  return h("span", { class: "unsure", title: "Too few documents use this concept, or other fits do not find it again: do not rely on it." }, "unsure");
+// How reliable each concept is, as the model's facts have it: { text, leftover } by concept.
+let marks = {};
+export function setMarks(known) {
+  marks = known;
+}
+
+export const reliability = (concept) => marks[concept]?.text ?? "";
+export const isLeftover = (concept) => marks[concept]?.leftover ?? false;
+
+// A link to a concept, and how reliable it is. Every view names concepts by it.
+export function conceptLink(concept, name) {
+  const unsure = isLeftover(concept)
+    ? h("span", { class: "unsure", title: "Too few documents use this concept, or other fits do not find it again: do not rely on it." }, "unsure")
+    : null;
+  return [h("a", { href: route.concept(concept) }, `${concept}. ${name}`), unsure, h("small", { class: "found" }, reliability(concept))];
 }
 
 let counter = 0;

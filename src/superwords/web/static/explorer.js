@@ -1,7 +1,7 @@
 // The frame of the page: finds the view that the address names, shows it, and puts the focus on its heading.
 
 import { get, postDecision } from "./api.js";
-import { h, tell } from "./dom.js";
+import { h, setMarks, tell } from "./dom.js";
 import * as route from "./route.js";
 import { showChains } from "./view_chains.js";
 import { showConcept } from "./view_concept.js";
@@ -94,6 +94,7 @@ async function show() {
   let content;
   try {
     model ??= await get("model");
+    setMarks(model.marks);
     content = view ? await view({ model, given, key, decide }) : trouble("There is no such view.");
   } catch (error) {
     content = trouble(error.message);

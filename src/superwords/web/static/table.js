@@ -1,7 +1,7 @@
 // One table for every list: searched, sorted and cut into pages on the server, stored in the address, saved as CSV.
 
 import { getTable, tableAddress } from "./api.js";
-import { count, h, leftoverMark, newId, percent, points, tell } from "./dom.js";
+import { conceptLink, count, h, newId, percent, points, tell } from "./dom.js";
 import * as route from "./route.js";
 
 const TYPING_PAUSE = 200;
@@ -74,11 +74,11 @@ const SHOW = {
   words: (value) => [(value ?? []).join(", ") || "–"],
   concepts: (value, row, column) => [
     h("ul", { class: "plain" }, value.map((name, at) =>
-      h("li", {}, h("a", { href: route.concept(row[column.link][at]) }, `${row[column.link][at]}. ${name}`)))),
+      h("li", {}, conceptLink(row[column.link][at], name)))),
   ],
   passage: (value) => [value ?? ""],
   concept: (value, row, column) =>
-    value === null ? ["–"] : [h("a", { href: route.concept(row[column.link]) }, `${row[column.link]}. ${value}`), row[column.mark] ? leftoverMark() : null],
+    value === null ? ["–"] : conceptLink(row[column.link], value),
   twin: (value) => [value === null ? "–" : h("a", { href: route.concept(value) }, `concept ${value}`)],
   chains: (value, row, column) => [value === null ? "–" : `${value} of ${row[column.link]} chains`],
   of: (value, row, column) => [value === null ? "–" : `${value} of ${row[column.link]}`],
@@ -213,7 +213,7 @@ export class Table {
       const content = (SHOW[column.kind] ?? SHOW.text)(row[column.key] ?? null, row, column);
       return column === heading
         ? h("th", { scope: "row", class: column.kind }, content)
-        : h("td", { class: column.kind }, content);
+        : h("td", { class: column.kind, "data-label": column.label }, content);
     });
     if (this.choose) cells.unshift(h("td", {}, this.choose(row)));
     if (this.extra) cells.push(h("td", {}, this.extra.cell(row)));

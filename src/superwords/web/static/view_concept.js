@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
-import { conceptLink, themeField, tried, trouble } from "./curate.js";
-import { count, h, newId, percent, rowsOf } from "./dom.js";
+import { themeField, tried, trouble } from "./curate.js";
+import { conceptLink, count, h, newId, percent, reliability, rowsOf } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -21,13 +21,14 @@ function facts(known, model) {
     ["Strength where used", interval(known.strength, known.strength_low, known.strength_high)],
     ["Words used in a draw, on average", rounded(known.n_words)],
     ["Coherence", known.coherence === null ? "–" : known.coherence.toFixed(2)],
+    ["Reliability", reliability(known.concept)],
     ["Found by", `${known.found_by} of ${count(known.stability_by_chain.length, "chain")}`],
     ["Stability", percent(known.stability)],
   ];
   if (known.theme !== null) rows.push(["Theme", known.theme]);
   if (known.members.length > 0) rows.push(["Merged from", `${known.concept} and ${known.members.map((one) => `${one.concept}. ${one.name}`).join("; ")}`]);
-  if (known.leftover) rows.push(["Note", `Only a handful of ${rowsOf(model)} use it: perhaps a leftover.`]);
-  if (known.much_like !== null) rows.push(["Much like", conceptLink({ concept: known.much_like, name: known.much_like_name })]);
+  if (known.leftover) rows.push(["Note", `Do not rely on it: a handful of ${rowsOf(model)}, a single word, or seldom found again in fits to samples.`]);
+  if (known.much_like !== null) rows.push(["Much like", conceptLink(known.much_like, known.much_like_name)]);
   return h("dl", { class: "facts" }, rows.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))));
 }
 

@@ -1,7 +1,7 @@
 // Effects: how prevalence or strength depends on several columns at once, by a formula that the reader types.
 
 import { get } from "./api.js";
-import { choice, h, newId, percent, points, svg, tell } from "./dom.js";
+import { choice, conceptLink, h, newId, percent, points, reliability, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -28,7 +28,7 @@ function drawing(rows, label) {
   for (const value of [least, 0, most]) figure.append(svg("text", { x: x(value), y: high - 8, "text-anchor": "middle" }, points(value)));
   rows.forEach((row, at) => {
     const y = at * ROW + 14;
-    figure.append(svg("a", { href: route.concept(row.concept) }, svg("title", {}, `${row.concept}. ${row.name}`),
+    figure.append(svg("a", { href: route.concept(row.concept) }, svg("title", {}, `${row.concept}. ${row.name} (${reliability(row.concept)})`),
       svg("text", { x: left, y: y + 8, "text-anchor": "end" }, short(`${row.concept}. ${row.name}`, letters))));
     const draw = (value, low, hi, name, place, told) => {
       if (value === null) return;
@@ -58,7 +58,7 @@ function predictedPanel(one, top) {
       svg("circle", { class: "dot", cx: x(at), cy: y(row.predicted), r: 3.5 }, svg("title", {}, told)));
     if (at % every === 0) figure.append(svg("text", { x: x(at), y: high - 4, "text-anchor": "middle" }, short(shown(row.value), 10)));
   });
-  return h("figure", {}, h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)), figure);
+  return h("figure", {}, h("figcaption", {}, conceptLink(one.concept, one.name)), figure);
 }
 
 const shown = (value) => (typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value));

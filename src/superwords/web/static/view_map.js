@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { h, percent, rowsOf, svg, tell } from "./dom.js";
+import { h, isLeftover, percent, reliability, rowsOf, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -98,17 +98,18 @@ function drawing(points, rows) {
   const said = h("p", { class: "status", "aria-hidden": "true" }, "Point at a concept, or move between them with the arrow keys; Enter opens one.");
   const pointed = pointer();
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
-  const describe = (one) => `${one.concept}. ${one.name}: used by ${percent(one.prevalence)} of the ${rows}`;
+  const told = (one) => `used by ${percent(one.prevalence)} of the ${rows}; ${reliability(one.concept)}`;
+  const describe = (one) => `${one.concept}. ${one.name}: ${told(one)}`;
   for (const [at, one] of points.entries()) {
     one.link = svg(
       "a",
-      { href: route.concept(one.concept), tabindex: at === 0 ? "0" : "-1", "aria-label": describe(one) },
+      { href: route.concept(one.concept), class: isLeftover(one.concept) ? "hollow" : "", tabindex: at === 0 ? "0" : "-1", "aria-label": describe(one) },
       svg("circle", { class: "target", cx: one.px, cy: one.py, r: Math.max(one.r, 9) }),
       svg("circle", { cx: one.px, cy: one.py, r: one.r }),
     );
     const point = () => {
       said.textContent = describe(one);
-      pointed.show(one, `${one.concept}. ${one.name}`, `used by ${percent(one.prevalence)} of the ${rows}`);
+      pointed.show(one, `${one.concept}. ${one.name}`, told(one));
     };
     one.link.addEventListener("mouseenter", point);
     one.link.addEventListener("focus", point);
@@ -152,7 +153,7 @@ function documentDrawing(answer) {
   }
   const regions = answer.regions.slice(0, 25).map((one) => ({ ...one, prevalence: one.documents / Math.max(1, answer.points.length), px: px(one.x), py: py(one.y), r: 4 }));
   for (const [one, label] of labels(regions)) {
-    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true", class: one.leftover ? "quiet" : "" }, label.text));
+    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true", class: isLeftover(one.concept) ? "quiet" : "" }, label.text));
   }
   return h("div", { class: "scroll" }, figure);
 }
@@ -170,7 +171,7 @@ function qualityDrawing(rows) {
   }));
   const figure = svg("svg", { class: "map quality", viewBox: `0 0 ${WIDE} ${HIGH + 24}`, role: "img", "aria-label": "Concepts by coherence and exclusivity; the table below has the numbers" });
   for (const one of spots) {
-    figure.append(svg("a", { href: route.concept(one.concept), class: one.leftover ? "hollow" : "" },
+    figure.append(svg("a", { href: route.concept(one.concept), class: isLeftover(one.concept) ? "hollow" : "" },
       svg("title", {}, `${one.concept}. ${one.name}: coherence ${one.coherence.toFixed(2)}, exclusivity ${percent(one.exclusivity)}`),
       svg("circle", { cx: one.px, cy: one.py, r: one.r })));
   }
@@ -204,7 +205,7 @@ export async function showMap({ model }) {
   tell("");
   return [
     h("h1", { tabindex: "-1" }, "Map of concepts"),
-    h("p", {}, `Concepts that share words and ${rowsOf(model)} lie near each other; a disc’s area grows with prevalence.`),
+    h("p", {}, `Concepts that share words and ${rowsOf(model)} lie near each other; a disc’s area grows with prevalence, and hollow ones are not to be relied on.`),
     ...(points.length > 0 ? drawing(points, rowsOf(model)) : [h("p", {}, "There are no concepts.")]),
     h("h2", {}, "Most alike concepts"),
     table.element,

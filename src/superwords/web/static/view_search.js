@@ -1,7 +1,7 @@
 // Search, documents that cover a collection, and what a reader's marks teach. Marks stay in this browser tab.
 
 import { get } from "./api.js";
-import { count, h, newId, percent, tell } from "./dom.js";
+import { conceptLink, count, h, newId, percent, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -13,7 +13,7 @@ const ids = (liked) => [...marks].filter(([, one]) => one.liked === liked).map((
 function linkedConcepts(hit) {
   return hit.concepts.map((id, at) => [
     at > 0 ? "; " : "",
-    h("a", { href: route.concept(id) }, `${id}. ${hit.concept_names[at]}`),
+    ...conceptLink(id, hit.concept_names[at]),
   ]).flat();
 }
 
@@ -57,7 +57,7 @@ function list(hits, model, changed) {
 function taught(tastes) {
   if (tastes.length === 0) return h("p", {}, "Not sure yet what you like; mark a few more documents.");
   return h("ul", { class: "taught" }, tastes.map((one) =>
-    h("li", {}, `${one.taste > 0 ? "You like" : "You do not like"} `, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`), ` (${percent(one.sure)} sure)`)));
+    h("li", {}, `${one.taste > 0 ? "You like" : "You do not like"} `, conceptLink(one.concept, one.name), ` (${percent(one.sure)} sure)`)));
 }
 
 class Finder {
@@ -119,7 +119,7 @@ class Finder {
     const parts = [h("h2", { tabindex: "-1" }, heading)];
     if (answer.unknown?.length > 0) parts.push(h("p", {}, `In no document: ${answer.unknown.join(", ")}.`));
     if (answer.concepts?.length > 0) {
-      parts.push(h("p", {}, "Matching documents use ", answer.concepts.map((one, at) => [at > 0 ? ", " : "", h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`)]).flat(), "."));
+      parts.push(h("p", {}, "Matching documents use ", answer.concepts.map((one, at) => [at > 0 ? ", " : "", ...conceptLink(one.concept, one.name)]).flat(), "."));
     }
     if (kind === "recommend") parts.push(h("h3", {}, "What your marks taught"), taught(answer.tastes));
     parts.push(answer.hits.length > 0 ? list(answer.hits, this.model, () => this.showMarks()) : h("p", {}, "No document answers this; try other words."));

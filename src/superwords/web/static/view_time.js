@@ -1,7 +1,7 @@
 // Concepts over time: what rises and falls, a small picture of each, and a concept's words early and late.
 
 import { get } from "./api.js";
-import { choice, h, leftoverMark, percent, points, rowsOf, svg } from "./dom.js";
+import { choice, conceptLink, h, percent, points, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -64,7 +64,7 @@ function panel(one, periods, of) {
   const sure = one.probability_rises;
   const trend = sure === null ? "" : sure >= 0.5 ? `rises with probability ${percent(sure)}` : `falls with probability ${percent(1 - sure)}`;
   return h("figure", {},
-    h("figcaption", {}, h("a", { href: route.concept(one.concept) }, `${one.concept}. ${one.name}`), one.leftover ? leftoverMark() : null),
+    h("figcaption", {}, conceptLink(one.concept, one.name)),
     h("p", { class: "status" }, trend === "" ? "" : `${points(one.change)} points (${points(one.low)} to ${points(one.high)}), ${trend}`),
     figure);
 }
