@@ -11,8 +11,7 @@ from superwords.posterior.consensus import OtherConcepts
 from superwords.web.catalog import Catalog
 from superwords.web.explorer_chains import ChainPages
 from superwords.web.json_tables import Query
-from superwords.web.report import report_page
-from superwords.web.report_relations import reading_part
+from superwords.web.report import Report, report_page
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
 
@@ -40,7 +39,7 @@ def test_a_corpus_without_time_has_no_part_on_it():
 
 def test_what_to_read_first_is_what_diverse_chooses():
     model = planted_model()
-    part = reading_part(model)
+    part = Report(model).reading()
     chosen = model.diverse(10)
     assert part in report_page(model)
     assert part.count('<th scope="row">') == 10
@@ -48,8 +47,8 @@ def test_what_to_read_first_is_what_diverse_chooses():
         part.index(f'<th scope="row">{one}<br>') for one in chosen["document"]
     )
     assert f"{chosen['covered'].iloc[-1]:.0%}</td></tr></tbody>" in part
-    assert reading_part(passage_model()) == ""  # ten documents in all
-    assert reading_part(edge_model("no concept")) == ""
+    assert Report(passage_model()).reading() == ""  # ten documents in all
+    assert Report(edge_model("no concept")).reading() == ""
 
 
 def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():

@@ -157,7 +157,10 @@ class Catalog:
         """Return how reliable each concept is, as every page and the report print it beside its name."""
         found = self._every_concept
         return {
-            int(j): {"text": f"{again}, {'settled' if settled else 'not settled'}", "leftover": bool(leftover)}
+            int(j): {
+                "text": f"{again}, {'settled' if settled else 'not settled'}",
+                "leftover": bool(leftover),
+            }
             for j, again, settled, leftover in zip(
                 found["concept"], self._found(found), found["settled"], found["leftover"]
             )

@@ -40,7 +40,16 @@ FORMULAS = frozenset({"effects", "predicted"})
 # What is computed anew for each request, or for each of many possible ones.
 COSTLY = frozenset(
     {"search", "diverse", "recommend", "cloud", "time", "trends", "word-changes", "said", "said-by"}
-    | {"word-neighbours", "words-beside", "map", "document-map", "nearest", "tree", "themes", "group-differences"}
+    | {
+        "word-neighbours",
+        "words-beside",
+        "map",
+        "document-map",
+        "nearest",
+        "tree",
+        "themes",
+        "group-differences",
+    }
 )
 NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 

@@ -41,6 +41,10 @@ class Column:
     mark: str | None = None
     sortable: bool = True
 
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in ("number", "decimal", "share", "difference", "chains", "of")
+
     def fields(self) -> list[str]:
         known = (self.key, self.low, self.high, self.link, self.note, self.mark)
         return [name for name in known if name is not None]

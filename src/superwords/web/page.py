@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from importlib import resources
 from typing import Any
@@ -13,6 +13,8 @@ import pandas as pd
 
 from superwords.tabular import points
 from superwords.web.json_tables import Column, Table
+
+Row = dict[Any, Any]
 
 
 def whole_page(title: str, body: str, script: str | None = None) -> str:
@@ -31,45 +33,65 @@ def whole_page(title: str, body: str, script: str | None = None) -> str:
     )
 
 
-def html_table(heads: Iterable[str], rows: str) -> str:
+def html_table(heads: Iterable[str], rows: str, attributes: str = "") -> str:
     """Return a table with these heads above rows that are HTML already."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def table_html(table: Table, *keys: str, most: int | None = None) -> str:
-    """Return the first rows and the columns of these keys, as the explorer describes them."""
+def table_html(table: Table, link: Callable[[Row], str], *keys: str, most: int | None = None) -> str:
+    """Return the first rows and the columns of these keys, as the explorer describes them.
+
+    `link` makes the HTML of a concept's name.
+    """
     columns = [next(one for one in table.columns if one.key == key) for key in keys]
     rows = "".join(
-        f"<tr>{''.join(_cell(column, row, at == 0) for at, column in enumerate(columns))}</tr>"
+        row_html([(cell_html(column, row, link), column.is_numeric) for column in columns])
         for row in table.rows.head(most or len(table.rows)).to_dict("records")
     )
     return html_table([one.label for one in columns], rows)
 
 
-def _cell(column: Column, row: dict[Any, Any], is_head: bool) -> str:
+def row_html(cells: Iterable[tuple[str, bool]]) -> str:
+    """Return a row; each cell is HTML already, with whether it is a number, the first is the row's head."""
+    (head, _), *others = cells
+    inside = "".join(
+        f'<td class="number">{text}</td>' if is_number else f"<td>{text}</td>" for text, is_number in others
+    )
+    return f'<tr><th scope="row">{head}</th>{inside}</tr>'
+
+
+def cell_html(column: Column, row: Row, link: Callable[[Row], str]) -> str:
+    """Return one cell by the kind of its column."""
     value = row[column.key]
     interval = [row[name] for name in (column.low, column.high) if name is not None]
-    texts = {
-        "concept": lambda: concept_link(row),
+    kinds: dict[str, Callable[[], str]] = {
+        "concept": lambda: link({"concept": row[str(column.link)], "name": value}),
+        "concepts": lambda: "; ".join(
+            link({"concept": j, "name": name}) for j, name in zip(row[str(column.link)], value)
+        ),
         "words": lambda: escape(", ".join(value or [])),
         "share": lambda: share(value, *interval),
-        "difference": lambda: with_interval(points(value), *map(points, interval)),
-        "number": lambda: decimal(value),
+        "difference": lambda: _difference(value, interval),
+        "number": lambda: number(value),
         "decimal": lambda: decimal(value),
+        "of": lambda: f"{number(value)} of {row[str(column.link)]}",
     }
-    text = texts.get(column.kind, lambda: escape(str(value)))()
-    if is_head:
-        return f'<th scope="row">{text}</th>'
-    return f"<td>{text}</td>" if column.kind == "words" else f'<td class="number">{text}</td>'
+    return kinds.get(column.kind, lambda: escape(str(value)))()
 
 
-def concept_link(one: dict[Any, Any]) -> str:
-    return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
+def number(value: float | None) -> str:
+    """Return a count, or a mean of counts, with one decimal, as in the explorer."""
+    if value is None or pd.isna(value):
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def decimal(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def decimal(value: float | None) -> str:
+    """Return a number with three decimals, as in the explorer."""
+    if value is None or pd.isna(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3f}"
 
 
 def share(value: Any, low: Any = None, high: Any = None) -> str:
@@ -78,10 +100,19 @@ def share(value: Any, low: Any = None, high: Any = None) -> str:
         return "–"
     if low is None or pd.isna(low):
         return _percent(value)
-    return with_interval(_percent(value), _percent(low), _percent(high))
+    return _with_interval(_percent(value), _percent(low), _percent(high))
 
 
-def with_interval(value: str, low: str, high: str) -> str:
+def _difference(value: Any, interval: list[Any]) -> str:
+    if pd.isna(value):
+        return "–"
+    value, *ends = (
+        points(one, 0 if abs(one) >= 0.0995 or abs(one) < 0.0005 else 1) for one in (value, *interval)
+    )
+    return _with_interval(value, *ends) if ends else value
+
+
+def _with_interval(value: str, low: str, high: str) -> str:
     return f'{value} <span class="interval">({low} to {high})</span>'
 
 
@@ -95,13 +126,9 @@ def _percent(value: float) -> str:
     return f"{size:.{0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2}f}%"
 
 
-def figure_numbers(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return the numbers of the figure above as a table that opens on a click; cells are HTML already."""
-    inside = "".join(
-        f"<tr>{''.join(f'<td>{cell}</td>' if at else f'<th scope=row>{cell}</th>' for at, cell in enumerate(row))}</tr>"
-        for row in rows
-    )
-    return f"<details><summary>The numbers of this figure</summary>{html_table(heads, inside)}</details>"
+def figure_numbers(table: str) -> str:
+    """Return the numbers of the figure above as a table that opens on a click."""
+    return f"<details><summary>The numbers of this figure</summary>{table}</details>"
 
 
 def _static(name: str) -> str:

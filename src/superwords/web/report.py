@@ -1,51 +1,68 @@
-"""The report: one self-contained page with a model's concepts, groups and sampling."""
+"""The report: one self-contained page with a model's concepts, groups, time, themes and sampling."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import warnings
+from collections.abc import Callable, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
+from superwords.plots.model_plots import chain_traces
+from superwords.plots.relation_plots import concept_tree, effect_intervals, group_prevalence, small_multiples
+from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.page import share, table_html, whole_page
-from superwords.web.report_groups import chosen_columns, concept_groups, groups_part
-from superwords.web.report_relations import effects_part, reading_part, themes_part, time_part
-from superwords.web.report_sampling import facts_list, sampling_part
+from superwords.web.explorer_chains import ChainPages
+from superwords.web.explorer_relations import RelationPages
+from superwords.web.json_tables import Column, Table
+from superwords.web.page import (
+    Row,
+    cell_html,
+    figure_numbers,
+    html_table,
+    number,
+    row_html,
+    share,
+    table_html,
+    whole_page,
+)
 
 WORDS = 12
 CLOUD_WORDS = 25
 PASSAGES = 3
+READ_FIRST = 10  # documents
+DIFFERENCES = 20
 _LEFTOVER = "Do not rely on it: a handful of {}, a single word, or seldom found again in fits to samples."
-COHERENCE_TEXT = (
-    "Coherence is how often its ten first words occur in the same {} (1: always, 0: as often as by chance)."
-)
-AGAIN_TEXT = "Found again counts the fits to samples of the documents that find it too."
-STABILITY_TEXT = (
-    "Stability is how surely another chain finds it: the share of the other chains' draws that do."
-)
+_AGAIN = "Found again counts the fits to samples of the documents that find it too."
+_STABILITY = "Stability is how surely another chain finds it: the share of the other chains' draws that do."
+# In the words of `superwords fit --help`.
+PRIORS = {
+    "alpha_omega": "How readily new concepts appear (α_ω)",
+    "b1": "Concentration of concepts in documents (b₁)",
+    "b2": "Concentration of words in concepts (b₂)",
+    "lam": "Prior share of words in a concept (λ)",
+    "theta": "Importance of words (θ)",
+    "alpha_pi": "Evenness of a document's weights (α_π)",
+    "K": "Precision of concepts' features (K)",
+    "alpha_sigma": "Shape of the features' noise (α_σ)",
+    "beta_sigma": "Scale of the features' noise (β_σ)",
+}
 
 
-def write_report(
-    model: ConceptModel,
-    path: str | Path,
-    groups: str | Sequence[str] | None = None,
-    title: str = "Concepts",
-    over_time: str | None = None,
-    effects: str | None = None,
-    corpus: str | None = None,
-) -> Path:
-    """Write the report to one HTML file, whole or not at all."""
+def write_report(model: ConceptModel, path: str | Path, *given: Any, **settings: Any) -> Path:
+    """Write `report_page` to one HTML file, whole or not at all."""
     out = Path(path)
-    page = report_page(model, groups, title, over_time, effects, corpus)
+    page = report_page(model, *given, **settings)
     try:
         write_atomic(out, page.encode("utf-8"))
     except OSError as error:
@@ -68,149 +85,388 @@ def report_page(
     `over_time` is a column of dates, years or numbers (the first of dates or years if None), `effects` a formula,
     `corpus` the name of what was read.
     """
-    catalog = Catalog(model)
-    columns = chosen_columns(catalog, groups)
+    report = Report(model)
+    columns = report.chosen_columns(groups)
     body = [
         f"<h1>{escape(title)}</h1>",
-        _corpus_facts(catalog, corpus),
+        report.corpus_facts(corpus),
         f'<p class="verdict">{escape(str(model.verdict()))} <a href="#sampling">How it was sampled</a></p>',
-        _concept_table(catalog),
-        *(groups_part(catalog, column) for column in columns),
-        time_part(model, over_time),
-        effects_part(model, effects),
-        themes_part(model),
-        reading_part(model),
+        report.concepts(),
+        *(report.groups(column) for column in columns),
+        report.time(over_time),
+        report.effects(effects),
+        report.themes(),
+        report.reading(),
         "<h2>Every concept</h2>",
-        *(_concept(catalog, concept, columns) for concept in model.result_.shown),
-        sampling_part(catalog),
+        *(report.concept(concept, columns) for concept in model.result_.shown),
+        report.sampling(),
     ]
     text = "\n".join(part for part in body if part)
     skip = '<a class="skip" href="#concepts">Skip to the concepts</a>'
     return whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
 
 
-def _corpus_facts(catalog: Catalog, name: str | None) -> str:
-    from superwords import __version__
+class Report:
+    """Make the sections of the report, from the tables that the explorer shows."""
 
-    corpus, model = catalog.corpus, catalog.model
-    rows = [
-        *([] if name is None else [("Corpus", name)]),
-        *_period(catalog),
-        (catalog.rows.capitalize(), f"{corpus.n_documents:,}"),
-        *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
-        ("Different words", f"{corpus.n_words:,}"),
-        ("Words in all", f"{corpus.n_tokens:,}"),
-        ("Concepts", f"{len(model.result_.shown):,}"),
-    ]
-    empty = corpus.notes.get("empty_documents") or []
-    if empty:
-        rows.append((f"{catalog.rows.capitalize()} without any of these words", f"{len(empty):,}"))
-    made = f"Made on {date.today():%d %B %Y} by superwords {__version__}."
-    return f'{facts_list(rows)}<p class="quiet">{escape(made)}</p>'
+    def __init__(self, model: ConceptModel) -> None:
+        self.model, self.corpus = model, model.corpus_
+        self.catalog = Catalog(model)
+        self.relations = RelationPages(self.catalog)
+        self.rows = self.catalog.rows
+
+    def link(self, one: Row) -> str:
+        """Return the name of a concept, with how reliable it is."""
+        mark = self.catalog.marks[one["concept"]]
+        star = " *" if mark["leftover"] else ""
+        return f"{_anchor(one)}{star} <small>{escape(mark['text'])}</small>"
+
+    def table(self, table: Table, *keys: str, most: int | None = None) -> str:
+        """Return some columns of a table of the explorer."""
+        return table_html(table, self.link, *keys, most=most)
+
+    def corpus_facts(self, name: str | None) -> str:
+        """Return what was read: corpus, period, numbers of documents and words."""
+        from superwords import __version__
+
+        corpus = self.corpus
+        rows = [
+            *([] if name is None else [("Corpus", name)]),
+            *self._period(),
+            (self.rows.capitalize(), f"{corpus.n_documents:,}"),
+            *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
+            ("Different words", f"{corpus.n_words:,}"),
+            ("Words in all", f"{corpus.n_tokens:,}"),
+            ("Concepts", f"{len(self.model.result_.shown):,}"),
+        ]
+        empty = corpus.notes.get("empty_documents") or []
+        if empty:
+            rows.append((f"{self.rows.capitalize()} without any of these words", f"{len(empty):,}"))
+        made = f"Made on {date.today():%d %B %Y} by superwords {__version__}."
+        return f'{_facts_list(rows)}<p class="quiet">{escape(made)}</p>'
+
+    def _period(self) -> list[tuple[str, str]]:
+        """Return the first and last date of the documents, if a column has dates or years."""
+        for name in self.catalog.time_columns[:1]:
+            values = self.corpus.metadata[name].dropna()
+            if len(values):
+                return [(f"From {name}", str(values.min())), (f"To {name}", str(values.max()))]
+        return []
+
+    def concepts(self) -> str:
+        """Return the table of all concepts, which a script can sort and filter."""
+        table = self.catalog.concepts()
+        again = [one for one in table.columns if one.key in ("found_again", "stability")]
+        explained, note = (_AGAIN if self.catalog.n_pilots else _STABILITY), ""
+        columns = [next(one for one in table.columns if one.key == key) for key in ("prevalence", "strength")]
+        if self.corpus.parent is not None:
+            columns.append(Column("documents", "Documents", "number"))
+            note = " Documents counts those that use it in at least one passage."
+        columns += [one for one in table.columns if one.key in ("n_words", "coherence")] + again
+        heads = ["Concept", *(one.label for one in columns)]
+        rows = "".join(self._concept_row(row, columns) for row in table.rows.to_dict("records"))
+        legend = f"<p>* {_LEFTOVER.format(self.rows)}</p>" if table.rows["leftover"].any() else ""
+        whole = html_table(heads, rows, ' id="concept-table" class="cards"')
+        return (
+            '<h2 id="concepts">Concepts</h2>'
+            "<p>A concept is a set of words that are used together; each has its most characteristic words, the most "
+            "prevalent first. A concept's number is a label, the same in every table, not a rank. "
+            f"Prevalence is the share of all {self.rows} that use it, strength its mean weight in those that do; both "
+            "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw "
+            f"uses for it, on average. Coherence is how often its ten first words occur in the same {self.rows} (1: "
+            f"always, 0: as often as by chance). {explained}{note} A concept is settled if the chains agree on its "
+            "prevalence and strength (R-hat at most 1.1, effective sample sizes of at least 30).</p>"
+            f'{legend}<div class="filter" hidden><label for="filter">Filter concepts</label>'
+            '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
+            + whole.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
+        )
+
+    def _concept_row(self, row: Row, columns: list[Column]) -> str:
+        cells = "".join(
+            f'<td class="number" data-label="{one.label}" data-value="{np.nan_to_num(float(row[one.key])):.6g}">'
+            f"{cell_html(one, row, self.link)}</td>"
+            for one in columns
+        )
+        mark = self.catalog.marks[row["concept"]]
+        star = " *" if mark["leftover"] else ""
+        words = escape(", ".join(row["top_words"]))
+        return (
+            f'<tr><th scope="row">{_anchor(row)}{star} <span class="words">{words}</span>'
+            f"<small>{escape(mark['text'])}</small></th>{cells}</tr>"
+        )
+
+    def chosen_columns(self, asked: str | Sequence[str] | None) -> list[str]:
+        """Return the given columns; by default those of the fit, or the first that divides the documents."""
+        known = list(self.catalog.group_columns)
+        if not asked:
+            fitted = [str(name) for name in self.corpus.notes.get("groups") or [] if str(name) in known]
+            return fitted or known[:1]
+        columns = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
+        for column in columns:
+            if column not in known:
+                have = f"give one of {', '.join(map(repr, known))}" if known else "no column does"
+                raise InputError(
+                    f"The column {column!r} does not divide the documents into a few groups; {have}."
+                )
+        return columns
+
+    def groups(self, column: str) -> str:
+        """Return a chart of the groups, and a table of differences for two groups."""
+        if self.model.n_concepts_ == 0:
+            return ""
+        key = self.catalog.column(column)
+        table = self.catalog.by_group(key)
+        label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
+        return (
+            f"<h2>Who speaks of what: {escape(column)}</h2><p>{escape(self._sizes(column, table))}</p>"
+            + self._differences(column)
+            + _picture(lambda: group_prevalence(self.model, key), label)
+            + self._prevalences(table, "group")
+        )
+
+    def _prevalences(self, table: pd.DataFrame, by: str) -> str:
+        """Return the prevalence of every concept in every group or period: the numbers of a figure."""
+        known = table.set_index(["concept", by])[["prevalence", "prevalence_low", "prevalence_high"]]
+        columns, names = list(dict.fromkeys(table[by])), self.catalog.names
+        rows = "".join(
+            row_html(
+                [
+                    (self.link({"concept": j, "name": names[j - 1]}), False),
+                    *((share(*known.loc[(j, one)]), True) for one in columns),
+                ]
+            )
+            for j in self.model.result_.shown
+        )
+        return figure_numbers(html_table(("Concept", *map(str, columns)), rows))
+
+    def _sizes(self, column: str, table: pd.DataFrame) -> str:
+        """Return the sizes of the groups, and how many documents or passages have none."""
+        sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
+        counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
+        missing = self.corpus.n_documents - int(sizes.sum())
+        without = f" {missing:,} {self.rows} without a {column} are left out." if missing else ""
+        return f"{self.rows.capitalize()} by {column}: {counts}.{without}"
+
+    def _differences(self, column: str) -> str:
+        labels = sorted(self.catalog.group_columns[column])
+        if len(labels) != 2:
+            return ""
+        first, second = labels
+        table = self.catalog.group_differences(column, first, second)
+        return (
+            f"<p>The largest differences: the share of each group's {self.rows} that use a concept, and "
+            f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
+            + self.table(table, "name", "one", "other", "difference", most=DIFFERENCES)
+        )
+
+    def time(self, column: Any = None) -> str:
+        """Return rising and falling concepts, or nothing without a time column."""
+        known = self.catalog.time_columns
+        if column is None and not known:
+            return ""
+        column = known[0] if column is None else column
+        try:
+            trends = self.relations.trend_table({"column": column})
+        except InputError:
+            if column in known:  # all documents are of one period
+                return ""
+            raise
+        if trends.rows.empty:
+            return ""
+        first, last = trends.rows["first"].iloc[0], trends.rows["last"].iloc[0]
+        label = (
+            f"Share of {self.rows} that use a concept by {column}, with intervals; × is a period without any"
+        )
+        return (
+            f'<h2 id="time">Over time: {escape(str(column))}</h2>'
+            f"<p>From {escape(first)} to {escape(last)}. Change is how far a straight line through the shares of "
+            f"{self.rows} that use a concept rises or falls from the first period to the last, in percentage points "
+            "with a 95% interval.</p>"
+            + self.table(trends, "name", "change", "probability_rises")
+            + _picture(lambda: small_multiples(self.model, column), label)
+            + self._prevalences(self.relations.over_time(column, None), "period")
+        )
+
+    def themes(self) -> str:
+        """Return themes that people made, or those of the tree, and the tree."""
+        if len(self.model.result_.shown) < 2:
+            return ""
+        table = self.relations.theme_list()
+        origin = (
+            "These themes are proposed, by a tree of the words and documents that concepts share, cut where the "
+            "draws agree most."
+            if table.notes["proposed"]
+            else "These themes were made by people."
+        )
+        label = "Tree of the concepts by shared words and documents; the table has the themes"
+        return (
+            f'<h2 id="themes">Themes</h2><p>{origin} Prevalence is the share of {self.rows} that use any concept of '
+            "the theme, mean over the draws that find all of them, with a 95% interval.</p>"
+            + self.table(table, "theme", "prevalence", "names")
+            + _picture(lambda: concept_tree(self.model), label)
+        )
+
+    def effects(self, formula: str | None) -> str:
+        """Return effects of columns, where a formula was given."""
+        if formula is None:
+            return ""
+        table = self.relations.effect_table({"formula": formula})
+        drawn = self.relations.effects(formula, "prevalence")
+        label = f"Effects of {formula} on the prevalence of concepts"
+        return (
+            f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to the share of {self.rows} '
+            "that use a concept, in percentage points with 95% intervals: the other columns held fixed (filled), and "
+            "the column alone (hollow). Documents are the cases. The concepts with the surest effects are shown.</p>"
+            + _picture(lambda: effect_intervals(self.model, drawn), label)
+            + figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
+        )
+
+    def reading(self) -> str:
+        """Return ten documents by `diverse`, or nothing for fewer documents or no concepts."""
+        if not self.model.result_.shown or n_sources(self.corpus) <= READ_FIRST:
+            return ""
+        rows = "".join(self._reading_row(one) for one in self.model.diverse(READ_FIRST).to_dict("records"))
+        return (
+            f'<h2 id="reading">What to read first</h2><p>{READ_FIRST} documents that together cover as much as '
+            "possible: each is the one that adds most to those above it. Covered is the share of the collection’s "
+            "concepts that a reader has met by then, each concept counting by its share of the text.</p>"
+            + html_table(("Document", "Adds most of", "Covered so far"), rows)
+        )
+
+    def _reading_row(self, one: Row) -> str:
+        added = zip(one["concepts"], one["concept_names"])
+        document, title = str(one["document"]), str(one["title"])
+        label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
+        links = "; ".join(self.link({"concept": j, "name": name}) for j, name in added)
+        return row_html([(label, False), (links, False), (f"{one['covered']:.0%}", True)])
+
+    def concept(self, concept: int, columns: list[str]) -> str:
+        """Return one concept with its cloud, words, groups and passages."""
+        catalog = self.catalog
+        known = catalog.concept(concept)
+        words = self.table(catalog.concept_words(concept), "word", "probability", "share_used", most=WORDS)
+        by_group = "".join(
+            self.table(catalog.concept_groups(concept, column), "group", "prevalence", "top_words")
+            for column in columns
+        )
+        label = f"Word cloud of concept {concept}; the table beside it has the words"
+        return (
+            f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
+            f'<h3 id="name-{concept}">{concept}. {escape(known["name"])}</h3><p>{self._usage(known)}</p>'
+            f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{words}</div>'
+            f"{by_group}{self._passages(concept)}</section>"
+        )
+
+    def _usage(self, known: dict[str, Any]) -> str:
+        """Return how many documents use a concept, and how reliable it is."""
+        mark = self.catalog.marks[known["concept"]]
+        line = f"Used by {_whole(known['rows'])} of {self.corpus.n_documents:,} {self.rows}"
+        if self.corpus.parent is not None:
+            line += f", in {_whole(known['documents'])} of {n_sources(self.corpus):,} documents"
+        line += f"; {mark['text']}."
+        if known["much_like"] is not None:
+            line += f" Much like {known['much_like']}."
+        return f"{line} {_LEFTOVER.format(self.rows)}" if mark["leftover"] else line
+
+    def _passages(self, concept: int) -> str:
+        if self.corpus.texts is None:
+            return ""
+        quotes = "".join(
+            f"<blockquote><p>{escape(self.catalog.passage(row['row'], concept))}</p>"
+            f'<p class="quiet">{escape(_source(row))}, weight {share(row["weight"])}</p></blockquote>'
+            for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records")
+        )
+        return f"<h4>Passages</h4>{quotes}" if quotes else ""
+
+    def sampling(self) -> str:
+        """Return how far the chains agree, what other chains find, and the settings."""
+        others = ChainPages(self.catalog).others()
+        found = (
+            '<h3 id="others">Concepts of other chains</h3><p>These are found by at least two chains and are not among '
+            f"the concepts above.</p>{self.table(others, 'words', 'chains')}"
+        )
+        return (
+            '<h2 id="sampling">How it was sampled</h2><h3>Do the chains agree?</h3>'
+            "<p>Several chains were run from different starts. R-hat compares them: it is 1 if they agree. The "
+            "effective sample size is the number of independent draws that would be as precise, and the Monte-Carlo "
+            "error is the standard error of the mean over the draws.</p>"
+            + self.table(self.catalog.convergence(), "quantity", "rhat", "ess", "mcse")
+            + _picture(
+                lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain"
+            )
+            + ("" if others.rows.empty else found)
+            + f"<h3>Settings</h3>{_facts_list(_settings(self.model))}"
+        )
 
 
-def _period(catalog: Catalog) -> list[tuple[str, str]]:
-    """Return the first and last date of the documents, if a column has dates or years."""
-    for name in catalog.time_columns[:1]:
-        values = catalog.corpus.metadata[name].dropna()
-        if len(values):
-            return [(f"From {name}", str(values.min())), (f"To {name}", str(values.max()))]
-    return []
+def _anchor(one: Row) -> str:
+    return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
 
 
-def _concept_table(catalog: Catalog) -> str:
-    is_cut = catalog.corpus.parent is not None
-    again, reliability = ("Found again", AGAIN_TEXT) if catalog.n_pilots else ("Stability", STABILITY_TEXT)
-    heads = ["Concept", "Prevalence", "Strength", "Words", "Coherence", again]
-    note = ""
-    if is_cut:
-        heads.insert(3, "Documents")
-        note = " Documents counts those that use it in at least one passage."
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    head = head.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
-    known = catalog.concepts().rows
-    rows = "".join(_concept_row(row, heads) for row in known.to_dict("records"))
-    legend = f"<p>* {_LEFTOVER.format(catalog.rows)}</p>" if known["leftover"].any() else ""
-    return (
-        '<h2 id="concepts">Concepts</h2>'
-        "<p>A concept is a set of words that are used together; each has its most characteristic words, the most "
-        "prevalent first. A concept's number is a label, the same in every table, not a rank. "
-        f"Prevalence is the share of all {catalog.rows} that use it, strength its mean weight in those that do; both "
-        "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw uses "
-        f"for it, on average. {COHERENCE_TEXT.format(catalog.rows)} {reliability}{note}</p>{legend}"
-        '<div class="filter" hidden><label for="filter">Filter concepts</label>'
-        '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
-        f'<table id="concept-table" class="cards"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-    )
+def _picture(draw: Callable[[], Any], label: str) -> str:
+    """Return a figure inside the page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        data = base64.b64encode(figure_bytes(draw(), "png", dpi=110)).decode("ascii")
+    return f'<p><img class="chart" alt="{escape(label)}" src="data:image/png;base64,{data}"></p>'
 
 
-def _concept_row(row: dict[Any, Any], heads: list[str]) -> str:
-    cells = {
-        "Prevalence": _interval_cell(row, "prevalence"),
-        "Strength": _interval_cell(row, "strength"),
-        "Documents": (row["documents"], _whole(row["documents"])),
-        "Words": (row["n_words"], _whole(row["n_words"])),
-        "Coherence": (row["coherence"], "–" if pd.isna(row["coherence"]) else f"{row['coherence']:.2f}"),
-        "Stability": (row["stability"], share(row["stability"])),
-        "Found again": (row["found_again"], f"{row['found_again']:.0f} of {row['n_pilots']}"),
-    }
-    numbers = "".join(
-        f'<td class="number" data-label="{head}" data-value="{0 if pd.isna(value) else float(value):.6g}">{text}</td>'
-        for head, (value, text) in cells.items()
-        if head in heads
-    )
-    link = f'<a href="#concept-{row["concept"]}">{row["concept"]}. {escape(row["name"])}</a>'
-    mark = " *" if row["leftover"] else ""
-    words = escape(", ".join(row["top_words"]))
-    return f'<tr><th scope="row">{link}{mark} <span class="words">{words}</span></th>{numbers}</tr>'
-
-
-def _interval_cell(row: dict[Any, Any], name: str) -> tuple[float, str]:
-    return row[name], share(row[name], row[f"{name}_low"], row[f"{name}_high"])
+def _facts_list(rows: list[tuple[str, str]]) -> str:
+    inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
+    return f'<dl class="facts">{inside}</dl>'
 
 
 def _whole(mean: float | None) -> str:
-    return "–" if mean is None or pd.isna(mean) else f"{mean:,.0f}"
+    return number(None if mean is None or pd.isna(mean) else round(mean))
 
 
-def _concept(catalog: Catalog, concept: int, columns: list[str]) -> str:
-    known = catalog.concept(concept)
-    name = f"{concept}. {known['name']}"
-    by_group = "".join(concept_groups(catalog, concept, column) for column in columns)
-    words = table_html(catalog.concept_words(concept), "word", "probability", "share_used", most=WORDS)
-    label = f"Word cloud of concept {concept}; the table beside it has the words"
-    return (
-        f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
-        f'<h3 id="name-{concept}">{escape(name)}</h3><p>{_usage(catalog, known)}</p>'
-        f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{words}</div>'
-        f"{by_group}{_passages(catalog, concept)}</section>"
-    )
-
-
-def _usage(catalog: Catalog, known: dict[str, Any]) -> str:
-    """Return how many documents use a concept, and how reliable it is."""
-    corpus = catalog.corpus
-    line = f"Used by {_whole(known['rows'])} of {corpus.n_documents:,} {catalog.rows}"
-    if corpus.parent is not None:
-        line += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
-    line += f"; found by {known['found_by']} of {len(known['stability_by_chain'])} chains."
-    if known["much_like"] is not None:
-        line += f" Much like {known['much_like']}."
-    return f"{line} {_LEFTOVER.format(catalog.rows)}" if known["leftover"] else line
-
-
-def _passages(catalog: Catalog, concept: int) -> str:
-    if catalog.corpus.texts is None:
-        return ""
-    quotes = "".join(
-        f"<blockquote><p>{escape(catalog.passage(row['row'], concept))}</p>"
-        f'<p class="quiet">{escape(_source(row))}, weight {share(row["weight"])}</p></blockquote>'
-        for row in catalog.holders(concept).head(PASSAGES).to_dict("records")
-    )
-    return f"<h4>Passages</h4>{quotes}" if quotes else ""
-
-
-def _source(row: dict[Any, Any]) -> str:
+def _source(row: Row) -> str:
     """Return what a document or passage is called, with its groups if there are any."""
     labels = [row[key] for key in row if str(key).startswith("label ") and row[key] is not None]
     return f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
+
+
+def _settings(model: ConceptModel) -> list[tuple[str, str]]:
+    """Return every setting that was used, and for values the program chose, that it did."""
+    schedule, corpus = model.schedule_, model.corpus_
+    notes, data = corpus.notes, model.chains_[0].model.data
+    starts = [model.init] if isinstance(model.init, str) else list(dict.fromkeys(model.init))
+    rows = [("Unit of analysis", str((notes.get("recipe") or {}).get("unit") or _unit(model)))]
+    if "min_df" in notes:
+        least, why = (
+            f"{notes['min_df']} {notes.get('min_df_counts', 'documents')}",
+            notes.get("min_df_chosen"),
+        )
+        rows.append(("Every word is in at least", f"{least} ({why})" if why else least))
+    n_features, n_known = data.Y.shape[1], int(data.known.sum())
+    features = (
+        f"{n_features:,} features of {n_known:,} of the {len(data.known):,} words" if n_features else "none"
+    )
+    return [
+        *rows,
+        ("Word features", features),
+        ("Chains", str(len(model.chains_))),
+        ("Sweeps of each chain", f"{schedule.n_sweeps:,}"),
+        ("Burn-in sweeps", f"{schedule.n_burn_in:,}"),
+        ("Sweeps per stored draw", str(schedule.thin)),
+        ("Start of the chains", ", ".join(map(str, starts))),
+        ("Steps of the sampler", str(model.steps)),
+        ("Seed", str(model.seed_)),
+        *((meaning, _prior_value(model, name)) for name, meaning in PRIORS.items()),
+    ]
+
+
+def _unit(model: ConceptModel) -> str:
+    return "document" if model.corpus_.parent is None else "passage"
+
+
+def _prior_value(model: ConceptModel, name: str) -> str:
+    """Return the value that the chains used, and who chose it."""
+    given, prior = getattr(model, name), model.chains_[0].model.prior
+    if isinstance(given, str) and given == "sample":
+        return "sampled"
+    if name == "theta":
+        return "uniform" if given is None else given if isinstance(given, str) else "given"
+    low, high = float(np.min(getattr(prior, name))), float(np.max(getattr(prior, name)))
+    value = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    return f"{value} (chosen by the program)" if given is None or isinstance(given, str) else value
