@@ -60,6 +60,6 @@ def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
         summary=model.result_.summary._replace(consensus=model.result_.consensus._replace(others=found)),
     )
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
-    assert f'<th scope="row">{words}</th><td class="number">2 of 3</td>' in report_page(told)
+    assert f'<th scope="row">{words}</th><td>2 of 3</td>' in report_page(told)
     page = ChainPages(Catalog(told)).others().page(Query())
     assert page["rows"] == [{"words": words, "chains": "2 of 3"}]

@@ -123,16 +123,16 @@ class DocumentPages:
         held = [None if j is None else names[j - 1] for j in rows["strongest"]]
         return Table(columns, rows.assign(name=texts(held).to_numpy()))
 
-    def document(self, number: int) -> dict[str, Any]:
+    def document(self, document: int) -> dict[str, Any]:
         """Return the head of a whole document's page."""
-        self._check_document(number)
+        self._check_document(document)
         ids, metadata = self._names
         return {
-            "label": self._labels[number],
-            "document": ids[number],
-            "labels": _told(metadata.iloc[number]),
-            "tokens": int(self._documents["tokens"].iloc[number]),
-            "passages": int(self._documents["passages"].iloc[number]),
+            "label": self._labels[document],
+            "document": ids[document],
+            "labels": _told(metadata.iloc[document]),
+            "tokens": int(self._documents["tokens"].iloc[document]),
+            "passages": int(self._documents["passages"].iloc[document]),
             "documents": len(ids),
         }
 
@@ -144,10 +144,10 @@ class DocumentPages:
     def _labels(self) -> list[str]:
         return document_labels(self.corpus)
 
-    def document_passages(self, number: int) -> Table:
+    def document_passages(self, document: int) -> Table:
         """Return the passages of a whole document, in their order."""
-        self._check_document(number)
-        table = self._listed(self._rows.iloc[self._passages_of[number]], self.catalog.row_column(), [])
+        self._check_document(document)
+        table = self._listed(self._rows.iloc[self._passages_of[document]], self.catalog.row_column(), [])
         groups = self.catalog.shown_groups
         columns = [column for column in table.columns if column.key not in groups]
         rows = table.rows.assign(place=np.arange(1, len(table.rows) + 1))
@@ -158,10 +158,10 @@ class DocumentPages:
             columns.insert(1, Column("begin", "Begins", "passage", sortable=False))
         return Table(columns, rows, "place", False)
 
-    def whole_concepts(self, number: int) -> Table:
+    def whole_concepts(self, document: int) -> Table:
         """Return the concepts of a whole document, over the draws."""
-        self._check_document(number)
-        rows = one_document(self.model.result_, number)
+        self._check_document(document)
+        rows = one_document(self.model.result_, document)
         names = self.catalog.names
         rows = rows[rows["probability"] >= TYPICAL].sort_values("weight", ascending=False, kind="stable")
         columns = [
@@ -175,10 +175,10 @@ class DocumentPages:
         named = texts(names[j - 1] for j in known["concept"])
         return Table(columns, known.assign(name=named, **found), "weight")
 
-    def _check_document(self, number: int) -> None:
+    def _check_document(self, document: int) -> None:
         if self._parents is None:
             raise InputError("The documents of this model are not cut into passages.")
-        if not 0 <= number < len(self._passages_of):
+        if not 0 <= document < len(self._passages_of):
             raise InputError(f"There is no such document; there are {len(self._passages_of)}.")
 
     def row(self, row: int) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class DocumentPages:
             return []
         return text_parts(self.corpus.texts[row], self.places.language)
 
-    def text(self, row: int, part: int) -> dict[str, Any]:
+    def text(self, row: int, part: int = 1) -> dict[str, Any]:
         """Return a part of a row's text, in stretches: plain, or a word with the concepts it is imputed to.
 
         A word's tokens in a row are exchangeable, so each of its places shows all of its concepts, that with the most

@@ -26,7 +26,7 @@ from superwords.web.catalog import Catalog
 from superwords.web.explorer_choices import Decider
 from superwords.web.explorer_texts import TextIndex
 from superwords.web.explorer_views import Views
-from superwords.web.json_tables import Table, read_query
+from superwords.web.json_tables import Table, call, read_query
 from superwords.web.serving import LOOPBACK, set_aside
 
 STATIC_TYPES = {
@@ -129,7 +129,7 @@ class Explorer:
         if name not in self.views.parts:
             raise HTTPException(404)
         return await self._answer(
-            request, self._turnstile(name), lambda views: JSONResponse(views.parts[name](given))
+            request, self._turnstile(name), lambda views: JSONResponse(call(views.parts[name], given))
         )
 
     async def model_facts(self, request: Request) -> Response:
@@ -188,8 +188,8 @@ class Explorer:
 def _table_answer(make: Callable[..., Table], given: Mapping[str, str], name: str, kind: str) -> Response:
     query = read_query(given)
     if kind == "json":
-        return JSONResponse(make(given).page(query))
-    content = make(given).csv(query).encode("utf-8-sig")  # spreadsheets read UTF-8 only with the mark
+        return JSONResponse(call(make, given).page(query))
+    content = call(make, given).csv(query).encode("utf-8-sig")  # spreadsheets read UTF-8 only with the mark
     headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 

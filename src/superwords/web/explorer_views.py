@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any
 
 from starlette.responses import Response
 
-from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.search.discovery import taste_views
 from superwords.search.index import search_index
@@ -24,15 +23,13 @@ from superwords.web.explorer_chains import ChainPages
 from superwords.web.explorer_relations import RelationPages
 from superwords.web.explorer_texts import TextIndex, TextPages
 from superwords.web.finder import Finder
-from superwords.web.json_tables import Table, whole_number
+from superwords.web.json_tables import Table
 from superwords.web.landscape import Landscape
 from superwords.web.word_pages import WordPages
 
 ANSWER_BYTES, ANSWERS_BYTES = 2**20, 2**26  # of one cached answer, and of all
 # Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
 _MOST_INDEXED = 20_000
-
-Given = Mapping[str, str]
 
 
 class Answers:
@@ -84,48 +81,47 @@ class Views:
         catalog, documents, relations = self.catalog, self.documents, self.relations
         texts, words = TextPages(catalog, self.index), self.words
         self.finder = finder = Finder(catalog.model)
-        self.tables: dict[str, Callable[[Given], Table]] = {
-            "concepts": lambda given: catalog.concepts(),
-            "concept-words": lambda given: catalog.concept_words(concept_of(given)),
-            "concept-documents": lambda given: catalog.concept_documents(concept_of(given)),
-            "concept-groups": lambda given: catalog.concept_groups(
-                concept_of(given), text_of(given, "column")
-            ),
-            "documents": lambda given: documents.documents(),
-            "document-concepts": lambda given: documents.whole_concepts(place_of(given)),
-            "document-passages": lambda given: documents.document_passages(place_of(given)),
-            "rows": lambda given: documents.rows(),
-            "row-concepts": lambda given: documents.concepts(place_of(given, "row")),
-            "said": lambda given: texts.said(text_of(given, "query")),
-            "said-by": lambda given: texts.said_by(text_of(given, "query")),
-            "words": lambda given: words.words(),
-            "word-concepts": lambda given: words.concepts(text_of(given, "word")),
-            "word-neighbours": lambda given: words.neighbours(text_of(given, "word")),
-            "words-beside": lambda given: words.beside(text_of(given, "word")),
-            "group-differences": self._differences,
+        # A function's parameters are read from the address (`json_tables.call`).
+        self.tables: dict[str, Callable[..., Table]] = {
+            "concepts": catalog.concepts,
+            "concept-words": catalog.concept_words,
+            "concept-documents": catalog.concept_documents,
+            "concept-groups": catalog.concept_groups,
+            "documents": documents.documents,
+            "document-concepts": documents.whole_concepts,
+            "document-passages": documents.document_passages,
+            "rows": documents.rows,
+            "row-concepts": documents.concepts,
+            "said": texts.said,
+            "said-by": texts.said_by,
+            "words": words.words,
+            "word-concepts": words.concepts,
+            "word-neighbours": words.neighbours,
+            "words-beside": words.beside,
+            "group-differences": catalog.group_differences,
             "trends": relations.trend_table,
-            "word-changes": lambda given: relations.change_table(concept_of(given), given),
+            "word-changes": relations.change_table,
             "effects": relations.effect_table,
-            "themes": lambda given: relations.theme_list(),
-            "convergence": lambda given: catalog.convergence(),
-            "agreement": lambda given: self.chains.agreement(),
-            "others": lambda given: self.chains.others(),
-            "moves": lambda given: self.chains.moves(),
-            "nearest": lambda given: self.landscape.nearest(),
-            "quality": lambda given: self.landscape.quality(),
+            "themes": relations.theme_list,
+            "convergence": catalog.convergence,
+            "agreement": self.chains.agreement,
+            "others": self.chains.others,
+            "moves": self.chains.moves,
+            "nearest": lambda: self.landscape.nearest(),
+            "quality": lambda: self.landscape.quality(),
         }
-        self.parts: dict[str, Callable[[Given], Any]] = {
-            "concept": lambda given: catalog.concept(concept_of(given)),
-            "document": lambda given: documents.document(place_of(given)),
-            "row": lambda given: documents.row(place_of(given, "row")),
-            "text": lambda given: documents.text(place_of(given, "row"), whole_number(given, "part", 1)),
-            "word": lambda given: words.word(text_of(given, "word")),
-            "names": lambda given: {"prompt": catalog.model.name_prompt()},
-            "map": lambda given: {"points": self.landscape.points()},
-            "document-map": lambda given: self.landscape.documents,
-            "quality": lambda given: records(self.landscape.quality().rows),
+        self.parts: dict[str, Callable[..., Any]] = {
+            "concept": catalog.concept,
+            "document": documents.document,
+            "row": documents.row,
+            "text": documents.text,
+            "word": words.word,
+            "names": lambda: {"prompt": catalog.model.name_prompt()},
+            "map": lambda: {"points": self.landscape.points()},
+            "document-map": lambda: self.landscape.documents,
+            "quality": lambda: records(self.landscape.quality().rows),
             "predicted": relations.predicted_page,
-            "tree": lambda given: relations.tree_page(),
+            "tree": relations.tree_page,
             "time": relations.time,
             "effects": relations.effect_page,
             "cloud": self._cloud,
@@ -177,18 +173,11 @@ class Views:
             yield lambda: search_index(catalog.model.result_)
             yield lambda: taste_views(catalog.model.result_)
 
-    def _differences(self, given: Given) -> Table:
-        column, first, second = (text_of(given, name) for name in ("column", "first", "second"))
-        return self.catalog.group_differences(column, first, second)
-
-    def _cloud(self, given: Given) -> dict[str, Any]:
-        concept = concept_of(given)
-        if "column" in given:
-            column = text_of(given, "column")
-            clouds = shares = [
-                self.catalog.group_shares(concept, column, text_of(given, name))
-                for name in ("first", "second")
-            ]
+    def _cloud(
+        self, concept: int, column: str | None = None, first: str = "", second: str = ""
+    ) -> dict[str, Any]:
+        if column is not None:
+            clouds = shares = [self.catalog.group_shares(concept, column, one) for one in (first, second)]
         else:
             words = self.catalog.words_of(concept)
             clouds = [self.catalog.scores(concept)]
@@ -201,18 +190,3 @@ def _with(part: Any, **changed: Any) -> Any:
     other = copy.copy(part)
     other.__dict__.update(changed)
     return other
-
-
-def concept_of(given: Given) -> int:
-    return whole_number(given, "concept")
-
-
-def place_of(given: Given, name: str = "document") -> int:
-    """Return the place of a document, or of a row; addresses count from 1."""
-    return whole_number(given, name) - 1
-
-
-def text_of(given: Given, name: str) -> str:
-    if name not in given:
-        raise InputError(f"The address needs a value for {name!r}.")
-    return given[name]

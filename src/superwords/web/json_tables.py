@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import Parameter, signature
 from typing import Any
 
 import pandas as pd
@@ -185,3 +186,24 @@ def numbers_of(given: Mapping[str, str], name: str) -> list[int]:
     """Return positive numbers with commas between them in an address; none where nothing is given."""
     parts = [one for one in given.get(name, "").split(",") if one]
     return [whole_number({name: one}, name) for one in parts[:MOST_ROWS]]
+
+
+def call(function: Callable[..., Any], given: Mapping[str, str]) -> Any:
+    """Call a page's function with what an address gives for its parameters.
+
+    Addresses count everything from 1; here rows and documents are counted from 0. `given` is the whole address.
+    """
+    values: dict[str, Any] = {}
+    for name, parameter in signature(function).parameters.items():
+        is_optional = parameter.default is not Parameter.empty
+        if name == "given":
+            values[name] = given
+        elif name in ("concept", "part"):
+            values[name] = whole_number(given, name, parameter.default if is_optional else None)
+        elif name in ("row", "document"):
+            values[name] = whole_number(given, name) - 1
+        elif name in given:
+            values[name] = given[name]
+        elif not is_optional:
+            raise InputError(f"The address needs a value for {name!r}.")
+    return function(**values)

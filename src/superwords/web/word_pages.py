@@ -43,10 +43,10 @@ class WordPages:
         ).sort_values("tokens", ascending=False, kind="stable")
         return Table(columns, rows, "tokens")
 
-    def word(self, text: str) -> dict[str, Any]:
+    def word(self, word: str) -> dict[str, Any]:
         """Return one word, or several with commas between."""
-        words = named_words(self.model.result_, text)
-        rows = [self._words.iloc[word_index(self.model.result_, word)] for word in words]
+        words = named_words(self.model.result_, word)
+        rows = [self._words.iloc[word_index(self.model.result_, one)] for one in words]
         return {
             "words": words,
             **{key: plain(rows[0][key]) for key in ("word", "rows", "tokens", "n_concepts")},
@@ -72,7 +72,7 @@ class WordPages:
         ]
         return Table(columns, self._neighbours(word), "together")
 
-    def beside(self, text: str) -> Table:
+    def beside(self, word: str) -> Table:
         """Return words that belong with several, named with commas between."""
         columns = [
             Column("word", "Word", "word", link="word"),
@@ -80,5 +80,5 @@ class WordPages:
             Column("together", "Used for the same concept", "share"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        words = named_words(self.model.result_, text)
+        words = named_words(self.model.result_, word)
         return Table(columns, self.model.similar_words(words, NEIGHBOURS), "evidence")
