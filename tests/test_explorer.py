@@ -21,12 +21,11 @@ from superwords.analysis.documents import one_document
 from superwords.errors import InputError
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import MOST_WORDS, cloud_words
-from superwords.web.document_pages import DocumentPages
+from superwords.web.documents import DocumentPages, spelled_places, text_parts
 from superwords.web.explorer import Explorer
+from superwords.web.finding import WordPages
 from superwords.web.json_tables import Query
-from superwords.web.landscape import Landscape, positions, similarity
-from superwords.web.places import spelled_places, text_parts
-from superwords.web.word_pages import WordPages
+from superwords.web.relations import Landscape, positions, similarity
 
 PARTS = {
     "model": {},

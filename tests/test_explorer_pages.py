@@ -16,7 +16,7 @@ from superwords import Corpus, load
 from superwords.analysis.documents import document_labels, label_columns, one_document, row_labels
 from superwords.web.catalog import Catalog
 from superwords.web.explorer import Explorer
-from superwords.web.explorer_texts import TextIndex, match_words
+from superwords.web.finding import TextIndex, match_words
 from superwords.web.json_tables import Query
 
 

@@ -9,8 +9,8 @@ from models_for_tests import edge_model, passage_model, planted_model, with_part
 from superwords.errors import InputError
 from superwords.posterior.consensus import OtherConcepts
 from superwords.web.catalog import Catalog
-from superwords.web.explorer_chains import ChainPages
 from superwords.web.json_tables import Query
+from superwords.web.relations import ChainPages
 from superwords.web.report import Report, report_page
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")

@@ -19,7 +19,7 @@ from superwords.analysis.tables import concept_index, marked, of_shown
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.tabular import plain
-from superwords.text.corpus import row_name
+from superwords.text.corpus import Corpus, row_name
 from superwords.web.json_tables import Column, Table
 
 MOST_GROUPS = 12
@@ -402,6 +402,21 @@ class Catalog:
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
         return Table(columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in plainly)))
+
+
+class Pages:
+    """Serve a part of one model; a copy with another catalog keeps what was computed."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+
+    @property
+    def model(self) -> ConceptModel:
+        return self.catalog.model
+
+    @property
+    def corpus(self) -> Corpus:
+        return self.catalog.corpus
 
 
 def _members(decided: Curation) -> dict[int, list[int]]:

@@ -24,10 +24,10 @@ from superwords.web import guard
 from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import Catalog
 from superwords.web.explorer_choices import Decider
-from superwords.web.explorer_texts import TextIndex
-from superwords.web.explorer_views import Views
+from superwords.web.finding import TextIndex
 from superwords.web.json_tables import Table, call, read_query
 from superwords.web.serving import LOOPBACK, set_aside
+from superwords.web.views import Views
 
 STATIC_TYPES = {
     ".html": "text/html",

@@ -158,13 +158,17 @@ def _folded(value: Any) -> tuple[bool, str]:
     return value is None, _searched(value).casefold()
 
 
+def bounded(text: str, what: str, most: int) -> str:
+    """Return a text of an address unless it is too long."""
+    if len(text) > most:
+        raise InputError(f"The {what} has {len(text)} characters; give at most {most}.")
+    return text
+
+
 def read_query(given: Mapping[str, str]) -> Query:
     """Return the query in an address; one clear sentence where it makes no sense."""
-    search = given.get("search", "")
-    if len(search) > LONGEST_SEARCH:
-        raise InputError(f"The search has {len(search)} characters; give at most {LONGEST_SEARCH}.")
     return Query(
-        search,
+        bounded(given.get("search", ""), "search", LONGEST_SEARCH),
         given.get("sort") or None,
         given.get("order", "descending") == "descending",
         whole_number(given, "page", 1),

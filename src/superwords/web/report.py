@@ -22,8 +22,6 @@ from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.explorer_chains import ChainPages
-from superwords.web.explorer_relations import RelationPages
 from superwords.web.json_tables import Column, Table
 from superwords.web.page import (
     Row,
@@ -36,6 +34,7 @@ from superwords.web.page import (
     table_html,
     whole_page,
 )
+from superwords.web.relations import ChainPages, RelationPages
 
 WORDS = 12
 CLOUD_WORDS = 25

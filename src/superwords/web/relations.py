@@ -1,23 +1,28 @@
-"""Serve time, effects and themes to the explorer."""
+"""Serve time, effects, themes, maps and chains to the explorer and the report."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from scipy.linalg import eigh
 
 from superwords.analysis.dates import PERIODS, as_dates
-from superwords.analysis.themes import ConceptTree, theme_table
+from superwords.analysis.maps import concept_quality, document_map
+from superwords.analysis.themes import ConceptTree, likeness, theme_table
 from superwords.errors import InputError
+from superwords.plots.model_plots import chain_traces
+from superwords.plots.style import figure_bytes
 from superwords.tabular import records
 from superwords.web.bounded import BoundedModel
-from superwords.web.catalog import CONCEPT_COLUMN, Catalog, texts
-from superwords.web.json_tables import Column, Table, numbers_of
+from superwords.web.catalog import CONCEPT_COLUMN, Catalog, Pages, texts
+from superwords.web.cloud_pictures import drawing
+from superwords.web.json_tables import Column, Table, bounded, numbers_of
 
 PANELS = 12
 MOST_DRAWN = 15
@@ -28,39 +33,26 @@ _VALUES = ["prevalence", "prevalence_low", "prevalence_high", "strength", "stren
 Given = Mapping[str, str]
 
 
-def one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember the last answers, and compute what several ask for once."""
-    known, turn = lru_cache(_KEPT)(function), threading.Lock()
-
-    def answer(*key: Any) -> Any:
-        with turn:
-            return known(*key)
-
-    return answer
-
-
-class RelationPages:
+class RelationPages(Pages):
     """Relate concepts to time, to columns and to one another."""
 
-    def __init__(self, catalog: Catalog, bounded: BoundedModel | None = None):
-        self.catalog = catalog
-        self.model = catalog.model
+    def __init__(self, catalog: Catalog, worker: BoundedModel | None = None):
+        super().__init__(catalog)
         model = catalog.model
-        self.over_time = one_at_a_time(model.over_time)
-        self.trends = one_at_a_time(model.trends)
-        self.word_changes = one_at_a_time(model.words_over_time)
-        choices = list(model.choices_)
+        self.over_time, self.trends = lru_cache(_KEPT)(model.over_time), lru_cache(_KEPT)(model.trends)
+        self.word_changes = lru_cache(_KEPT)(model.words_over_time)
 
         def computed(method: str) -> Callable[..., Any]:
             # Without a file there is no process to compute in: tests, and models that were never saved.
             own = getattr(model, method)
-            return one_at_a_time(own if bounded is None else partial(bounded.call, choices, method))
+            given = list(model.choices_)
+            return lru_cache(_KEPT)(own if worker is None else partial(worker.call, given, method))
 
         self.effects, self.predicted = computed("effects"), computed("predicted")
 
     def _when(self, given: Given) -> tuple[Any, Any]:
         """Return the column, as the metadata have it, and its period."""
-        columns = self.catalog.corpus.metadata.columns
+        columns = self.corpus.metadata.columns
         name = given.get("column", "")
         column = next((key for key in columns if str(key) == name), name)
         by: Any = given.get("by") or None
@@ -96,7 +88,7 @@ class RelationPages:
                     "values": records(own[_VALUES]),
                 }
             )
-        is_date = as_dates(self.catalog.corpus.metadata[column]) is not None
+        is_date = as_dates(self.corpus.metadata[column]) is not None
         return {
             "column": str(column),
             "periods": records(periods),
@@ -153,7 +145,7 @@ class RelationPages:
             "documents": int(rows["documents"].iloc[0]) if len(rows) else 0,
             "notes": rows.attrs.get("notes", []),
             "terms": records(terms),
-            "columns": [name for name in self.catalog.corpus.metadata if _is_in(str(name), given["formula"])],
+            "columns": [name for name in self.corpus.metadata if _is_in(str(name), given["formula"])],
             "drawn": [records(_clearest(rows[rows["term"] == term])) for term in terms["term"]],
         }
 
@@ -219,10 +211,9 @@ class RelationPages:
 
 
 def _formula(given: Given) -> tuple[str, str]:
-    formula = given.get("formula", "").strip()
-    if len(formula) > LONGEST_FORMULA:
-        raise InputError(f"The formula has {len(formula)} characters; give at most {LONGEST_FORMULA}.")
-    return formula, given.get("of", "prevalence")
+    return bounded(given.get("formula", "").strip(), "formula", LONGEST_FORMULA), given.get(
+        "of", "prevalence"
+    )
 
 
 def _is_in(name: str, formula: str) -> bool:
@@ -248,3 +239,145 @@ def _clearest(rows: pd.DataFrame) -> pd.DataFrame:
     clear = pd.Series(rows["effect"].abs().to_numpy(float) / width, rows.index)
     first = clear.sort_values(ascending=False, kind="stable").index[:MOST_DRAWN]
     return rows.loc[first].sort_values("effect", ascending=False, kind="stable")
+
+
+NEAREST = 5
+_MOST_DOCUMENTS = 1500  # on the map: more would only cover each other
+
+
+def similarity(catalog: Catalog) -> np.ndarray:
+    """Return how alike two of the concepts shown are."""
+    if catalog.model.n_concepts_ == 0:
+        return np.zeros((0, 0))
+    use = catalog.model.result_.summary.words
+    shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
+    words = sparse.csr_array((use.used.astype(float), (use.concept, use.word)), shape=shape)
+    shown = np.array(catalog.model.result_.shown, int) - 1
+    return likeness(words[shown], sparse.csr_array(catalog.weights[:, shown]))
+
+
+def positions(alike: np.ndarray) -> np.ndarray:
+    """Return (J, 2) in [0, 1]: classical multidimensional scaling, each axis then spread evenly by half.
+
+    Most concepts have little in common, so that plain scaling heaps them up in the middle.
+    """
+    n = len(alike)
+    if n < 3:
+        return np.column_stack([np.linspace(0.25, 0.75, n), np.full(n, 0.5)])
+    squared = (1 - alike) ** 2
+    np.fill_diagonal(squared, 0.0)
+    centred = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
+    values, vectors = eigh(-centred / 2, subset_by_index=[n - 2, n - 1])
+    plane = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
+    # An eigenvector's sign is arbitrary; this one makes the same map on every machine.
+    plane *= np.where(plane[np.abs(plane).argmax(axis=0), [0, 1]] < 0, -1, 1)
+    span = np.maximum(np.ptp(plane, axis=0), 1e-12)
+    scaled = (plane - plane.min(axis=0)) / span
+    ranked = plane.argsort(axis=0, kind="stable").argsort(axis=0) / (n - 1)
+    return (scaled + ranked) / 2
+
+
+class Landscape(Pages):
+    """Place concepts and documents on maps: what is alike is close."""
+
+    def __init__(self, catalog: Catalog):
+        super().__init__(catalog)
+        self.alike = similarity(catalog)
+        self.places = positions(self.alike)
+
+    def points(self) -> list[dict[str, Any]]:
+        known = self.catalog.concept_rows.assign(name=self.catalog.shown_names)
+        shares = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
+        return [
+            {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}
+            for j, name, share, (x, y) in zip(known["concept"], known["name"], shares, self.places)
+        ]
+
+    @cached_property
+    def documents(self) -> dict[str, Any]:
+        """Return the map of documents, with regions by their main concepts."""
+        return document_map(self.model.result_, _MOST_DOCUMENTS)
+
+    def quality(self) -> Table:
+        """Return coherence and exclusivity of the concepts."""
+        rows = concept_quality(self.model.result_)
+        rows = rows.sort_values(["leftover", "prevalence"], ascending=[True, False], kind="stable")
+        columns = [
+            CONCEPT_COLUMN,
+            Column("coherence", "Coherence", "decimal"),
+            Column("exclusivity", "Exclusivity", "share"),
+            Column("prevalence", "Prevalence", "share"),
+        ]
+        return Table(columns, rows)
+
+    def nearest(self) -> Table:
+        """Return each concept with those most like it: what the map shows, as a table."""
+        names, shown = self.catalog.names, np.array(self.model.result_.shown, int)
+        alike = self.alike.copy()
+        np.fill_diagonal(alike, -1.0)
+        order = np.argsort(-alike, axis=1, kind="stable")[:, : min(NEAREST, len(alike) - 1)]
+        likeness = [float(alike[j, near[0]]) if len(near) else np.nan for j, near in enumerate(order)]
+        nearest = [[names[j - 1] for j in shown[near]] for near in order]
+        rows = pd.DataFrame(
+            {
+                "concept": shown,
+                "likeness": likeness,
+                "nearest": pd.Series(nearest, dtype=object),
+                "nearest_ids": pd.Series([shown[near].tolist() for near in order], dtype=object),
+            }
+        )
+        columns = [
+            CONCEPT_COLUMN,
+            Column("nearest", "Most alike", "concepts", link="nearest_ids", sortable=False),
+            Column("likeness", "Likeness to the first", "share"),
+        ]
+        return Table(columns, self.catalog.reliable_first(rows))
+
+
+class ChainPages(Pages):
+    """Compute tables and a picture of a model's chains."""
+
+    @cached_property
+    def traces(self) -> bytes:
+        """Return the traces as SVG."""
+        with drawing:
+            return figure_bytes(chain_traces(self.model), "svg")
+
+    def moves(self) -> Table:
+        """Return what every move of a sweep tried, what was accepted, and the time it took, over all chains."""
+        columns = [
+            Column("move", "Move"),
+            Column("proposal", "Proposal"),
+            Column("tried", "Tried", "number"),
+            Column("accepted", "Accepted", "number"),
+            Column("acceptance", "Accepted, of those tried", "share"),
+            Column("seconds", "Seconds", "decimal"),
+            Column("time_share", "Of the time", "share"),
+        ]
+        return Table(columns, self.model.moves())
+
+    def others(self) -> Table:
+        """Return concepts that at least two chains find and the list lacks."""
+        found = self.model.other_concepts()
+        chains = zip(found["found_by"], found["stability_by_chain"])
+        rows = pd.DataFrame(
+            {
+                "words": texts([", ".join(words) for words in found["top_words"]]),
+                "chains": texts([f"{n} of {len(each)}" for n, each in chains]),
+            }
+        )
+        return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
+
+    def agreement(self) -> Table:
+        """Return concepts by the share of each chain's draws in which they are found, the least agreed first."""
+        known = self.catalog.concept_rows
+        shares = np.array(known["stability_by_chain"].tolist(), float)
+        n_chains = shares.shape[1] if shares.ndim == 2 else 0
+        by_chain = {f"chain {c + 1}": shares[:, c] for c in range(n_chains)}
+        rows = self.catalog.reliable_first(known[["concept", "stability"]].assign(**by_chain))
+        columns = [
+            CONCEPT_COLUMN,
+            *(Column(name, f"Found by {name}", "share") for name in by_chain),
+            Column("stability", "Stability", "share"),
+        ]
+        return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)

@@ -18,14 +18,10 @@ from superwords.tabular import records
 from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_words
-from superwords.web.document_pages import DocumentPages
-from superwords.web.explorer_chains import ChainPages
-from superwords.web.explorer_relations import RelationPages
-from superwords.web.explorer_texts import TextIndex, TextPages
-from superwords.web.finder import Finder
+from superwords.web.documents import DocumentPages
+from superwords.web.finding import Finder, TextIndex, TextPages, WordPages
 from superwords.web.json_tables import Table
-from superwords.web.landscape import Landscape
-from superwords.web.word_pages import WordPages
+from superwords.web.relations import ChainPages, Landscape, RelationPages
 
 ANSWER_BYTES, ANSWERS_BYTES = 2**20, 2**26  # of one cached answer, and of all
 # Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
@@ -80,7 +76,7 @@ class Views:
     def _connect(self) -> None:
         catalog, documents, relations = self.catalog, self.documents, self.relations
         texts, words = TextPages(catalog, self.index), self.words
-        self.finder = finder = Finder(catalog.model)
+        self.finder = finder = Finder(catalog)
         # A function's parameters are read from the address (`json_tables.call`).
         self.tables: dict[str, Callable[..., Table]] = {
             "concepts": catalog.concepts,
@@ -135,9 +131,9 @@ class Views:
         other = copy.copy(self)
         other.answers = Answers()
         other.catalog = _with(self.catalog, model=model)
-        known = {"catalog": other.catalog, "model": model}
         other.documents, other.words, other.chains, other.relations = (
-            _with(part, **known) for part in (self.documents, self.words, self.chains, self.relations)
+            _with(part, catalog=other.catalog)
+            for part in (self.documents, self.words, self.chains, self.relations)
         )
         other.relations.__dict__.pop("_themes", None)
         if "landscape" in self.__dict__:

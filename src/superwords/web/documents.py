@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -17,9 +19,13 @@ from superwords.analysis.ranking import TYPICAL
 from superwords.analysis.tables import source_shares, sources
 from superwords.errors import InputError
 from superwords.tabular import plain
-from superwords.web.catalog import Catalog, group_texts, texts
+from superwords.text.corpus import Corpus
+from superwords.text.recipe import read_recipe
+from superwords.text.sentences import sentence_spans
+from superwords.text.stream import TokenStream, read_chunk
+from superwords.text.vocabulary import apply_words
+from superwords.web.catalog import CONCEPT_COLUMN, Catalog, Pages, group_texts, texts
 from superwords.web.json_tables import Column, Table
-from superwords.web.places import WordPlaces, text_parts
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it
 MOST_MISSING = 12
@@ -28,13 +34,11 @@ LONGEST_LABEL = 300
 Pair = tuple[int, np.ndarray, np.ndarray]
 
 
-class DocumentPages:
+class DocumentPages(Pages):
     """Present rows of the corpus with the words of the consensus draw, and whole documents."""
 
     def __init__(self, catalog: Catalog):
-        self.catalog = catalog
-        self.model = catalog.model
-        self.corpus = catalog.corpus
+        super().__init__(catalog)
         self.places = WordPlaces(self.corpus)
 
     @cached_property
@@ -162,18 +166,16 @@ class DocumentPages:
         """Return the concepts of a whole document, over the draws."""
         self._check_document(document)
         rows = one_document(self.model.result_, document)
-        names = self.catalog.names
         rows = rows[rows["probability"] >= TYPICAL].sort_values("weight", ascending=False, kind="stable")
         columns = [
-            Column("name", "Concept", "concept", link="concept"),
+            CONCEPT_COLUMN,
             Column("weight", "Weight", "share", "low", "high"),
             Column("probability", "Probability that it uses it", "share"),
             Column("found_by", "Found by", "chains", link="n_chains"),
         ]
         known = rows[["concept", "weight", "low", "high", "probability"]].reset_index(drop=True)
         found = self.catalog.chains_of(known["concept"])
-        named = texts(names[j - 1] for j in known["concept"])
-        return Table(columns, known.assign(name=named, **found), "weight")
+        return Table(columns, self.catalog.reliable_first(known.assign(**found)))
 
     def _check_document(self, document: int) -> None:
         if self._parents is None:
@@ -227,7 +229,7 @@ class DocumentPages:
     def concepts(self, row: int) -> Table:
         """Return the concepts a row holds, and which of their words it uses, could have used, and lacks."""
         self._check(row)
-        vocabulary, names = self.corpus.vocabulary, self.catalog.names
+        vocabulary = self.corpus.vocabulary
         share = self.model.result_.concept_word
         weight = self._row_weights[[row]].toarray().ravel()
         rows: list[dict[str, Any]] = []
@@ -240,7 +242,6 @@ class DocumentPages:
             rows.append(
                 {
                     "concept": j + 1,
-                    "name": names[j],
                     "weight": float(weight[j]),
                     "tokens": int(tokens.sum()),
                     "used": [vocabulary[i] for i in words[used]],
@@ -250,15 +251,15 @@ class DocumentPages:
             )
         rows.sort(key=lambda one: (-one["weight"], one["concept"]))
         columns = [
-            Column("name", "Concept", "concept", link="concept"),
+            CONCEPT_COLUMN,
             Column("weight", "Weight", "share"),
             Column("tokens", "Tokens", "number"),
             Column("used", "Words used here", "words", sortable=False),
             Column("unused", "On here, but not used", "words", sortable=False),
             Column("missing", "Usual words that are off here", "words", sortable=False),
         ]
-        fields = [name for column in columns for name in column.fields()]
-        return Table(columns, pd.DataFrame(rows, columns=list(dict.fromkeys(fields))), "weight")
+        fields = ["concept", *(column.key for column in columns[1:])]
+        return Table(columns, self.catalog.reliable_first(pd.DataFrame(rows, columns=pd.Index(fields))))
 
     @cached_property
     def _row_weights(self) -> sparse.csr_array:
@@ -334,3 +335,97 @@ def _told(labels: pd.Series) -> list[list[str]]:
 def _begin(text: str, length: int = 160) -> str:
     short = " ".join(text[: 2 * length].split())
     return short if len(short) <= length else f"{short[: short.rfind(' ', 0, length)]} …"
+
+
+PART_CHARACTERS = 5000
+_PLAIN_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_INFLECTED = "(?:'s|s|es|n|en|e)?"
+
+Place = tuple[int, int, str]
+
+
+def text_parts(text: str, language: str | None) -> list[tuple[int, int]]:
+    """Return a long text in parts of a few thousand characters that end where a sentence does."""
+    if language is None:
+        ends = [found.end() for found in _PLAIN_END.finditer(text)]
+    else:
+        ends = [end for _, end in sentence_spans(text, language)]
+    parts, start = [], 0
+    for end in [*ends, len(text)]:
+        while end - start > PART_CHARACTERS * 2:  # no sentence ends in there
+            parts.append((start, start + PART_CHARACTERS))
+            start += PART_CHARACTERS
+        if end - start >= PART_CHARACTERS or (end == len(text) and end > start):
+            parts.append((start, end))
+            start = end
+    return parts
+
+
+class WordPlaces:
+    """Finds words as the corpus was cut into them, if it is known how; else by their spelling."""
+
+    def __init__(self, corpus: Corpus):
+        self.recipe = corpus.notes.get("recipe")
+        self.language: str | None = None
+        if self.recipe is not None and not self.recipe.get("tokenizer"):
+            self.method, self.max_length, self.language, self.units = read_recipe(self.recipe)
+
+    def find(self, text: str, words: Sequence[str]) -> list[Place]:
+        """Return the places of these words, from the left, none inside another."""
+        if self.language is None:
+            return spelled_places(text, words)
+        try:
+            stream = read_chunk([(text, self.language)], self.method)
+        except InputError:  # the tagger of the corpus is not installed here
+            return spelled_places(text, words)
+        sought = set(words)
+        cut = apply_words(stream, list(self.units), self.max_length)
+        labels = list(self.units.values())
+        spans = token_spans(text, stream)
+        places = []
+        for first, length, unit in zip(cut.start.tolist(), cut.length.tolist(), cut.unit.tolist()):
+            begin, end = spans[first][0], spans[first + length - 1][1]
+            label = labels[unit]
+            if label in sought and begin >= 0 and end > begin:
+                places.append((begin, end, str(label)))
+        return _apart(places)
+
+
+def token_spans(text: str, stream: TokenStream) -> list[tuple[int, int]]:
+    """Return the span of each candidate token, searched from the left; (-1, -1) if not found."""
+    spans = []
+    cursor, last = 0, -1
+    bare = [re.escape(surface.removesuffix("'s")) for surface, _, _ in stream.types]
+    forms = [re.compile(rf"(?<!\w){form}", re.IGNORECASE) for form in bare]
+    for kind, sentence in zip(stream.token_type.tolist(), stream.token_sentence.tolist()):
+        if sentence != last:
+            cursor, last = int(stream.sentence_span[sentence, 0]), sentence
+        found = forms[kind].search(text, cursor, int(stream.sentence_span[sentence, 1]))
+        spans.append(found.span() if found else (-1, -1))
+        cursor = found.end() if found else cursor
+    return spans
+
+
+def spelled_places(text: str, words: Sequence[str]) -> list[Place]:
+    """Return words by their spelling in any case, the longest first, with an ending that only inflects them."""
+    if not words:
+        return []
+    by_spelling = {word.lower(): word for word in words}
+    longest_first = sorted(by_spelling, key=lambda one: (-len(one), one))
+    pattern = re.compile(
+        rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}){_INFLECTED}(?!\w)", re.IGNORECASE
+    )
+    places = []
+    for found in pattern.finditer(text):
+        word = by_spelling.get(found.group(1).lower())
+        if word is not None:
+            places.append((found.start(), found.end(), word))
+    return places
+
+
+def _apart(places: list[Place]) -> list[Place]:
+    kept: list[Place] = []
+    for place in sorted(places):
+        if not kept or place[0] >= kept[-1][1]:
+            kept.append(place)
+    return kept
