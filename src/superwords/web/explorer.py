@@ -137,7 +137,7 @@ class Explorer:
         return await self._answer(request, self._others, lambda views: JSONResponse(self._facts(views)))
 
     def _facts(self, views: Views) -> dict[str, Any]:
-        return {**views.catalog.facts(), "decides": self.decider.file is not None}
+        return {**views.catalog.facts(), "decides": self.decider.path is not None}
 
     async def table(self, request: Request) -> Response:
         """Answer with a page of a table as JSON, or all its pages as CSV."""

@@ -27,58 +27,50 @@ UNWRITABLE = "This could not be saved: the model file cannot be written."
 NO_FILE = "This model was opened without its file, so nothing can be saved."
 
 
-class ModelFile:
-    """Store decisions in the file that a model came from."""
+class Decider:
+    """Apply decisions one at a time, and store them in the file that the model came from."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path | None):
         self.path = path
-        self.seen = self._mark()
+        self.turn = threading.Lock()
+        self._seen = self._mark()
 
     def _mark(self) -> tuple[int, int, int] | None:
         try:
-            known = self.path.stat()
+            known = None if self.path is None else self.path.stat()
         except OSError:
             return None
-        return known.st_ino, known.st_size, known.st_mtime_ns
-
-    def keep(self, choices: Sequence[Choice] | None) -> None:
-        """Write choices (None: take the last ones back), unless somebody else has written another model there."""
-        if self.seen is None or self._mark() != self.seen:
-            raise HTTPException(409, CHANGED)
-        try:
-            if choices is None:
-                undo_choices(self.path)
-            else:
-                add_choices(self.path, choices)
-        except InputError:
-            # Its sentence names the file; the browser need not know where it is.
-            raise HTTPException(503, UNWRITABLE) from None
-        self.seen = self._mark()
-
-
-class Decider:
-    """Apply decisions one at a time."""
-
-    def __init__(self, path: Path | None):
-        self.file = None if path is None else ModelFile(path)
-        self.turn = threading.Lock()
+        return None if known is None else (known.st_ino, known.st_size, known.st_mtime_ns)
 
     def decide(self, model: ConceptModel, given: Mapping[str, Any]) -> ConceptModel:
         """Return a model like this one that follows the decision as well, which its file now holds."""
-        if self.file is None:
+        if self.path is None:
             raise HTTPException(403, NO_FILE)
         if given.get("do") == "undo":
             choices, made = curating.undone(model.choices_), None
         else:
             made = _made(model, given)
             choices = [*model.choices_, *made]
-        decided = copy.copy(model).choose(
-            choices
-        )  # before it is stored, so that an invalid decision is refused
+        # Before it is stored, so that an invalid decision is refused.
+        decided = copy.copy(model).choose(choices)
         if not decided.result_.shown:
             raise InputError("No concept would be left to show.")
-        self.file.keep(made)
+        self._keep(self.path, made)
         return decided
+
+    def _keep(self, path: Path, choices: Sequence[Choice] | None) -> None:
+        """Write choices (None: take the last ones back), unless somebody else has written another model there."""
+        if self._seen is None or self._mark() != self._seen:
+            raise HTTPException(409, CHANGED)
+        try:
+            if choices is None:
+                undo_choices(path)
+            else:
+                add_choices(path, choices)
+        except InputError:
+            # Its sentence names the file; the browser need not know where it is.
+            raise HTTPException(503, UNWRITABLE) from None
+        self._seen = self._mark()
 
 
 def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
