@@ -138,10 +138,12 @@ def load_document(doc, concepts, data, d, attempts, overlap):
 
 @helper
 def clear(doc):
+    """Unload the document."""
     for a in range(doc.n_words):
         doc.local_index[doc.word[a]] = 0
     for k in range(doc.n_pairs):
         doc.place[doc.concept[k]] = 0
+    doc.n_words, doc.n_pairs = 0, 0
 
 
 @helper

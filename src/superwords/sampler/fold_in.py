@@ -1,12 +1,14 @@
 """New documents folded in with the concepts kept: c, f and π of one document at a time (docs/foldin.md).
 
 A new document is one beside the D of the fit, and is changed by the moves of the chain; since it is never entered into
-the counts and the words' features have no say, what can be integrated out given z is.
+the counts and the words' features have no say, what can be integrated out given z is. One driver, `sample_documents`,
+serves `transform`, the prediction of words that were not shown, and rows that join a start.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,16 +25,51 @@ from superwords.sampler.document import (
 from superwords.sampler.feature_draw import no_features
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
-from superwords.sampler.model import make_data
+from superwords.sampler.model import Data, make_data
 from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.proposals import downweighted, draw_absent
 from superwords.sampler.moves.replace import swap_concepts
+from superwords.sampler.new_state import (
+    NewState,
+    append_document,
+    finish_state,
+    grow_for,
+    new_state,
+    new_work,
+)
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
+from superwords.sampler.state import State
 
 _OVERLAP = 2.0  # joins and leaves tried, per share of the tokens that a concept holds (as Steps.overlap)
 _SWAPS = 3
 _DIVISIONS = 8  # and unions
+
+
+class Schedule(NamedTuple):
+    """The sweeps over a new document."""
+
+    n_sweeps: int
+    n_burn_in: int
+    is_start: bool  # whether documents become part of a state, with what they use after the last sweep
+
+
+class Sums(NamedTuple):
+    """What is added up over the sweeps after the burn-in; an array without entries is left out."""
+
+    weight: np.ndarray  # (D', J) E[π_j/S | z] where the document uses the concept
+    inclusion: np.ndarray  # (D', J) how often it does
+    predicted: np.ndarray  # (N) probabilities of the words of `Asked`
+
+
+class Asked(NamedTuple):
+    """The different words to predict in each document, and room for what is drawn of them."""
+
+    ptr: np.ndarray  # (W+1)
+    word: np.ndarray
+    own: np.ndarray  # the word's place among those the document was shown with, or −1
+    on: np.ndarray  # room for f of the words asked about, and of the words shown
+    shown: np.ndarray
 
 
 def fold_in(
@@ -40,41 +77,109 @@ def fold_in(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sum E[π_j/S | z] where a document uses a concept, and how often it does."""
     shape = counts.shape[0], len(concepts.holders)
-    weight, inclusion = np.zeros(shape), np.zeros(shape)
+    sums = Sums(np.zeros(shape), np.zeros(shape), np.zeros(0))
+    sample_documents(
+        make_data(counts, None), concepts, new_stream(seed, 0), Schedule(n_sweeps, n_burn_in, False), sums
+    )
+    return sums.weight, sums.inclusion
+
+
+def predict_words(
+    concepts: LeaveOneOutCounts, data: Data, asked: Asked, seed: int, n_sweeps: int, n_burn_in: int
+) -> np.ndarray:
+    """Sum the probabilities of the words asked about, given the words of each document."""
+    nothing = np.zeros((0, 0))
+    sums = Sums(nothing, nothing, np.zeros(len(asked.word)))
+    sample_documents(data, concepts, new_stream(seed, 0), Schedule(n_sweeps, n_burn_in, False), sums, asked)
+    return sums.predicted
+
+
+def start_documents(
+    concepts: LeaveOneOutCounts, counts: sparse.csr_array, stream: np.ndarray, n_sweeps: int, like: State
+) -> State:
+    """Return a state of new documents, each with the concepts and words that it uses after some sweeps."""
     data = make_data(counts, None)
-    doc = new_document(counts.shape[1], int(np.diff(data.doc_ptr).max()), shape[1])
-    regression = no_features(*concepts.m.shape[::-1])
-    stream = new_stream(seed, 0)
-    _fold_documents(data, concepts, doc, regression, stream, n_sweeps, n_burn_in, weight, inclusion)
-    return weight, inclusion
+    new = new_state(like, len(data.length))
+    new = sample_documents(data, concepts, stream, Schedule(n_sweeps, n_sweeps, True), new=new)
+    return finish_state(new, like.theta)
+
+
+def sample_documents(
+    data: Data,
+    concepts: LeaveOneOutCounts,
+    stream: np.ndarray,
+    schedule: Schedule,
+    sums: Sums | None = None,
+    asked: Asked | None = None,
+    new: NewState | None = None,
+) -> NewState:
+    """Run the chain of each new document, by itself; return the new state, filled if the schedule is a start."""
+    n_words, n_concepts = concepts.m.shape
+    none, nothing = np.zeros(0), np.zeros((0, 0))
+    whole, flags = np.zeros(0, np.int64), np.zeros(0, np.uint8)
+    sums = sums or Sums(nothing, nothing, none)
+    asked = asked or Asked(whole, whole, whole, flags, flags)
+    new = new or NewState(whole, np.zeros(0, np.int32), none, whole, np.zeros(0, np.int32))
+    doc = new_document(n_words, int(np.diff(data.doc_ptr).max(initial=0)), n_concepts)
+    regression, work = no_features(n_concepts, n_words), new_work()
+    while not _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, asked, new):
+        new = grow_for(new, int(work.document), doc)
+    return new
 
 
 @ref_kernel
-def _fold_documents(data, concepts, doc, regression, stream, n_sweeps, n_burn_in, weight, inclusion):
-    for d in range(len(data.length)):
-        if data.length[d] == 0:
-            continue
-        key = begin_document(d, data, concepts, doc, stream)
-        for sweep in range(1, n_sweeps + 1):
-            sweep_concepts(sweep, key, doc, concepts, regression, stream)
-            flip_unused(d, sweep > n_burn_in, doc, concepts, stream, weight, inclusion)
-            redraw_words(doc, concepts, stream)
+def _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, asked, new):
+    """Sample documents work.document and on; return False where the new state is short."""
+    while work.document < len(data.length):
+        d = work.document
+        if work.is_loaded == 0 and data.length[d] > 0:
+            key = _begin_document(d, data, concepts, doc, stream)
+            for sweep in range(1, schedule.n_sweeps + 1):
+                _sweep_concepts(sweep, key, doc, concepts, regression, stream)
+                if schedule.is_start and sweep == schedule.n_sweeps:
+                    _keep_used(doc, concepts, stream)
+                    break
+                _flip_unused(doc, concepts, stream)
+                if sweep > schedule.n_burn_in:
+                    _add_up(d, doc, concepts, stream, sums, asked)
+                _redraw_words(doc, concepts, stream)
+            work.is_loaded = 1
+        if schedule.is_start and not append_document(new, doc, d):
+            return False
         clear(doc)
+        work.is_loaded = 0
+        work.document += 1
+    return True
 
 
 @helper
-def begin_document(d, data, concepts, doc, stream):
+def _add_up(d, doc, concepts, stream, sums, asked):
+    """Add a sweep's conditional expectations given z to the sums."""
+    if len(sums.weight) > 0:
+        # E[π_j/S | z] = (α_π + n_j)/(rα_π + N), r concepts held
+        total = doc.n_pairs * concepts.alpha_pi + doc.length
+        for k in range(doc.n_pairs):
+            if doc.tokens[k] > 0:
+                sums.weight[d, doc.concept[k]] += (concepts.alpha_pi + doc.tokens[k]) / total
+                sums.inclusion[d, doc.concept[k]] += 1.0
+    if len(sums.predicted) > 0:
+        for k in range(doc.n_pairs):
+            _add_prediction(d, k, concepts, asked, doc, stream, sums.predicted)
+
+
+@helper
+def _begin_document(d, data, concepts, doc, stream):
     """Load document d at its start; return the key of its stream."""
     load_document(doc, concepts, data, d, 0.0, _OVERLAP)
     key = _content_key(doc)
     open_stream(stream, FOLD_IN, 0, key)
     _start(doc, concepts)
-    redraw_words(doc, concepts, stream)
+    _redraw_words(doc, concepts, stream)
     return key
 
 
 @helper
-def sweep_concepts(sweep, key, doc, concepts, regression, stream):
+def _sweep_concepts(sweep, key, doc, concepts, regression, stream):
     """Update which concepts the document holds, then z given them."""
     open_stream(stream, FOLD_IN, sweep, key)
     flip_concepts(True, doc, concepts, regression, stream)
@@ -156,11 +261,10 @@ def _impute(doc, stream):
 
 
 @helper
-def flip_unused(row, is_kept, doc, concepts, stream, weight, inclusion):
+def _flip_unused(doc, concepts, stream):
     """Update c_j of concepts without tokens, given z, with π and f integrated out.
 
-    Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held. Added is the conditional expectation
-    E[π_j/S | z] = (α_π + n_j)/(rα_π + N) of the concepts that the document uses.
+    Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held.
     """
     alpha_pi, length = concepts.alpha_pi, doc.length
     known, cost = -1, 0.0  # of one concept more than so many
@@ -178,12 +282,6 @@ def flip_unused(row, is_kept, doc, concepts, stream, weight, inclusion):
             _hold_unused(j, doc)
         elif k >= 0 and not joins:
             drop_pair(doc, k)
-    if is_kept:
-        total = doc.n_pairs * alpha_pi + length
-        for k in range(doc.n_pairs):
-            if doc.tokens[k] > 0:
-                weight[row, doc.concept[k]] += (alpha_pi + doc.tokens[k]) / total
-                inclusion[row, doc.concept[k]] += 1.0
 
 
 @helper
@@ -205,7 +303,7 @@ def _hold_unused(j, doc):
 
 
 @helper
-def redraw_words(doc, concepts, stream):
+def _redraw_words(doc, concepts, stream):
     """Draw f and π given z.
 
     With u ~ Gamma(n_j, rate T_j) the factor T_j^{−n_j} of the text becomes Π_i e^{−u θ_i f_ji}: words are independent,
@@ -234,3 +332,72 @@ def redraw_words(doc, concepts, stream):
     for k in range(n_pairs):
         set_weight(doc, k, max(doc.weight[k] * scale, 1e-300), doc.mass[k])
     set_explained(doc)
+
+
+@helper
+def _keep_used(doc, concepts, stream):
+    """Keep concepts and words with tokens, and draw π given them; other words come in the sweeps of a chain."""
+    for k in range(doc.n_pairs - 1, -1, -1):
+        if doc.tokens[k] == 0:
+            drop_pair(doc, k)
+    n_pairs, total = doc.n_pairs, 0.0
+    doc.used = 0
+    for k in range(n_pairs):
+        start, doc.size[k] = doc.used, 0
+        for a in range(doc.n_words):
+            if doc.on[k, a] == 2:
+                doc.arena[start + doc.size[k]] = doc.word[a]
+                doc.size[k] += 1
+        doc.start[k], doc.used = start, start + doc.size[k]
+        doc.weight[k] = gamma(stream, concepts.alpha_pi + doc.tokens[k])
+        total += doc.weight[k]
+    scale = gamma(stream, n_pairs * concepts.alpha_pi) / total
+    for k in range(n_pairs):
+        doc.weight[k] = max(doc.weight[k] * scale, 1e-300)
+
+
+@helper
+def _add_prediction(d, k, concepts, asked, doc, stream, total):
+    """Add the k-th concept's prediction; f is drawn anew given z, as in `_redraw_words`.
+
+    Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
+    """
+    j, first, last = doc.concept[k], asked.ptr[d], asked.ptr[d + 1]
+    alpha_pi, tokens = concepts.alpha_pi, doc.tokens[k]
+    u = gamma(stream, float(tokens)) / doc.mass[k] if tokens > 0 else 0.0
+    for t in range(first, last):
+        if asked.own[t] < 0:
+            doc.local_index[asked.word[t]] = 1  # kept out of the words drawn here
+    _, mass = draw_absent(j, u, u, doc.used, doc, concepts, stream)
+    for a in range(doc.n_words):
+        asked.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
+        mass += doc.theta[a] * asked.shown[a]
+    for t in range(first, last):
+        w = asked.word[t]
+        if asked.own[t] >= 0:
+            asked.on[t - first] = asked.shown[asked.own[t]]
+        else:
+            doc.local_index[w] = 0
+            asked.on[t - first] = uniform(stream) < _on_unseen(w, j, u, doc, concepts)
+            mass += concepts.theta[w] * asked.on[t - first]
+    weight = (alpha_pi + tokens) / (doc.n_pairs * alpha_pi + doc.length)
+    for t in range(first, last):
+        w, a = asked.word[t], asked.own[t]
+        theta = concepts.theta[w]
+        on = _on_given(k, a, u, doc) if a >= 0 else _on_unseen(w, j, u, doc, concepts)
+        others = max(0.0, mass - theta * asked.on[t - first])
+        total[t] += weight * on * theta / (theta + others)
+
+
+@helper
+def _on_given(k, a, u, doc):
+    """Return P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
+    if doc.on[k, a] == 2:
+        return 1.0
+    return downweighted(doc.p[a, doc.concept[k]], u * doc.theta[a])
+
+
+@helper
+def _on_unseen(w, j, u, doc, concepts):
+    """Return the same of a word that the document was not shown with."""
+    return downweighted((concepts.m[w, j] + concepts.extra[w]) * concepts.inverse[j], u * concepts.theta[w])

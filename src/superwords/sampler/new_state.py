@@ -22,8 +22,19 @@ class NewState(NamedTuple):
     word: np.ndarray
 
 
+class Work(NamedTuple):
+    """Where a pass over the documents is, which can stop for room."""
+
+    document: np.ndarray  # () the next document
+    is_loaded: np.ndarray  # () whether its moves are made already
+
+
+def new_work() -> Work:
+    return Work(np.zeros((), np.int64), np.zeros((), np.int64))
+
+
 def new_state(like: State, n_rows: int) -> NewState:
-    """Allocate a state for `n` documents like those of a state."""
+    """Allocate a state for `n_rows` documents like those of a state."""
     share = n_rows / max(1, len(like.doc_ptr) - 1)
     n_pairs, n_entries = int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024
     return NewState(

@@ -6,7 +6,6 @@ X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integr
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,24 +28,13 @@ from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, m
 from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.replace import swap_concepts
-from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state
+from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state, new_work
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
 from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
 from superwords.sampler.threads import in_background
 
 _SPARE = 16
 _SHORT = 100  # tokens
-
-
-class Work(NamedTuple):
-    """Where a pass over the documents is, which can stop for room."""
-
-    document: np.ndarray  # () the next document
-    is_loaded: np.ndarray  # () whether its moves are made already
-
-
-def new_work() -> Work:
-    return Work(np.zeros((), np.int64), np.zeros((), np.int64))
 
 
 def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
