@@ -473,7 +473,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         >>> again.n_concepts_ == model.n_concepts_
         True
         """
-        if draws not in ("spaced", "best", "all"):
+        if draws not in ("spaced", "all"):
             raise InputError("is not known", "draws", draws, "give 'spaced' or 'all'")
         if draws == "all" and not Draws(self.kept_).has_all:
             raise InputError("The model was loaded without some of its draws; save it with draws='spaced'.")
