@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler import hyperprior
+from superwords.sampler import density as hyperprior
 from superwords.sampler.chain import Chain
 from superwords.sampler.jit import kernel
 from superwords.sampler.model import Affinity, Data, Model, Prior, Steps

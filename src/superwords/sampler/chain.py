@@ -39,7 +39,7 @@ class Chain:
     """Advances a state sweep by sweep, by the moves of `MOVES`.
 
     Sampled concentrations stand in `model.prior`. `seconds` are by move, `tried` and `accepted` by kind of proposal.
-    What follows depends only on (model, state, seed, chain, sweep): a chain stored and restored goes on bit by bit, and
+    What follows depends only on (model, state, seed, chain, sweep): a restored chain continues bit by bit, and
     `n_threads`, which its moves may use, changes nothing but the time.
     """
 

@@ -15,7 +15,7 @@ import numpy as np
 from superwords.sampler.feature_likelihood import counts_as_numbers, posterior
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Data, Prior
-from superwords.sampler.random import SEMANTICS, gamma, normal, open_stream, uniform
+from superwords.sampler.random import SEMANTICS, accepts, gamma, normal, open_stream
 from superwords.sampler.state import Sizes
 
 
@@ -121,7 +121,7 @@ def grow_regression(regression: RegressionDraw, n: int) -> RegressionDraw:
 def accept_on_features(regression, gone, j, come, t, mark, stream):
     """Accept or reject a change of counts on P(Y | X, σ², Φ), and apply it if accepted."""
     if len(regression.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_change(regression, gone, j, come, t, mark):
+        if not accepts(log_fit_change(regression, gone, j, come, t, mark), stream):
             return False
         change_counts(regression, gone, j, come, t)
     return True

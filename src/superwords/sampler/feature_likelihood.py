@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.state import Sizes
 
-_LARGE, _FEW = 500_000, 0.05  # of so many counts, if no larger share is above 0, only those are looked at
+_LARGE, _FEW = 500_000, 0.05  # sparse algebra for that many counts or more with at most this share above 0
 
 
 def mixing_matrix(sizes: Sizes, known: np.ndarray) -> Any:

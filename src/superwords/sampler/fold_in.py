@@ -203,7 +203,7 @@ def _content_key(doc):
 def _start(doc, concepts):
     """Choose few concepts that explain every word, greedily.
 
-    A word belongs to the concepts with at least half its largest P(f = 1), a bound that stands in doc.rest; such words
+    A word belongs to the concepts with at least half its largest P(f = 1), a bound kept in doc.rest; such words
     count as if z had put their tokens there.
     """
     n_words, n_concepts = doc.n_words, len(concepts.holders)
@@ -267,7 +267,7 @@ def _flip_unused(doc, concepts, stream):
     Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held.
     """
     alpha_pi, length = concepts.alpha_pi, doc.length
-    known, cost = -1, 0.0  # of one concept more than so many
+    known, cost = -1, 0.0  # the number of other concepts, and what one more costs
     for j in range(len(concepts.holders)):
         k = doc.place[j] - 1
         if k >= 0 and doc.tokens[k] > 0:

@@ -109,6 +109,12 @@ def uniform(stream):
 
 
 @helper
+def accepts(log_ratio, stream):
+    """Return whether Metropolis–Hastings accepts a proposal of this log ratio."""
+    return math.log(uniform(stream)) < log_ratio
+
+
+@helper
 def below(stream, n):
     """Return a uniform whole number in 0..n−1."""
     return min(int(uniform(stream) * n), n - 1)
@@ -176,7 +182,7 @@ def skip_by_log(stream, log_miss):
     return int(gap) if gap < 4e18 else 1 << 62
 
 
-# The same three for Python. Kernels call the parts above: what they are compiled to must not depend on the cache.
+# Some of these for Python. Kernels call the parts above: what they are compiled to must not depend on the cache.
 
 
 @kernel
@@ -187,6 +193,11 @@ def open_stream_from_python(stream, move, sweep, ident):
 @kernel
 def uniform_from_python(stream):
     return uniform(stream)
+
+
+@kernel
+def accepts_from_python(log_ratio, stream):
+    return accepts(log_ratio, stream)
 
 
 @kernel

@@ -23,7 +23,7 @@ class Simulated(NamedTuple):
     state: State  # the truth
 
     def weights(self) -> np.ndarray:
-        """(D, J): π_j^(d) / S_d, 0 where a document does not hold a concept."""
+        """Return (D, J) π_j^(d) / S_d, 0 where a document does not hold a concept."""
         state = self.state
         document = np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr))
         out = np.zeros((len(state.doc_ptr) - 1, int(state.concept.max(initial=-1)) + 1))

@@ -5,9 +5,8 @@ Random numbers are named by document (random.py), so that neither the blocks nor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 _BLOCKS_PER_THREAD = 4  # so that none waits long for the last
@@ -26,13 +25,3 @@ def map_blocks(
     ends = [n * block // n_blocks for block in range(n_blocks + 1)]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(work, ends[:-1], ends[1:]))
-
-
-@contextmanager
-def in_background(work: Callable[[], Made], n_threads: int) -> Iterator[Callable[[], Made]]:
-    """Yield a function that returns what `work` makes, in a thread while the body runs."""
-    if n_threads == 1:
-        yield work
-        return
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(work).result

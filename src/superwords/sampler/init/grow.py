@@ -1,4 +1,4 @@
-"""The default start goes on with splits of whole concepts for as long as the number of concepts grows by them.
+"""Continue a start from topics with splits of whole concepts as long as they add concepts.
 
 √N / 10 topics suit running text, which seldom asks for more. Where documents are made of many distinct concepts they
 are far too few, and a chain that tries two splits a sweep would grow for hundreds of sweeps. All of it is only a start:
@@ -34,7 +34,7 @@ def start_of(
 
 
 def _grown(model: Model, state: State, seed: int, chain: int) -> State:
-    """The state after as many sweeps as bring more concepts."""
+    """Return the state after as many sweeps as bring more concepts."""
     await_kernels()
     growing = Chain(model, state, seed, chain, _BEFORE)
     grown: list[float] = []  # by sweep

@@ -123,7 +123,7 @@ def row_shares(
 
 
 def parse_start(init: str) -> tuple[str, int | None]:
-    """The name of a start and its number of concepts, if one is given."""
+    """Return the name of a start and its number of concepts, if one is given."""
     name, _, number = init.partition(":") if isinstance(init, str) else ("", "", "")
     if number and not (number.isdigit() and int(number) > 0 and name in NUMBERED):
         remedy = "give e.g. 'topics', 'topics:30', 'kmeans:60', 'single' or 'prior'"
@@ -137,7 +137,7 @@ def parse_start(init: str) -> tuple[str, int | None]:
 def _from_topics(
     topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
 ) -> State:
-    """A topic is a concept of the documents that have tokens of it, with the words of these tokens on; π given them."""
+    """Make each topic a concept of the documents with tokens of it, the words of these on; draw π given them."""
     n_rows, vocabulary = n_documents(data), n_words(data)
     used, concept = np.unique(topics.topic, return_inverse=True)
     pair_of_token = topics.row * len(used) + concept
@@ -160,7 +160,7 @@ def _from_topics(
 
 
 def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Spherical k-means on the features; words without any go where the documents they occur in point."""
+    """Cluster words by spherical k-means on their features; without any, by the documents they occur in."""
     known = data.known & bool(data.Y.shape[1])
     counts = counts_of(data)
     if known.sum() < 2:
@@ -184,7 +184,7 @@ def _kmeans(vectors: np.ndarray, n_clusters: int, rng: np.random.Generator) -> n
 
 
 def _profiles(counts: sparse.csr_array) -> np.ndarray:
-    """Words by the documents that use them, in at most 50 dimensions."""
+    """Return words by the documents that use them, in at most 50 dimensions."""
     presence = sparse.csr_array(np.log1p(counts.astype(float)).T)
     smallest = min(presence.shape)
     if smallest <= 51:
@@ -193,7 +193,7 @@ def _profiles(counts: sparse.csr_array) -> np.ndarray:
 
 
 def counts_of(data: Data) -> sparse.csr_array:
-    """(D, V) as a matrix."""
+    """Return the counts (D, V) as a matrix."""
     return sparse.csr_array((data.count, data.word, data.doc_ptr), shape=(n_documents(data), n_words(data)))
 
 
@@ -205,7 +205,7 @@ def _from_partition(
     rng: np.random.Generator,
     everywhere: bool = False,
 ) -> State:
-    """Each cluster a concept, held by the documents that use one of its words (or by all), all its words on."""
+    """Make each cluster a concept of the documents that use one of its words (or of all), all its words on."""
     counts = counts_of(data)
     used, cluster = np.unique(cluster, return_inverse=True)
     member = sparse.csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)))
@@ -229,7 +229,7 @@ def _from_partition(
 def _from_prior(
     data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
 ) -> State:
-    """A draw from the prior, and one concept of all words for the documents it leaves unexplained."""
+    """Draw from the prior; add one concept of all words for the documents it leaves unexplained."""
     state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
     everything = np.arange(n_words(data), dtype=np.int32)
     n_explaining = int(state.concept.max()) + 1 if len(state.concept) else 0

@@ -23,7 +23,7 @@ from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed, release_slot, take_slot
 from superwords.sampler.moves.join_leave import log_leave
 from superwords.sampler.moves.proposals import log_gain
-from superwords.sampler.random import below, gamma, skip, uniform
+from superwords.sampler.random import accepts, below, gamma, skip, uniform
 
 _FROM_PRIOR = 0.1  # share of births proposed from the prior
 _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
@@ -89,7 +89,7 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
         for f in range(len(regression.precision)):
             regression.x[slot, f] = 0.0
         log_fit, B = log_fit_newborn(regression, model.prior.K, words, slot, 0)
-        if math.log(uniform(stream)) >= log_fit:
+        if not accepts(log_fit, stream):
             return False
         draw_newborn(regression, words, slot, B, stream)
     take_slot(concepts)
@@ -102,6 +102,7 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
 
 @helper
 def _death(unique, mu, doc, concepts, model, regression, stream):
+    """Try a death, the exact reverse of a birth: Eq. (killconcept) corrected."""
     chosen = below(stream, unique)
     k = -1
     while chosen >= 0:
@@ -115,12 +116,13 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
     j = doc.concept[k]
     words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
     _weigh_seeds(doc, weight_without(doc, k))
+    # Eq. (killconcept): the inverse of the birth from n − 1 unique concepts
     log_ratio = log_text - _log_birth_odds(unique - 1, mu)
-    if math.log(uniform(stream)) >= log_ratio + _log_proposal_over_prior(words, doc, concepts, model):
+    if not accepts(log_ratio + _log_proposal_over_prior(words, doc, concepts, model), stream):
         return False
     if len(regression.precision) > 0:
         log_fit, _ = log_fit_newborn(regression, model.prior.K, words, j, 1)
-        if math.log(uniform(stream)) >= -log_fit:
+        if not accepts(-log_fit, stream):
             return False
         change_counts(regression, words, j, words[:0], j)
     drop_pair(doc, k)

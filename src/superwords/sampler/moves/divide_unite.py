@@ -1,7 +1,7 @@
 """Within one document: one concept divided in two, or two united (docs/algebra.md 4).
 
-As a swap does (`swaps.py`), these moves leave S_d as it is. They are Metropolis–Hastings steps on (c, f, π) with z
-summed out, accepted in two stages as a flip.
+As a replacement does (`replace.py`), these moves leave S_d as it is. They are Metropolis–Hastings steps on (c, f, π)
+with z summed out, accepted in two stages as a flip.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from superwords.sampler.moves.replace import (
     random_token,
     weigh_replacements,
 )
-from superwords.sampler.random import below, gamma, uniform
+from superwords.sampler.random import accepts, below, gamma, uniform
 
 _SMALLEST = 1e-300
-# Sets of fates, one bit for each
+# Sets of sides, one bit for each
 _IN_OLD, _IN_NEW, _IN_EITHER, _MOVED = 0b1010, 0b1100, 0b1110, 0b0100
 
 
 class Division(NamedTuple):
-    """What the fates of the document's own words in a concept say of its division."""
+    """What the sides of the document's own words in a concept say of its division."""
 
     log_prior: (
-        float  # log P(fates) of two concepts over that of one, less the log probability they are drawn with
+        float  # log P(sides) of two concepts over that of one, less the log probability they are drawn with
     )
     mass_old: float  # θ of the words that are in the old concept
     mass_new: float  # in the new one
@@ -70,7 +70,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     """Try c_t: 0 → 1, with part of the words and of the π of a concept j that is held.
 
     Each of the document's words in j goes to j, t or both in proportion to the prior, and π in the proportion
-    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). A first look takes
+    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). The screen takes
     π and the words that the document does not use as they are to be expected.
     """
     n_words, new, alpha_pi = doc.n_words, doc.n_pairs, concepts.alpha_pi
@@ -97,7 +97,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     mass_j = doc.mass[k] - division.mass_either
     rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
     log_screened = screen(rough)
-    if math.log(uniform(stream)) >= log_screened:
+    if not accepts(log_screened, stream):
         return False
     g = gamma(stream, division.shape_j)
     part = g / (g + gamma(stream, division.shape_t))
@@ -155,7 +155,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     mass_j = doc.mass[k] - division.mass_old
     rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
     log_screened = screen(rough)
-    if math.log(uniform(stream)) >= -log_screened:
+    if not accepts(-log_screened, stream):
         return False
     start = doc.used
     end, absent_j = _write_absent(k, _write(_IN_EITHER, start, doc), doc, concepts)
@@ -168,7 +168,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     log_ratio = log_ways - log_screened + log_absent(t, back, words, doc, concepts)
     log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
-    if math.log(uniform(stream)) >= -log_ratio:
+    if not accepts(-log_ratio, stream):
         return False
     if not accept_on_features(regression, words, t, come, j, doc.mark, stream):
         return False
@@ -181,10 +181,10 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
 
 
 @helper
-def _write(fates, end, doc):
+def _write(sides, end, doc):
     """Write the document's own words of these sides to the arena; return its new end."""
     for a in range(doc.n_words):
-        if fates >> doc.side[a] & 1:
+        if sides >> doc.side[a] & 1:
             doc.arena[end] = doc.word[a]
             end += 1
     return end

@@ -31,7 +31,6 @@ from superwords.sampler.moves.replace import swap_concepts
 from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state, new_work
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
 from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
-from superwords.sampler.threads import in_background
 
 _SPARE = 16
 _SHORT = 100  # tokens
@@ -42,7 +41,7 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
     model, before, info = now.model, now.state, NOTHING_TRIED
     steps = model.steps
     if steps.flips or steps.births or steps.swaps or steps.divisions:
-        state, _, _, info = sweep_membership(before, model, stream, sweep, now.n_threads)
+        state, _, _, info = sweep_membership(before, model, stream, sweep)
     else:
         state = State(*(array.copy() for array in before))
     relabel(state, stream, sweep, AFTER_CONCEPTS, len(model.fixed))
@@ -50,19 +49,16 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
 
 
 def sweep_membership(
-    state: State, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1
+    state: State, model: Model, stream: np.ndarray, sweep: int
 ) -> tuple[State, LeaveOneOutCounts, RegressionDraw, Info]:
     """Update the documents in sequence; return state, counts, regression and a report."""
     data, n_words, sizes = model.data, len(state.theta), sizes_of(state)
     n_spare = max(_SPARE, math.ceil(model.steps.births))
     n_slots = len(sizes.holders) + n_spare
-    with in_background(
-        lambda: draw_regression(sizes, data, model.prior, stream.copy(), sweep, n_spare=n_spare), n_threads
-    ) as drawn:
-        concepts = leave_one_out_counts(
-            sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed
-        )
-    regression = drawn()
+    regression = draw_regression(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
+    concepts = leave_one_out_counts(
+        sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed
+    )
     longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
     new = new_state(state, len(data.length))

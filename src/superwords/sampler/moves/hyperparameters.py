@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from superwords.sampler.hyperprior import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
+from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
 from superwords.sampler.model import Prior, Steps, n_documents
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import CHAIN, CONCENTRATION, SEED

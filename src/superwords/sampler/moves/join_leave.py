@@ -61,8 +61,8 @@ def flip_concepts(is_data_driven, doc, concepts, regression, stream):
 def _try_join(j, is_data_driven, doc, concepts, regression, stream):
     """Try c_j: 0 → 1, π from its prior, f from its prior tilted to the document's words.
 
-    A first look leaves out how the words drawn depart from what the tilt expects of them; a second one makes up for it.
-    There the acceptance number is drawn first: where even the fewest words cannot save the proposal, the others are not
+    The screen leaves out how the words drawn depart from what the tilt expects of them; the second stage adds it. There
+    the acceptance number is drawn first: where even the fewest words cannot save the proposal, the others are not
     drawn.
     """
     k = doc.n_pairs

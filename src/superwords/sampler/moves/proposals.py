@@ -1,6 +1,6 @@
 """Word sets that a document is offered: drawn from a prior tilted towards its words, and scored (docs/algebra.md 4).
 
-What is drawn stands at the arena's end. The tilt is computed from the other documents and the document's other concepts
+Words are drawn to the arena's end. The tilt is computed from the other documents and the document's other concepts
 alone, so that a proposal and its way back see the same.
 """
 
@@ -178,11 +178,11 @@ def log_absent(j, back, words, doc, concepts):
     """Return log P(f)/q(f) of the absent words of a set drawn with `back`."""
     if back == 0.0:
         return 0.0
-    return _log_held_back(j, back, words, doc, concepts)
+    return _log_downweighted(j, back, words, doc, concepts)
 
 
 @helper
-def _log_held_back(j, back, words, doc, concepts):
+def _log_downweighted(j, back, words, doc, concepts):
     total, product, inverse = 0.0, 1.0, concepts.inverse[j]
     for w in words:
         if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:

@@ -20,7 +20,7 @@ from superwords.sampler.feature_draw import (
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
-from superwords.sampler.random import WORD_MOVES, open_stream, uniform
+from superwords.sampler.random import WORD_MOVES, accepts, open_stream, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 _TURN = 0x100  # of drawing X and σ² in a sweep
@@ -231,7 +231,7 @@ def _hand_over(a, i, home, to, first, state, given, table, stream):
     j, t = np.int64(state.concept[first + home]), np.int64(state.concept[first + to])
     regression = given.regression
     if len(regression.precision) > 0:
-        if math.log(uniform(stream)) >= log_fit_word(regression, i, -1.0, j, 1.0, t):
+        if not accepts(log_fit_word(regression, i, -1.0, j, 1.0, t), stream):
             return False
         step_count(regression, i, t, 1.0)
         step_count(regression, i, j, -1.0)

@@ -35,6 +35,7 @@ from superwords.sampler.moves.split_merge.unused_words import (
 )
 from superwords.sampler.random import (
     SPLIT_MERGE,
+    accepts_from_python,
     below_from_python,
     open_stream_from_python,
     uniform_from_python,
@@ -47,8 +48,8 @@ _ANY_SEED = 0.01
 _BLIND = 0.25  # share of the divisions that do not look at words
 _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
 _REDRAWN = 0.8  # share of the moves that draw all unused words anew
-_HOPEFUL = (-40.0, 5.0)  # no first look at log ratios of split to merged between these
-_SCREEN = 0.3  # of what lies beyond, by which a first look decides
+_HOPEFUL = (-40.0, 5.0)  # log ratios of split to merged between these are not screened
+_SCREEN = 0.3  # share of what lies beyond, by which the screen decides
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
 
@@ -142,7 +143,7 @@ class SplitProposal(NamedTuple):
 
 
 def propose_split(snapshot: Snapshot, j: int, stream: np.ndarray) -> SplitProposal | None:
-    """Propose a division of concept j; None where one part is empty or a first look rejects it."""
+    """Propose a division of concept j; None where one part is empty or the screen rejects it."""
     model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
     group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
@@ -193,7 +194,7 @@ def _outcome(
 ) -> tuple[Proposal | None, float]:
     """Return the proposal and the log ratio that is left; None where it is screened out.
 
-    The first look is by a part of the ratio without unused words and features, which is later taken off again.
+    The screen takes a part of the ratio without unused words and features, which is then left out of the rest.
     `log_ways` is the log probability of the way from split to merged, less back.
     """
     model, theta = snapshot.model, snapshot.state.theta
@@ -201,7 +202,7 @@ def _outcome(
     sign = -1.0 if is_merge else 1.0
     merged, split = without_unused(group, whole(group), theta), without_unused(group, sides, theta)
     first = sign * _screen(log_density_change(group, sides, merged, split, model) + log_ways)
-    if math.log(uniform_from_python(stream)) >= first:
+    if not accepts_from_python(first, stream):
         return None, 0.0
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
     frame = make_context(snapshot, rows, _draw_changing(sides, stream), present)
@@ -237,8 +238,7 @@ def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, pres
 
 def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
     """Accept by Metropolis–Hastings, the features' ratio added."""
-    gain = feature_gain(snapshot, sizes)
-    return math.log(uniform_from_python(stream)) < log_ratio + gain
+    return bool(accepts_from_python(log_ratio + feature_gain(snapshot, sizes), stream))
 
 
 def feature_gain(snapshot: Snapshot, sizes: Sizes) -> float:

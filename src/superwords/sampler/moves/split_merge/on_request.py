@@ -1,6 +1,6 @@
 """A split of one concept on request: the best of many divisions, as a place to sample on from.
 
-No step of a chain: the division is carried out whatever its ratio. The chain then goes on from there with its usual
+No step of a chain: the division is carried out whatever its ratio. The chain then continues from there with its usual
 moves, whose target is what it would be from any other start; where the data are for one concept, a merge undoes it.
 """
 
@@ -18,7 +18,7 @@ _LEAST_PART = 0.1  # of the documents, in the smaller concept: a few stray ones 
 
 
 def _is_even(proposed: SplitProposal) -> bool:
-    """Whether both parts have words and a fair share of the documents."""
+    """Return whether both parts have words and a fair share of the documents."""
     holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
     return bool(holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0)
 

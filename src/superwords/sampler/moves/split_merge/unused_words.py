@@ -51,7 +51,7 @@ class Urn(NamedTuple):
 
 
 class UrnState(NamedTuple):
-    """Where the proposal stands."""
+    """The progress of a proposal through the documents."""
 
     on: np.ndarray  # (V) of the urn, documents to come foreseen
     off: np.ndarray  # (V)
