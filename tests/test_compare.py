@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
-from superwords.analysis import coherence as coherences
+from superwords.analysis import ranking as coherences
 from superwords.compare import baselines, contenders, judging, measures
 from superwords.compare.contenders import Found, make_lineup
 from superwords.compare.contest import Runner, caution

@@ -262,7 +262,7 @@ def test_predictions_over_time_by_group_follow_the_formula():
     assert table.columns[2:4].tolist() == ["date", "party"]
     assert table["date"].iloc[0] == "2010-01-10"
     own = table[(table["concept"] == 1) & (table["party"] == "A")]
-    assert len(own) == 25
+    assert len(own) == 40
     inner = own[(own["predicted"] > 0) & (own["predicted"] < 1)]["predicted"].diff().dropna()
     assert inner.std() < 1e-9  # a straight line
     curve = model.predicted("party + bs(weight, df=4)", by="weight")

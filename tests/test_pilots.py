@@ -219,10 +219,10 @@ def test_the_number_whose_concepts_found_again_tell_most_is_taken():
     assert chosen[:2] == (1.0, 20)
     assert "70% of the text" in chosen.reason
     assert "60% with 10, 60% with 40" in chosen.reason
-    assert choose_number(20, told(n10=2.2, n20=2.0, n40=1.9))[:2] == (0.5, 10)
+    assert choose_number(20, told(n10=2.45, n20=2.0, n40=1.9))[:2] == (0.5, 10)
     assert choose_number(20, told(n10=1.0, n20=2.0, n40=2.5, n80=2.0))[:2] == (2.0, 40)
     assert choose_number(20, lambda multiple: Measured(multiple, 0.1)).n_concepts == 160
-    assert choose_number(20, told(n10=2.05, n20=2.0, n40=1.9)).n_concepts == 20  # within chance
+    assert choose_number(20, told(n10=2.3, n20=2.0, n40=2.35)).n_concepts == 20  # within chance
     assert choose_number(2, lambda multiple: Measured(1 / multiple, 0.1))[:2] == (1.0, 2)
 
 
