@@ -129,6 +129,9 @@ def covered_by(model: ConceptModel, truth: Truth, n: int) -> dict[str, list[bool
         if one.concept in partner:
             share = truth.uses[:, partner[one.concept]].mean()
             out["by_group: prevalence"].append(one.prevalence_low <= share <= one.prevalence_high)
+    for one in model.compare_groups("group").itertuples():
+        if one.concept in partner:  # groups are made at random: no difference
+            out["compare_groups: difference"].append(one.low <= 0 <= one.high)
     return out
 
 

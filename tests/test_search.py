@@ -16,7 +16,6 @@ from models_for_tests import EDGES, edge_model, fit, passage_model, planted_mode
 from superwords import Corpus
 from superwords.analysis import documents as means
 from superwords.analysis import proposals
-from superwords.analysis import words as belonging
 from superwords.analysis.documents import _densest, telling_passage
 from superwords.errors import InputError
 from superwords.posterior import resampling
