@@ -36,7 +36,7 @@ class Truth(NamedTuple):
 
 
 def experiment(
-    lab: Lab, cases: int = 12, documents: int = 100, chains: int = 3, sweeps: int = 300
+    lab: Lab, cases: int = 12, documents: int = 100, chains: int = 4, sweeps: int = 300
 ) -> pd.DataFrame:
     """Write coverage.csv: for each kind of data and interval, the share of truths inside."""
     inside: dict[tuple[str, str], list[bool]] = defaultdict(list)

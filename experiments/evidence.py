@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy import stats
-from sklearn.preprocessing import normalize
 
 from experiments.harness import Lab
 from superwords.compare.contenders import Effort
 from superwords.compare.labels import compare_labels
 from superwords.errors import InputError
-from superwords.features import cooccurrence, text_vectors
 from superwords.fitting import defaults
-from superwords.fitting.settings import scale_features
-from superwords.sampler.init.rows import row_vectors
 from superwords.text.corpus import Corpus
 from superwords.text.read import read_documents
 
@@ -65,7 +60,7 @@ def experiment(
             keep_in=lab.out / "runs",
             say=lab.say,
             with_samples=bool(samples),
-            variants={f"superwords, {TEXT_VECTORS}": {"rows_by": text_and_company}} if vectors else None,
+            variants={f"superwords, {TEXT_VECTORS}": {"row_vectors": "wordllama"}} if vectors else None,
             peer_seeds=peer_seeds,
         )
         lab.table(f"{name}_labels.csv", found.alignment, show=True)
@@ -77,26 +72,17 @@ def experiment(
     return pd.concat(aligned, ignore_index=True)
 
 
-def text_and_company(corpus: Corpus) -> np.ndarray:
-    """Return a vector of each row: wordllama's of its text, beside the mean co-occurrence of its words."""
-    assert corpus.texts is not None
-    company = scale_features(np.asarray(cooccurrence(corpus)), corpus.n_words, standardize=True)
-    of_words = row_vectors(corpus.counts, np.asarray(company))
-    return np.hstack([normalize(np.nan_to_num(text_vectors(corpus.texts))), of_words])
-
-
 def ahead(runs: pd.DataFrame) -> pd.DataFrame:
     """Return by how much ours is ahead of each peer, with 95% intervals over the seeds of both (Welch).
 
     A peer that no seed changes has one run, and the interval is over our seeds alone.
     """
     rows: list[dict[str, Any]] = []
-    for column, part in runs.groupby("column", sort=False):
-        ours = part[part["model"] == "superwords"]
-        for (model, number), theirs in part.groupby(["model", "number"], sort=False):
-            if model == "superwords":
-                continue
-            row: dict[str, Any] = {"column": column, "against": model, "number": number}
+    is_ours = runs["model"].str.startswith("superwords")
+    for (column, name), ours in runs[is_ours].groupby(["column", "model"], sort=False):
+        peers = runs[~is_ours & (runs["column"] == column)]
+        for (model, number), theirs in peers.groupby(["model", "number"], sort=False):
+            row: dict[str, Any] = {"column": column, "ours": name, "against": model, "number": number}
             for measure in ("P1", "ARI", "NMI", "probe"):
                 a, b = ours[measure].to_numpy(), theirs[measure].to_numpy()
                 test = stats.ttest_1samp(a - b, 0) if len(b) == 1 else stats.ttest_ind(a, b, equal_var=False)

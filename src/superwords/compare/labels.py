@@ -40,7 +40,6 @@ GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
 WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
 DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
 Say = Callable[[str], None]
-RowVectors = Callable[[Corpus], np.ndarray]
 
 
 class LabelRun(NamedTuple):
@@ -92,19 +91,19 @@ class LabelStage:
         return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
     def ours(
-        self, seed: int, corpus: Corpus | None = None, rows_by: RowVectors | None = None, **more: Any
+        self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any
     ) -> LabelRun:
-        """Fit our concepts with the defaults of `superwords fit`; `rows_by` returns vectors that place the rows."""
+        """Fit our concepts with the defaults of `superwords fit`."""
         rows, length = corpus or self.corpus, self.effort._asdict()
         options = {name: length[name] for name in ("n_chains", "n_sweeps")} | {"random_state": seed, **more}
 
         def make() -> dict[str, np.ndarray]:
             model = ConceptModel(n_jobs=self.effort.n_jobs, progress=False, **options)
-            model.fit(rows, row_vectors=None if rows_by is None else rows_by(rows))
+            model.fit(rows, row_vectors=row_vectors)
             return self._arrays(model, with_effects=corpus is None)
 
         what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
-        what["rows by"] = None if rows_by is None else rows_by.__name__
+        what["rows by"] = row_vectors
         return self._run(self.keeper.get_arrays(what, None, make), is_whole=corpus is None)
 
     def peer(
