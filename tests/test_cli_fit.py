@@ -78,6 +78,18 @@ def test_options_reach_the_model(capsys, source, tmp_path):
     assert len(model.draws_) == 6
 
 
+def test_rows_are_placed_by_vectors_of_their_texts(capsys, source, tmp_path):
+    pytest.importorskip("wordllama", reason="needs the extra embeddings")
+    output = tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, output, "--row-vectors", "wordllama")).code == 0
+    notes = loaded(output).corpus_.notes
+    assert notes["row_vectors"] == notes["source"]["row_vectors"] == "wordllama"
+    without = run(capsys, *fit_arguments(source, output, "--row-vectors", "wordllama", "--no-texts"))
+    assert without.code == 1
+    assert "--row-vectors 'wordllama' needs the texts of the rows" in without.err
+    assert "--keep-texts" in without.err
+
+
 def test_hyperparameters_are_sampled_on_request(capsys, source, tmp_path):
     output = tmp_path / "model.sw"
     options = [word for name in ("alpha-omega", "b1", "b2", "theta") for word in (f"--{name}", "sample")]

@@ -96,6 +96,10 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--lam", "2"], "lam is 2.0"),
         (["fit", "x.csv", "--theta", "often"], "--theta 'often' is not known"),
         (["fit", "x.csv", "--init", "chaos"], "--init 'chaos' is not known"),
+        (
+            ["fit", "x.csv", "--row-vectors", "banana"],
+            "--row-vectors 'banana' is not known; give 'wordllama'",
+        ),
         (["fit", "x.csv", "--k", "nan"], "--k nan is not a positive number"),
         (["fit", "x.csv", "--unit", "pages:2"], "--unit 'pages:2' is not known"),
         (["fit", "x.csv", "--words", "letters"], "--words 'letters' is not known"),

@@ -129,6 +129,13 @@ def fit(
             show_default=defaults.INIT,
         ),
     ] = None,
+    row_vectors: Annotated[
+        str | None,
+        _sampling(
+            help="Place rows for the start also by vectors of their texts: wordllama, for short texts in English.",
+            metavar="wordllama",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, _sampling(help="The same seed gives the same concepts.", callback=at_least(0))
     ] = None,

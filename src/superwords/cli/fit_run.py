@@ -69,7 +69,8 @@ def fit_and_save(ctx: typer.Context) -> None:
         say_replaced_checkpoint(checkpoint, quiet)
         with warnings_as_notices(quiet):
             model.set_params(progress=progress)
-            fit_documents(model, given["file"], reading, asked.get("features", defaults.FEATURES))
+            features = asked.get("features", defaults.FEATURES)
+            fit_documents(model, given["file"], reading, features, given["row_vectors"])
     if len(model.draws_) == 0:
         raise InterruptedFitError(
             f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from superwords.cluster import joined
 from superwords.errors import InputError
+from superwords.features.language_models import WORDLLAMA
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_model
@@ -115,7 +116,8 @@ def fit_documents(
     with joined(model.cluster, model.n_jobs, watcher.say):
         with watcher.reading() as read:
             corpus = read_documents(documents, n_jobs=model.n_jobs, progress=read, say=watcher.say, **reading)
-        corpus = with_source(corpus, documents, {**reading, "features": features})
+        named = {"features": features, "row_vectors": row_vectors if isinstance(row_vectors, str) else None}
+        corpus = with_source(corpus, documents, {**reading, **named})
         return model._fit_checked(corpus, features, row_vectors)
 
 
@@ -157,5 +159,8 @@ def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
             raise InputError("is not known", name, settings[name], f"the options are {options}")
     model = ConceptModel(**settings)
     check_options(**reading)
+    vectors = asked.get("row_vectors")
+    if isinstance(vectors, str) and vectors != WORDLLAMA:
+        raise InputError("is not known", "row_vectors", vectors, f"give {WORDLLAMA!r}")
     check_model(model.get_params(), asked.get("features", defaults.FEATURES))
     return model, reading

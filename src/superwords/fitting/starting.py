@@ -73,7 +73,7 @@ def prepare(
 def _vectors_of_texts(corpus: Corpus, model: str) -> np.ndarray:
     """Return a language model's vectors of the rows' texts, centred; 0 where a text has none."""
     if corpus.texts is None:
-        remedy = "give texts, and keep them (keep_texts=True)"
+        remedy = "give texts, and keep them ({keep_texts})"
         raise InputError("needs the texts of the rows", "row_vectors", model, remedy)
     vectors = text_vectors(corpus.texts, model)
     known = ~np.isnan(vectors).any(axis=1)
