@@ -1,7 +1,7 @@
 """One document at hand, beside the concepts of all the others, while its concepts and word sets change.
 
-The others stand still meanwhile, so what they say of its words is computed once (`lay_out`). A document of the chain
-(`moves/documents.py`) and a new one that is folded in (`fold_in.py`) are changed by the same moves.
+The others stand still meanwhile, so what they say of its words is computed once (`load_document`). A document of the
+chain (`moves/documents.py`) and a new one that is folded in (`fold_in.py`) are changed by the same moves.
 """
 
 from __future__ import annotations
@@ -64,44 +64,23 @@ class DocumentState(NamedTuple):
 def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
     """Allocate the working state of documents of up to `longest` distinct words."""
     longest = max(1, longest)
-    return DocumentState(
-        local_index=np.zeros(n_words, np.int32),
-        mark=np.zeros(n_words, np.uint8),
-        word=np.zeros(longest, np.int32),
-        times=np.zeros(longest, np.int64),
-        theta=np.zeros(longest),
-        p=np.zeros((longest, n_slots)),
-        factor=np.zeros(longest),
-        factor_back=np.zeros(longest),
-        rate=np.zeros(n_slots),
-        replacement_weight=np.zeros(n_slots),
-        pick=np.zeros((longest, n_slots)),
-        picked=np.zeros(longest, np.uint8),
-        order=np.zeros(n_slots, np.int64),
-        place=np.zeros(n_slots, np.int64),
-        concept=np.zeros(n_slots, np.int64),
-        weight=np.zeros(n_slots),
-        mass=np.zeros(n_slots),
-        share=np.zeros(n_slots),
-        tokens=np.zeros(n_slots, np.int64),
-        start=np.zeros(n_slots, np.int64),
-        size=np.zeros(n_slots, np.int64),
-        on=np.zeros((n_slots + 1, longest), np.uint8),
-        arena=np.empty((n_slots + 3) * n_words, np.int32),
-        explained=np.zeros(longest),
-        rest=np.zeros(longest),
-        n_explaining=np.zeros(longest, np.int64),
-        side=np.zeros(longest, np.int64),
-        seed=np.zeros(longest),
-        n_pairs=np.zeros((), np.int64),
-        used=np.zeros((), np.int64),
-        n_words=np.zeros((), np.int64),
-        length=np.zeros((), np.int64),
-        n_slots=np.zeros((), np.int64),
-        total_weight=np.zeros(()),
-        tried=np.zeros(len(KINDS), np.int64),
-        accepted=np.zeros(len(KINDS), np.int64),
-    )
+    shapes = [
+        (n_words, np.int32, "local_index"),
+        (n_words, np.uint8, "mark"),
+        (longest, np.int32, "word"),
+        (longest, np.int64, "times n_explaining side"),
+        (longest, float, "theta factor factor_back explained rest seed"),
+        (longest, np.uint8, "picked"),
+        ((longest, n_slots), float, "p pick"),
+        ((n_slots + 1, longest), np.uint8, "on"),
+        (n_slots, float, "rate replacement_weight weight mass share"),
+        (n_slots, np.int64, "order place concept tokens start size"),
+        ((), np.int64, "n_pairs used n_words length n_slots"),
+        ((), float, "total_weight"),
+        (len(KINDS), np.int64, "tried accepted"),
+    ]
+    made = {name: np.zeros(shape, kind) for shape, kind, names in shapes for name in names.split()}
+    return DocumentState(arena=np.empty((n_slots + 3) * n_words, np.int32), **made)
 
 
 @helper

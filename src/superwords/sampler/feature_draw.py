@@ -50,21 +50,9 @@ def _draw_noise(precision, noise, scale, shape, stream, sweep, turn):
 
 def no_features(n_slots: int, n_words: int) -> RegressionDraw:
     """Return the regression of a model without features."""
-    none, nothing = np.zeros((n_words, 0)), np.zeros(0)
+    none, nothing, x, gram = np.zeros((n_words, 0)), np.zeros(0), np.zeros((n_slots, 0)), np.zeros((0, 0))
     total, known = np.zeros(n_words, np.int64), np.zeros(n_words, bool)
-    return RegressionDraw(
-        np.zeros((n_slots, 0)),
-        nothing,
-        np.zeros((0, 0)),
-        none,
-        none,
-        nothing,
-        nothing,
-        none,
-        total,
-        none,
-        known,
-    )
+    return RegressionDraw(x, nothing, gram, none, none, nothing, nothing, none, total, none, known)
 
 
 def draw_regression(
@@ -90,19 +78,9 @@ def draw_regression(
     feature_sum = counts_as_numbers(sizes).T @ x[:n_concepts]
     feature_sum[~data.known] = 0.0
     weighed = x * precision
-    return RegressionDraw(
-        x,
-        precision,
-        x @ weighed.T,
-        data.Y @ weighed.T,
-        feature_sum @ weighed.T,
-        ((data.Y * feature_sum) @ precision),
-        ((feature_sum * feature_sum) @ precision),
-        feature_sum,
-        sizes.total.copy(),
-        data.Y,
-        data.known,
-    )
+    with_x = x @ weighed.T, data.Y @ weighed.T, feature_sum @ weighed.T
+    with_p = (data.Y * feature_sum) @ precision, (feature_sum * feature_sum) @ precision
+    return RegressionDraw(x, precision, *with_x, *with_p, feature_sum, sizes.total.copy(), data.Y, data.known)
 
 
 def grow_regression(regression: RegressionDraw, n: int) -> RegressionDraw:

@@ -68,15 +68,11 @@ def ref_kernel(function: Callable[..., Any]) -> Any:
     scope = {"body": inline_helper(function), "as_ref": as_ref, "__name__": function.__module__}
     # On the function's own line of its own file, as numba keeps machine code by them.
     exec(compile("\n" * (code.co_firstlineno - 1) + source, code.co_filename, "exec"), scope)
-    return _compile(scope[function.__name__])
+    return kernel(scope[function.__name__])
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` on first call, without the GIL, and cache the machine code."""
-    return _compile(function)
-
-
-def _compile(function: Callable[..., Any]) -> Any:
     folder = None if config.CACHE_DIR else cache_folder()
     if folder is None:
         return _for_any_value(numba.njit(cache=bool(config.CACHE_DIR), **OPTIONS)(function))

@@ -52,9 +52,7 @@ def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
     if pairs + n_pairs > len(new.concept):
         n = 2 * len(new.concept) + n_pairs
         new = new._replace(
-            concept=longer(new.concept, n),
-            weight=longer(new.weight, n),
-            pair_ptr=longer(new.pair_ptr, n + 1),
+            concept=longer(new.concept, n), weight=longer(new.weight, n), pair_ptr=longer(new.pair_ptr, n + 1)
         )
     if new.pair_ptr[pairs] + n_entries > len(new.word):
         new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))

@@ -6,7 +6,6 @@ probability Σ_j E[π_j/S] E[θ_i f_ji/T_j], and that is averaged over the sweep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from superwords.sampler.fold_in import Asked, predict_words
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
-from superwords.sampler.model import Data, make_data
+from superwords.sampler.model import make_data
 
 SWEEPS, BURN_IN = 30, 10
 _SPLIT_SEED = 20120322  # one split for all models and all seeds
@@ -41,23 +40,16 @@ def make_halves(counts: sparse.csr_array) -> Halves:
             middle = (len(tokens) + 1) // 2
             seen.append(tokens[:middle])
             hidden.append(np.sort(tokens[middle:]))
-    first = sparse.csr_array(
-        (np.ones(_total(seen), np.int32), (_rows(seen), _joined(seen))), shape=(len(seen), counts.shape[1])
-    )
+    row, word = _listed(seen)
+    first = sparse.csr_array((np.ones(len(word), np.int32), (row, word)), shape=(len(seen), counts.shape[1]))
     first.sum_duplicates()
-    return Halves(first, _rows(hidden), _joined(hidden))
+    return Halves(first, *_listed(hidden))
 
 
-def _total(parts: list[np.ndarray]) -> int:
-    return sum(map(len, parts))
-
-
-def _rows(parts: list[np.ndarray]) -> np.ndarray:
-    return np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
+def _listed(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the document and the word of every token."""
+    row = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return row, np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64)
 
 
 def predict(concepts: LeaveOneOutCounts, halves: Halves, seed: int, n_sweeps: int = SWEEPS) -> np.ndarray:
@@ -68,21 +60,15 @@ def predict(concepts: LeaveOneOutCounts, halves: Halves, seed: int, n_sweeps: in
     data = make_data(first, None)
     cells, place = np.unique(halves.row * n_words + halves.word, return_inverse=True)
     row, word = np.divmod(cells, n_words)
-    longest = int(np.diff(data.doc_ptr).max())
+    size = np.diff(data.doc_ptr)
+    shown = np.repeat(np.arange(len(size)), size) * n_words + data.word
+    at = np.searchsorted(shown, cells)
     asked = Asked(
-        ptr=np.searchsorted(row, np.arange(first.shape[0] + 1)).astype(np.int64),
+        ptr=np.searchsorted(row, np.arange(len(size) + 1)).astype(np.int64),
         word=word.astype(np.int64),
-        own=np.array(_places(data, row, word), np.int64),
+        own=np.where(np.append(shown, -1)[at] == cells, at - data.doc_ptr[row], -1),
         on=np.zeros(int(np.bincount(row).max()), np.uint8),
-        shown=np.zeros(longest, np.uint8),
+        shown=np.zeros(int(size.max()), np.uint8),
     )
     burn_in = min(BURN_IN, n_sweeps // 3)
     return predict_words(concepts, data, asked, seed, n_sweeps, burn_in)[place] / (n_sweeps - burn_in)
-
-
-def _places(data: Data, row: np.ndarray, word: np.ndarray) -> Sequence[int]:
-    found = []
-    for d, i in zip(row, word):
-        at = np.flatnonzero(data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]] == i)
-        found.append(int(at[0]) if len(at) else -1)
-    return found

@@ -18,21 +18,8 @@ from numba.extending import intrinsic
 from superwords.sampler.jit import helper, kernel
 
 # What a stream is for; the fourth word of the counter.
-(
-    INITIAL,
-    SEMANTICS,
-    MEMBERSHIP,
-    RELABEL,
-    TOKENS,
-    WORDS,
-    IMPORTANCE,
-    DATA,
-    STRUCTURE,
-    FOLD_IN,
-    CONCENTRATION,
-    SPLIT_MERGE,
-    WORD_MOVES,
-) = range(13)
+INITIAL, SEMANTICS, MEMBERSHIP, RELABEL, TOKENS, WORDS, IMPORTANCE = range(7)
+DATA, STRUCTURE, FOLD_IN, CONCENTRATION, SPLIT_MERGE, WORD_MOVES = range(7, 13)
 
 # Places in a stream
 COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3

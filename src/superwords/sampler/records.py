@@ -70,32 +70,34 @@ class Position(NamedTuple):
 
 def check_state(state: State, n_documents: int, n_words: int) -> None:
     """Raise one clear error about a state that comes from a file or a user."""
-    if len(state.doc_ptr) != n_documents + 1 or state.doc_ptr[-1] != len(state.concept):
+    if len(state.doc_ptr) != n_documents + 1 or len(state.theta) != n_words:
         raise InputError(
-            f"The state does not hold {n_documents} documents; give the state of the same corpus."
+            f"The state is not of {n_documents} documents and {n_words} words; give that of the same corpus."
         )
-    if len(state.pair_ptr) != len(state.concept) + 1 or state.pair_ptr[-1] != len(state.word):
-        raise InputError("The state's word sets do not match its concepts; the file may be damaged.")
-    for ptr in (state.doc_ptr, state.pair_ptr):
-        if ptr[0] != 0 or (np.diff(ptr) < 0).any():
-            raise InputError("The state's parts do not follow each other; the file may be damaged.")
-    words = state.word
-    if len(state.theta) != n_words or (len(words) and not 0 <= words.min() <= words.max() < n_words):
-        raise InputError(
-            f"The state does not fit a vocabulary of {n_words} words; give the state of the same corpus."
-        )
-    if not _ascending(words, state.pair_ptr):
-        raise InputError("The words of one of the state's pairs do not ascend; the file may be damaged.")
-    concept = state.concept
-    if len(concept) and not 0 <= concept.min() <= concept.max() < len(concept):
-        raise InputError("The state has a concept that no document holds; the file may be damaged.")
-    document = np.repeat(np.arange(n_documents, dtype=np.int64), np.diff(state.doc_ptr))
-    if len(np.unique(document * max(1, len(concept)) + concept)) != len(concept):
-        raise InputError("The state has a document that holds a concept twice; the file may be damaged.")
-    if len(state.weight) != len(concept) or not ((state.weight > 0) & np.isfinite(state.weight)).all():
-        raise InputError("The state has a concept whose weight is not positive; the file may be damaged.")
-    if not ((state.theta >= 0) & np.isfinite(state.theta)).all():
-        raise InputError("The state has a word whose θ is not a number from 0 on; the file may be damaged.")
+    if not (_is_ragged(state) and _is_consistent(state, n_words)):
+        raise InputError("The state's parts contradict each other; the file may be damaged.")
+
+
+def _is_ragged(state: State) -> bool:
+    """Return whether the pointers divide what they point into."""
+    pointers = (state.doc_ptr, state.concept), (state.pair_ptr, state.word)
+    return len(state.pair_ptr) == len(state.concept) + 1 == len(state.weight) + 1 and all(
+        ptr[0] == 0 and ptr[-1] == len(parts) and (np.diff(ptr) >= 0).all() for ptr, parts in pointers
+    )
+
+
+def _is_consistent(state: State, n_words: int) -> bool:
+    """Return whether words ascend in a pair, no document holds a concept twice, and weights are positive."""
+    words, concept = state.word, state.concept
+    document = np.repeat(np.arange(len(state.doc_ptr) - 1, dtype=np.int64), np.diff(state.doc_ptr))
+    return bool(
+        ((words >= 0) & (words < n_words)).all()
+        and _ascending(words, state.pair_ptr)
+        and ((concept >= 0) & (concept < len(concept))).all()
+        and len(np.unique(document * max(1, len(concept)) + concept)) == len(concept)
+        and ((state.weight > 0) & np.isfinite(state.weight)).all()
+        and ((state.theta >= 0) & np.isfinite(state.theta)).all()
+    )
 
 
 def _ascending(words: np.ndarray, ptr: np.ndarray) -> bool:

@@ -6,20 +6,11 @@ import numpy as np
 
 from superwords.sampler.jit import ref_kernel
 from superwords.sampler.random import RELABEL, below, open_stream
-from superwords.sampler.records import Sizes, State, Tokens, check_state, n_concepts
-
-__all__ = [
-    "AFTER_CONCEPTS",
-    "AFTER_SPLIT_MERGE",
-    "Sizes",
-    "State",
-    "Tokens",
-    "check_state",
-    "count_memberships",
-    "n_concepts",
-    "relabel",
-    "sizes_of",
-]
+from superwords.sampler.records import Sizes as Sizes
+from superwords.sampler.records import State as State
+from superwords.sampler.records import Tokens as Tokens
+from superwords.sampler.records import check_state as check_state
+from superwords.sampler.records import n_concepts as n_concepts
 
 AFTER_CONCEPTS, AFTER_SPLIT_MERGE = 0, 1  # turns of relabel in a sweep
 

@@ -30,11 +30,6 @@ def start_of(
     state = initial_state(init, model.data, model.prior, theta, seed, chain, shares)
     if init not in GROWING or not model.steps.split_merges:
         return state
-    return _grown(model, state, seed, chain)
-
-
-def _grown(model: Model, state: State, seed: int, chain: int) -> State:
-    """Return the state after as many sweeps as bring more concepts."""
     await_kernels()
     growing = Chain(model, state, seed, chain, _BEFORE)
     grown: list[float] = []  # by sweep

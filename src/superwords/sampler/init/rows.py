@@ -57,10 +57,7 @@ def _idf_weighted(counts: sparse.csr_array) -> sparse.csr_array:
 def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return the rows of a random 80% of the documents, ascending; of few documents, a random 80% of the rows.
 
-    Parameters
-    ----------
-    source
-        (D) the document of each row. Only which rows share a document matters, and the order of the rows.
+    Of `source`, (D) the document of each row, only which rows share one matters, and the order of the rows.
     """
     first, document = np.unique(source, return_index=True, return_inverse=True)[1:]
     if len(first) < FEWEST_DOCUMENTS:
@@ -74,16 +71,8 @@ def word_shares(
 ) -> np.ndarray:
     """Return φ (K, V), the word shares of about `n_clusters` clusters of rows; they depend on no seed.
 
-    Parameters
-    ----------
-    counts
-        (D, V).
-    vectors
-        (D, F) of the rows, of length 1.
-    source
-        (D) the document of each row.
-    n_clusters
-        How many clusters to look for. Fewer are returned where fewer are found in most samples.
+    `vectors` (D, F) are of length 1, `source` (D) is the document of each row. Fewer clusters are returned where fewer
+    are found in most samples.
     """
     rng = np.random.default_rng(_SEED)
     vectors = np.asarray(vectors, np.float32)

@@ -46,10 +46,8 @@ def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_
         explainers = Explainers(
             np.zeros(len(state.theta), np.int32),
             share,
-            np.zeros(longest + 1, np.int64),
-            np.zeros(longest + 1, np.int64),
-            np.zeros(most, np.int64),
-            np.zeros(most, np.int64),
+            *np.zeros((2, longest + 1), np.int64),
+            *np.zeros((2, most), np.int64),
         )
         _impute_documents(first, last, state, tokens, explainers, model, stream.copy(), sweep)
 
@@ -138,22 +136,14 @@ def draw_weights(state, tokens, alpha_pi, d, stream):
 
 
 def move_theta(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Draw θ given z, where it is sampled."""
-    if now.model.steps.sample_theta:
-        assert now.tokens is not None
-        draw_theta(now.state, now.tokens, now.model, stream, sweep)
-    return now, NOTHING_TRIED
-
-
-def draw_theta(state: State, tokens: Tokens, model: Model, stream: np.ndarray, sweep: int) -> None:
-    """Draw θ_i ~ Gamma(α_θ + n_i, rate 1 + Σ u_dj) in place, u_dj ~ Gamma(n_dj, rate T_dj).
+    """Draw θ_i ~ Gamma(α_θ + n_i, rate 1 + Σ u_dj) in place, u_dj ~ Gamma(n_dj, rate T_dj), where θ is sampled.
 
     The text does not see the sum of θ, so it is drawn from its prior, Gamma(V α_θ, 1).
     """
-    n_words = len(state.theta)
-    _draw_theta(
-        state, tokens, np.ones(n_words), np.zeros(n_words, np.int64), model.prior.alpha_theta, stream, sweep
-    )
+    if now.model.steps.sample_theta:
+        rate, used = np.ones(len(now.state.theta)), np.zeros(len(now.state.theta), np.int64)
+        _draw_theta(now.state, now.tokens, rate, used, now.model.prior.alpha_theta, stream, sweep)
+    return now, NOTHING_TRIED
 
 
 @ref_kernel

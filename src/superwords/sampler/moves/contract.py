@@ -38,7 +38,4 @@ Move = Callable[[np.ndarray, int, ChainState], tuple[ChainState, Info]]
 
 def make_info(kinds: Iterable[str], tried: np.ndarray, accepted: np.ndarray) -> Info:
     """Return counts by kind, from arrays in the order of `kinds`."""
-    return Info(
-        {kind: int(n) for kind, n in zip(kinds, tried)},
-        {kind: int(n) for kind, n in zip(kinds, accepted)},
-    )
+    return Info(dict(zip(kinds, tried.tolist())), dict(zip(kinds, accepted.tolist())))

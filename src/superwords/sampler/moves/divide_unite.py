@@ -9,15 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superwords.sampler.document import (
-    DIVIDE,
-    UNITE,
-    add_pair,
-    drop_pair,
-    make_room,
-    set_explained,
-    set_rest,
-)
+from superwords.sampler.document import DIVIDE, UNITE, add_pair, drop_pair, make_room, set_explained, set_rest
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import expected_mass, is_fixed

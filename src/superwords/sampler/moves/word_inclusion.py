@@ -9,6 +9,7 @@ weigh more each, go in blocks, each with X and σ² of its own, which follow the
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -89,43 +90,22 @@ def sweep_words(
         len(state.doc_ptr) - 1,
         n_threads,
     )
-    page = _index_pairs(state, u, len(sizes.holders))
+    order = np.argsort(state.concept, kind="stable")
+    page = PairIndex(
+        np.searchsorted(state.concept[order], np.arange(len(sizes.holders) + 1)), order, u[order]
+    )
     before = _by_word(state, tokens, page)
     n_blocks = min(_BLOCKS, n_words) if model.data.Y.shape[1] and n_words <= _FEW_WORDS else 1
-    ends = [n_words * block // n_blocks for block in range(n_blocks + 1)]
     found = []
     for block in range(n_blocks):
-        turn = _FIRST_TURN + block
-        regression = draw_regression(sizes, model.data, model.prior, stream, sweep, turn)
+        start, end = n_words * block // n_blocks, n_words * (block + 1) // n_blocks
+        regression = draw_regression(sizes, model.data, model.prior, stream, sweep, _FIRST_TURN + block)
         columns = SweepContext(page, sizes, state.theta, regression, model)
-        found += _sweep_words(ends[block], ends[block + 1], before, columns, stream, sweep, n_threads)
+        sweep_some = partial(_sweep_block, start, before, columns, stream, sweep)
+        found += map_blocks(sweep_some, end - start, n_threads)
     size, q, count = (np.concatenate(part) for part in zip(*found))
     after = EntriesByWord(np.concatenate([[0], np.cumsum(size)]), q, count)
     return _by_pair(state, tokens, page, after)
-
-
-def _sweep_words(
-    first: int,
-    last: int,
-    before: EntriesByWord,
-    columns: SweepContext,
-    stream: np.ndarray,
-    sweep: int,
-    n_threads: int,
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Sweep some of the words, shared among threads."""
-    return map_blocks(
-        lambda start, end: _sweep_block(first + start, first + end, before, columns, stream.copy(), sweep),
-        last - first,
-        n_threads,
-    )
-
-
-def _index_pairs(state: State, u: np.ndarray, n_concepts: int) -> PairIndex:
-    """Return the pairs in concept order."""
-    order = np.argsort(state.concept, kind="stable")
-    first = np.searchsorted(state.concept[order], np.arange(n_concepts + 1))
-    return PairIndex(first, order, u[order])
 
 
 @ref_kernel
@@ -184,9 +164,10 @@ def _list_by_pair(new, entry, listing, fill):
 
 
 def _sweep_block(
-    first: int, last: int, before: EntriesByWord, columns: SweepContext, stream: np.ndarray, sweep: int
+    start: int, before: EntriesByWord, columns: SweepContext, stream: np.ndarray, sweep: int, *part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sweep words first..last−1; return how many entries each has and the entries."""
+    """Sweep a part of the words from `start` on; return how many entries each has and the entries."""
+    first, last, stream = start + part[0], start + part[1], stream.copy()
     most, n_pairs = int(columns.sizes.holders.max()) + 2, len(columns.page.pair)
     memo = OddsCache(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), *map(np.array, (0, 0, first)))
     size = np.zeros(last - first, np.int64)

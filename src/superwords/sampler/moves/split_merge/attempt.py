@@ -136,10 +136,7 @@ class SplitProposal(NamedTuple):
     def carry_out(self, snapshot: Snapshot, j: int, stream: np.ndarray) -> Snapshot:
         """Return the state with concept j split into j and a new, last one."""
         rows = (j, len(snapshot.sizes.holders))
-        state, tokens = rebuild(
-            snapshot.state, snapshot.tokens, self.group, self.split, rows, snapshot.model, stream
-        )
-        return Snapshot(state, tokens, self.sizes, snapshot.model)
+        return rebuild(snapshot, self.group, self.split, rows, self.sizes, stream)
 
 
 def propose_split(snapshot: Snapshot, j: int, stream: np.ndarray) -> SplitProposal | None:
@@ -179,18 +176,13 @@ def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     sizes = merged_sizes(snapshot.sizes, (a, b), merged)
     if not _accepts(log_ratio, snapshot, sizes, stream):
         return None
-    state, tokens = rebuild(snapshot.state, snapshot.tokens, group, merged, (a, b), model, stream)
-    state.concept[state.concept == n_concepts - 1] = b  # the last concept takes the free number
-    return Snapshot(state, tokens, sizes, model)
+    new = rebuild(snapshot, group, merged, (a, b), sizes, stream)
+    new.state.concept[new.state.concept == n_concepts - 1] = b  # the last concept takes the free number
+    return new
 
 
 def _outcome(
-    snapshot: Snapshot,
-    group: Group,
-    sides: Sides,
-    rows: list[int],
-    log_ways: float,
-    stream: np.ndarray,
+    snapshot: Snapshot, group: Group, sides: Sides, rows: list[int], log_ways: float, stream: np.ndarray
 ) -> tuple[Proposal | None, float]:
     """Return the proposal and the log ratio that is left; None where it is screened out.
 
@@ -205,7 +197,9 @@ def _outcome(
     if not accepts_from_python(first, stream):
         return None, 0.0
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
-    frame = make_context(snapshot, rows, _draw_changing(sides, stream), present)
+    # New unused words are drawn for all documents, or for those that hold both
+    changing = (sides.doc == BOTH) | (uniform_from_python(stream) < _REDRAWN)
+    frame = make_context(snapshot, rows, changing, present)
     merged = with_unused(merged, frame, None if is_merge else present, stream)
     split = with_unused(split, frame, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
@@ -216,12 +210,6 @@ def _screen(log_ratio: float) -> float:
     """Screen an attempt: reject a hopeless split at once, and a merge by the opposite."""
     low, high = _HOPEFUL
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
-
-
-def _draw_changing(sides: Sides, stream: np.ndarray) -> np.ndarray:
-    """Draw the documents that get new unused words: all, or those holding both."""
-    is_all = uniform_from_python(stream) < _REDRAWN
-    return (sides.doc == BOTH) | is_all
 
 
 def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Context:
@@ -399,15 +387,15 @@ def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Proposal) -> Sizes
 
 
 def rebuild(
-    old: State,
-    old_tokens: Tokens,
+    snapshot: Snapshot,
     group: Group,
     made: Proposal,
     numbers: tuple[int, int],
-    model: Model,
+    sizes: Sizes,
     stream: np.ndarray,
-) -> tuple[State, Tokens]:
-    """Return the state with the proposed group, and π drawn for its documents."""
+) -> Snapshot:
+    """Return the state with the proposed group, whose counts are `sizes`, and π drawn for its documents."""
+    old = snapshot.state
     mine = np.isin(old.concept, numbers)
     n_pairs = int((~mine).sum() + made.holders.sum())
     n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + made.m.sum())
@@ -424,9 +412,9 @@ def rebuild(
     if len(made.sides) == 1:
         nobody = np.zeros(len(group.doc), bool)
         last = (made.sides[0]._replace(held=nobody), made.unused[0])
-    _copy_pairs(old, old_tokens, state, tokens, group.doc, *first, *last, *numbers)
-    _draw_weights(state, tokens, group.doc, model.prior.alpha_pi, stream)
-    return state, tokens
+    _copy_pairs(old, snapshot.tokens, state, tokens, group.doc, *first, *last, *numbers)
+    _draw_weights(state, tokens, group.doc, snapshot.model.prior.alpha_pi, stream)
+    return Snapshot(state, tokens, sizes, snapshot.model)
 
 
 @ref_kernel

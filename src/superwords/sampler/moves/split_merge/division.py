@@ -38,13 +38,7 @@ def make_rules(model: Model, group: Group, share: float) -> Rules:
     elsewhere = max(n_words - len(group.support), 1)
     lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
     return Rules(
-        len(model.data.length),
-        n_words,
-        float(prior.b1),
-        float(prior.b2),
-        float(prior.alpha_pi),
-        lam,
-        share,
+        len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share
     )
 
 

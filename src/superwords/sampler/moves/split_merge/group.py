@@ -56,17 +56,10 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
     n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
     doc_of = np.searchsorted(state.doc_ptr, mine, side="right") - 1
     docs = np.unique(doc_of)
-    group = Group(
-        docs,
-        np.zeros(len(docs) + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-        np.zeros(n_entries, np.int64),
-        np.zeros(len(docs), np.int64),
-        model.data.length[docs],
-        np.zeros(0, np.int64),
-        np.zeros(0),
-        np.zeros(0),
-    )
+    ptr, others = np.zeros(len(docs) + 1, np.int64), np.zeros(len(docs), np.int64)
+    word, n_tokens = np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int64)
+    support, theta, lam = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)  # known once the words are
+    group = Group(docs, ptr, word, n_tokens, others, model.data.length[docs], support, theta, lam)
     side, count = np.zeros(n_entries, np.uint8), np.zeros(n_entries, np.int64)
     which = np.zeros(len(docs), np.uint8)
     _collect(state, tokens, group, first, second, side, count, which)
@@ -109,13 +102,7 @@ def take_side(group: Group, sides: Sides, s: int) -> Side:
     tokens = (group.tokens - sides.tokens if s else sides.tokens)[mine]
     ptr = np.concatenate([[0], np.cumsum(mine)])[group.ptr]
     total = np.concatenate([[0], np.cumsum(tokens)])[ptr]
-    return Side(
-        (sides.doc & (1 << s)) > 0,
-        ptr,
-        group.support[group.word[mine]],
-        tokens,
-        np.diff(total),
-    )
+    return Side((sides.doc & (1 << s)) > 0, ptr, group.support[group.word[mine]], tokens, np.diff(total))
 
 
 def limit(side: Side, docs: np.ndarray) -> Side:

@@ -28,20 +28,8 @@ def split_concept(
 ) -> tuple[State, Tokens, float] | None:
     """Split concept j into j and a new, last one, by the division with the largest log ratio.
 
-    Parameters
-    ----------
-    state, tokens
-        Of a chain between two sweeps, with the z of its last one.
-    j
-        The concept's number in this state.
-    stream, sweep
-        Of the chain; the same ones give the same division.
-    n_attempts
-        Divisions to try.
-
-    Returns
-    -------
-    The new state, its z and the log ratio of split to unsplit; None if no attempt divides it.
+    Returns the new state, its z and the log ratio of split to unsplit; None if no attempt divides it. The same stream
+    and sweep give the same division.
     """
     snapshot = Snapshot(state, tokens, sizes_of(state), model)
     best, most = -1, -np.inf
