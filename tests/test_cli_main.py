@@ -81,7 +81,7 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--seed", "-1"], "--seed"),
         (["fit", "x.csv", "--burn-in", "150"], "--burn-in 150 leaves no draw of --sweeps 150"),
         (["fit", "x.csv", "--sweeps", "8", "--thin", "5"], "--thin 5 keeps no draw of the 4 sweeps"),
-        (["fit", "x.csv", "--jobs", "0"], "'--jobs': 0 cores cannot do the work; give at least 1"),
+        (["fit", "x.csv", "--jobs", "0"], "'--jobs': 0 is too small; give at least 1"),
         (["fit", "x.csv", "--jobs", "-1"], "--jobs"),
         (["transform", "m.sw", "x.csv", "--jobs", "0"], "--jobs"),
         (["compare", "x.csv", "-o", "x", "--jobs", "0"], "--jobs"),

@@ -8,25 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from superwords.cli import options as o
 from superwords.cli.common import say, warnings_as_notices
-from superwords.cli.options import (
-    AsJson,
-    Cluster,
-    Drop,
-    DropProcedural,
-    Encoding,
-    IdColumn,
-    Language,
-    Lemmas,
-    MaxDf,
-    MinDf,
-    Quiet,
-    Tagger,
-    TextColumn,
-    Words,
-    jobs_option,
-    wrong_use,
-)
 from superwords.cli.printing import print_json, print_line, print_table
 from superwords.errors import InputError
 from superwords.fitting import defaults
@@ -43,7 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-RUNS = "Runs"
+_run = o.in_panel("Runs")
 RUNS_FOLDER = "runs"
 _SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
 # The page has the others; seconds were printed run by run.
@@ -66,75 +49,58 @@ def compare(
         str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
-    text: TextColumn = None,
-    id: IdColumn = None,
-    encoding: Encoding = None,
-    language: Language = "en",
-    words: Words = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
-    drop: Drop = None,
-    drop_procedural: DropProcedural = False,
-    lemmas: Lemmas = None,
-    tagger: Tagger = None,
+    text: o.TextColumn = None,
+    id: o.IdColumn = None,
+    encoding: o.Encoding = None,
+    language: o.Language = "en",
+    words: o.Words = None,
+    min_df: o.MinDf = None,
+    max_df: o.MaxDf = None,
+    drop: o.Drop = None,
+    drop_procedural: o.DropProcedural = False,
+    lemmas: o.Lemmas = None,
+    tagger: o.Tagger = None,
     models: Annotated[
         str | None,
-        typer.Option(
-            help="Models to compare with, separated by commas: without, shuffled (features); hdp, lda; "
+        _run(
+            "Models to compare with, separated by commas: without, shuffled (features); hdp, lda; "
             "topica-hdp, stm, corex, bertopic.",
+            "all that are installed",
             metavar="NAMES",
-            show_default="all that are installed",
-            rich_help_panel=RUNS,
         ),
     ] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option(
+        _run(
+            "Column of labels that people gave (several allowed): agreement, reliability and effects.",
             metavar="COLUMN",
-            help="Column of labels that people gave (several allowed): agreement, reliability and effects.",
-            rich_help_panel=RUNS,
         ),
     ] = None,
     judge: Annotated[
         Path | None,
-        typer.Option(
+        _run(
+            "Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
             metavar="FILE",
-            help="Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
-            rich_help_panel=RUNS,
         ),
     ] = None,
     seeds: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="How many times every model is run, each time with another seed.",
-            rich_help_panel=RUNS,
-        ),
+        int, _run("How many times every model is run, each time with another seed.", least=1)
     ] = 5,
     seed: Annotated[
         int,
-        typer.Option(
-            min=0,
-            help="The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
-            rich_help_panel=RUNS,
+        _run(
+            "The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
+            least=0,
         ),
     ] = 0,
-    chains: Annotated[int, typer.Option(min=1, help="Chains of superwords' model.", rich_help_panel=RUNS)] = (
-        defaults.N_CHAINS
-    ),
-    sweeps: Annotated[int, typer.Option(min=2, help="Sweeps of each chain.", rich_help_panel=RUNS)] = (
-        defaults.N_SWEEPS
-    ),
-    iterations: Annotated[
-        int, typer.Option(min=1, help="Iterations of the peers.", rich_help_panel=RUNS)
-    ] = 1000,
-    salient: Annotated[
-        int, typer.Option(min=1, help="How many salient words to compare by.", rich_help_panel=RUNS)
-    ] = 60,
-    jobs: Annotated[int | None, jobs_option(RUNS)] = None,
-    cluster: Cluster = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    chains: Annotated[int, _run("Chains of superwords' model.", least=1)] = defaults.N_CHAINS,
+    sweeps: Annotated[int, _run("Sweeps of each chain.", least=2)] = defaults.N_SWEEPS,
+    iterations: Annotated[int, _run("Iterations of the peers.", least=1)] = 1000,
+    salient: Annotated[int, _run("How many salient words to compare by.", least=1)] = 60,
+    jobs: Annotated[int | None, _run("Processor cores to use.", "all", least=1)] = None,
+    cluster: o.Cluster = None,
+    quiet: o.Quiet = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Judge concepts against topic models on held-out text, over several seeds.
 
@@ -154,7 +120,7 @@ def compare(
     from superwords.text.read import WORD_OPTIONS, check_options
     from superwords.text.sources import open_documents
 
-    with wrong_use():
+    with o.wrong_use():
         check_options(language, **{name: ctx.params[name] for name in WORD_OPTIONS})
         check_cluster(cluster)
     lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])

@@ -66,7 +66,7 @@ def number_or_name(text: str) -> float | str:
 
 
 def at_least(least: int) -> Callable[[int | None], int | None]:
-    """For an option: a number that is not below the least."""
+    """Return an option's callback: typer's own `min` loads a validation library and does not quote the value."""
 
     def check(value: int | None) -> int | None:
         if value is not None and value < least:
@@ -76,117 +76,85 @@ def at_least(least: int) -> Callable[[int | None], int | None]:
     return check
 
 
-def at_least_one_core(value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise typer.BadParameter(
-            f"{value} cores cannot do the work; give at least 1, or leave --jobs out to use all."
+def in_panel(panel: str | None) -> Callable[..., Any]:
+    """Return a maker of options of one panel of the help: its text, the default it shows, its names."""
+
+    def option(
+        text: str, default: str | bool = True, *names: str, least: int | None = None, **more: Any
+    ) -> Any:
+        check = None if least is None else at_least(least)
+        return typer.Option(
+            *names, help=text, show_default=default, rich_help_panel=panel, callback=check, **more
         )
-    return value
+
+    return option
 
 
-def jobs_option(panel: str | None = None) -> Any:
-    return typer.Option(
-        help="Processor cores to use.", show_default="all", callback=at_least_one_core, rich_help_panel=panel
-    )
+general, of_words = in_panel(None), in_panel("Words")
 
-
-WORDS = "Words"
-
-TextColumn = Annotated[str | None, typer.Option(help="The column with the text.", show_default="text")]
-IdColumn = Annotated[str | None, typer.Option(help="The column that names a document.", show_default="id")]
+TextColumn = Annotated[str | None, general("The column with the text.", "text")]
+IdColumn = Annotated[str | None, general("The column that names a document.", "id")]
 Encoding = Annotated[
-    str | None,
-    typer.Option(
-        help="Encoding of text files, such as latin-1.", show_default="utf-8, or a guess that is printed"
-    ),
+    str | None, general("Encoding of text files, such as latin-1.", "utf-8, or a guess that is printed")
 ]
-DateFormat = Annotated[
-    str | None, typer.Option(help="How dates are written, such as %d.%m.%Y.", show_default="YYYY-MM-DD")
-]
-Language = Annotated[
-    str, typer.Option(help="Language of the text (en, de, nl, fr, …), or column:NAME.", rich_help_panel=WORDS)
-]
+DateFormat = Annotated[str | None, general("How dates are written, such as %d.%m.%Y.", "YYYY-MM-DD")]
+Language = Annotated[str, of_words("Language of the text (en, de, nl, fr, …), or column:NAME.")]
 Words = Annotated[
     str | None,
-    typer.Option(
-        help="content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
-        rich_help_panel=WORDS,
-        show_default="content where the language can be tagged",
+    of_words(
+        "content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
+        "content where the language can be tagged",
     ),
 ]
 MinDf = Annotated[
     Any,
-    typer.Option(
-        help="Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
+    of_words(
+        "Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
+        "auto",
         parser=number_or_auto,
         metavar="N",
-        rich_help_panel=WORDS,
-        show_default="auto",
     ),
 ]
-MaxDf = Annotated[
-    Any,
-    typer.Option(
-        help="Leave out words in more documents than this.", parser=number, metavar="N", rich_help_panel=WORDS
-    ),
-]
-Drop = Annotated[
-    Path | None, typer.Option(help="A file of words to leave out, one per line.", rich_help_panel=WORDS)
-]
+MaxDf = Annotated[Any, of_words("Leave out words in more documents than this.", parser=number, metavar="N")]
+Drop = Annotated[Path | None, of_words("A file of words to leave out, one per line.")]
 DropProcedural = Annotated[
-    bool,
-    typer.Option(
-        "--drop-procedural", help="Leave out words of routine, such as mr president.", rich_help_panel=WORDS
-    ),
+    bool, of_words("Leave out words of routine, such as mr president.", True, "--drop-procedural")
 ]
 Lemmas = Annotated[
     bool | None,
-    typer.Option(
-        "--lemmas/--no-lemmas",
-        help="Reduce words to their base form.",
-        rich_help_panel=WORDS,
-        show_default="for German and Dutch",
-    ),
+    of_words("Reduce words to their base form.", "for German and Dutch", "--lemmas/--no-lemmas"),
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(
-        help="Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
+    general(
+        "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
         "The results are the same, bit for bit.",
         metavar="auto|HOST:PORT",
     ),
 ]
-Tagger = Annotated[
-    str | None, typer.Option(help="An installed spaCy pipeline to tag with.", rich_help_panel=WORDS)
-]
-Jobs = Annotated[int | None, jobs_option()]
+Tagger = Annotated[str | None, of_words("An installed spaCy pipeline to tag with.")]
+Jobs = Annotated[int | None, general("Processor cores to use.", "all", least=1)]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
 PublicHost = Annotated[
     str | None,
-    typer.Option(
+    general(
+        "The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
         metavar="NAME",
-        help="The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something goes wrong.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, for scripts.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the whole table as CSV.")]
+Quiet = Annotated[bool, general("Say nothing unless something goes wrong.", True, "--quiet", "-q")]
+AsJson = Annotated[bool, general("Print JSON on standard output, for scripts.", True, "--json")]
+AsCsv = Annotated[bool, general("Print the whole table as CSV.", True, "--csv")]
 Picture = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also draw a picture, in a .png, .svg or .pdf file.")
+    Path | None, general("Also draw a picture, in a .png, .svg or .pdf file.", metavar="FILE")
 ]
 Width = Annotated[
-    float, typer.Option(min=60, max=400, help="Width of the picture in mm: 85 for a column, 170 for a page.")
+    float, general("Width of the picture in mm: 85 for a column, 170 for a page.", min=60, max=400)
 ]
 # Of the tables of a paper.
-GroupColumns = Annotated[
-    list[str] | None, typer.Option("--groups", help="Columns of groups.", show_default="those of the fit")
-]
-TimeColumn = Annotated[
-    str | None, typer.Option("--time", help="A column of dates or years.", show_default="the first")
-]
+GroupColumns = Annotated[list[str] | None, general("Columns of groups.", "those of the fit", "--groups")]
+TimeColumn = Annotated[str | None, general("A column of dates or years.", "the first", "--time")]
 Formula = Annotated[
-    str | None, typer.Option("--formula", metavar="FORMULA", help='Of the effects, such as "party + date".')
+    str | None, general('Of the effects, such as "party + date".', True, "--formula", metavar="FORMULA")
 ]
-AuthorColumn = Annotated[
-    str | None, typer.Option("--cluster", help="The column of authors, for the effects.")
-]
+AuthorColumn = Annotated[str | None, general("The column of authors, for the effects.", True, "--cluster")]

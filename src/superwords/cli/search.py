@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from superwords.cli.common import busy, load_model
-from superwords.cli.options import AsJson, ModelFile, at_least
+from superwords.cli.options import AsJson, ModelFile, general
 from superwords.cli.printing import called, print_json, print_line, print_table
 from superwords.errors import InputError
 
@@ -26,9 +26,7 @@ _SURE, _MOST_TASTES = 0.8, 5
 def search(
     model_file: ModelFile,
     query: Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="What to look for.")] = None,
-    n: Annotated[
-        int, typer.Option("-n", "--number", help="How many documents to show.", callback=at_least(1))
-    ] = 10,
+    n: Annotated[int, general("How many documents to show.", True, "-n", "--number", least=1)] = 10,
     diverse: Annotated[
         bool,
         typer.Option(
