@@ -12,7 +12,7 @@ from superwords.fitting import defaults
 from superwords.fitting.fit import checked
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
-from superwords.sampler.init.hdp import TopicPrior, draw_topics
+from superwords.sampler.init.hdp import ALPHA, ETA, GAMMA, draw_topics
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.model import make_data
 from superwords.sampler.random import new_stream
@@ -78,14 +78,13 @@ def test_topics_follow_their_posterior_by_enumeration():
     tokens = [(0, 0), (0, 1), (1, 0), (1, 0)]
     exact, total = np.zeros(3), 0.0
     rng = np.random.default_rng(5)
-    hyper = TopicPrior()
     for _ in range(4000):  # over the shares β, whose prior is Dirichlet(γ/2, γ/2)
-        share = rng.dirichlet([hyper.gamma / 2] * 2)
+        share = rng.dirichlet([GAMMA / 2] * 2)
         for z in np.ndindex(2, 2, 2, 2):
             p, in_row, of_word = 1.0, np.zeros((2, 2)), np.zeros((2, 2))
             for (d, i), t in zip(tokens, z):
-                p *= (in_row[d, t] + hyper.alpha * share[t]) / (in_row[d].sum() + hyper.alpha)
-                p *= (of_word[t, i] + hyper.eta) / (of_word[t].sum() + 2 * hyper.eta)
+                p *= (in_row[d, t] + ALPHA * share[t]) / (in_row[d].sum() + ALPHA)
+                p *= (of_word[t, i] + ETA) / (of_word[t].sum() + 2 * ETA)
                 in_row[d, t] += 1
                 of_word[t, i] += 1
             total += p

@@ -69,8 +69,3 @@ def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
         # Last formula of the appendix, with K a scalar precision
         constant + 0.5 * n_features * (n_concepts * math.log(prior.K) - log_det) - shape * np.log(b).sum()
     )
-
-
-def degrees_of_freedom(prior: Prior, n_known: int) -> float:
-    """Return those of the Student-t of one word's features given all other words'."""
-    return 2.0 * prior.alpha_sigma + n_known - 1

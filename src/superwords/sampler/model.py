@@ -57,9 +57,7 @@ class Steps(NamedTuple):
 
     flips: bool = True
     attempts: float = 2.0  # shared concepts that a document tries to join or leave, whatever their words
-    overlap: float = (
-        3.0  # and more, per share of its tokens that a concept holds on average in other documents
-    )
+    overlap: float = 3.0  # and more, per share of its tokens that a concept holds on average elsewhere
     swaps: int = 1  # tries per document of one concept in place of another
     divisions: int = 4  # and of dividing one of its concepts in two, or uniting two
     births: float = 0.25  # tries per document of a birth or a death

@@ -170,23 +170,7 @@ def skip_by_log(stream, log_miss):
 
 
 # Some of these for Python. Kernels call the parts above: what they are compiled to must not depend on the cache.
-
-
-@kernel
-def open_stream_from_python(stream, move, sweep, ident):
-    open_stream(stream, move, sweep, ident)
-
-
-@kernel
-def uniform_from_python(stream):
-    return uniform(stream)
-
-
-@kernel
-def accepts_from_python(log_ratio, stream):
-    return accepts(log_ratio, stream)
-
-
-@kernel
-def below_from_python(stream, n):
-    return below(stream, n)
+open_stream_from_python = kernel(open_stream.py_func)
+uniform_from_python = kernel(uniform.py_func)
+accepts_from_python = kernel(accepts.py_func)
+below_from_python = kernel(below.py_func)

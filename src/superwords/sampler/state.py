@@ -26,14 +26,9 @@ def _count_memberships(state, sizes):
 
 
 def sizes_of(state: State) -> Sizes:
-    return count_memberships(state, n_concepts(state), len(state.theta))
-
-
-def count_memberships(state: State, n_concepts: int, n_words: int) -> Sizes:
     """Rebuild m_ji, m_j and n_i from the state."""
-    sizes = Sizes(
-        np.zeros((n_concepts, n_words), np.int32), np.zeros(n_concepts, np.int64), np.zeros(n_words, np.int64)
-    )
+    n, n_words = n_concepts(state), len(state.theta)
+    sizes = Sizes(np.zeros((n, n_words), np.int32), np.zeros(n, np.int64), np.zeros(n_words, np.int64))
     _count_memberships(state, sizes)
     return sizes
 

@@ -15,11 +15,9 @@ _LEAST = 256  # documents in a block: a smaller one is done sooner than handed o
 Made = TypeVar("Made")
 
 
-def map_blocks(
-    work: Callable[[int, int], Made], n: int, n_threads: int, least: int | None = None
-) -> list[Made]:
+def map_blocks(work: Callable[[int, int], Made], n: int, n_threads: int) -> list[Made]:
     """Return `work(first, last)` over 0..n−1 in blocks, in their order."""
-    n_blocks = min(n_threads * _BLOCKS_PER_THREAD, n // (least or _LEAST))
+    n_blocks = min(n_threads * _BLOCKS_PER_THREAD, n // _LEAST)
     if n_threads == 1 or n_blocks < 2:
         return [work(0, n)]
     ends = [n * block // n_blocks for block in range(n_blocks + 1)]

@@ -15,14 +15,11 @@ from superwords.sampler.jit import kernel
 from superwords.sampler.random import INITIAL, below, gamma, open_stream, uniform
 
 PASSES = 150
-
-
-class TopicPrior(NamedTuple):
-    """Masses: α of a row's topics, η of each word in a topic, γ of the corpus's topics."""
-
-    alpha: float = 1.0
-    eta: float = 0.1
-    gamma: float = 5.0
+ALPHA, ETA, GAMMA = (
+    1.0,
+    0.1,
+    5.0,
+)  # masses: of a row's topics, of each word in a topic, of the corpus's topics
 
 
 class TokenTopics(NamedTuple):
@@ -47,12 +44,12 @@ def draw_topics(
 ) -> TokenTopics:
     """Return the topic of every token after `n_passes` passes, from topics drawn at random."""
     tokens, row_ptr = tokens_of(counts)
-    _gibbs(row_ptr, tokens.word, tokens.topic, counts.shape[1], n_topics, TopicPrior(), n_passes, stream)
+    _gibbs(row_ptr, tokens.word, tokens.topic, counts.shape[1], n_topics, n_passes, stream)
     return tokens
 
 
 @kernel
-def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, n_passes, stream):
+def _gibbs(row_ptr, word, topic, n_words, n_topics, n_passes, stream):
     of_word, total = np.zeros((n_words, n_topics)), np.zeros(n_topics)
     in_row, weight = np.zeros(n_topics), np.empty(n_topics)
     share, tables = np.full(n_topics, 1.0 / n_topics), np.empty(n_topics)
@@ -63,7 +60,7 @@ def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, n_passes, stream):
         total[topic[n]] += 1.0
     for turn in range(1, n_passes + 1):
         open_stream(stream, INITIAL, turn, 0)
-        tables[:] = prior.gamma / n_topics
+        tables[:] = GAMMA / n_topics
         for d in range(len(row_ptr) - 1):
             for n in range(row_ptr[d], row_ptr[d + 1]):
                 in_row[topic[n]] += 1.0
@@ -74,8 +71,8 @@ def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, n_passes, stream):
                 total[t] -= 1.0
                 whole = 0.0
                 for t in range(n_topics):
-                    smooth = (of_word[i, t] + prior.eta) / (total[t] + n_words * prior.eta)
-                    whole += (in_row[t] + prior.alpha * share[t]) * smooth
+                    smooth = (of_word[i, t] + ETA) / (total[t] + n_words * ETA)
+                    whole += (in_row[t] + ALPHA * share[t]) * smooth
                     weight[t] = whole
                 t, at = 0, uniform(stream) * whole
                 while t < n_topics - 1 and weight[t] < at:
@@ -87,7 +84,7 @@ def _gibbs(row_ptr, word, topic, n_words, n_topics, prior, n_passes, stream):
             for n in range(row_ptr[d], row_ptr[d + 1]):
                 t = topic[n]
                 for seated in range(int(in_row[t])):
-                    tables[t] += uniform(stream) * (prior.alpha * share[t] + seated) < prior.alpha * share[t]
+                    tables[t] += uniform(stream) * (ALPHA * share[t] + seated) < ALPHA * share[t]
                 in_row[t] = 0.0
         for t in range(n_topics):
             share[t] = gamma(stream, tables[t])

@@ -25,10 +25,7 @@ NUMBERED = ("rows", "topics", "kmeans", "random")
 STARTS = (*NUMBERED, "single", "prior")
 _WORDS_PER_CLUSTER = 20
 _ROOT_OF_TOKENS_PER_TOPIC = 10.0  # √N / 10 topics of N tokens: 20 of 40,000, 32 of 100,000
-_ROWS, _GROWTH = (
-    0.24,
-    0.4,
-)  # at most 0.24 N^0.4 clusters of rows: 17 of 40,000, 24 of 100,000 (docs/lab/reliability.md)
+_ROWS, _GROWTH = 0.24, 0.4  # at most 0.24 N^0.4 clusters of rows: 17 of 40,000 (docs/lab/reliability.md)
 _STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0
 
 

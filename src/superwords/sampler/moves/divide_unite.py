@@ -32,9 +32,7 @@ _IN_OLD, _IN_NEW, _IN_EITHER, _MOVED = 0b1010, 0b1100, 0b1110, 0b0100
 class Division(NamedTuple):
     """What the sides of the document's own words in a concept say of its division."""
 
-    log_prior: (
-        float  # log P(sides) of two concepts over that of one, less the log probability they are drawn with
-    )
+    log_prior: float  # log P(sides) of two concepts over that of one, less that of drawing them
     mass_old: float  # θ of the words that are in the old concept
     mass_new: float  # in the new one
     mass_either: float

@@ -11,7 +11,6 @@ import numpy as np
 
 from superwords.sampler.document import (
     KINDS,
-    DocumentState,
     add_pair,
     clear,
     load_document,
@@ -70,14 +69,10 @@ def sweep_membership(
             n_slots *= 2
             concepts = grow_counts(concepts, n_slots)
             regression = grow_regression(regression, n_slots)
-            doc = grow_document(doc, n_words, longest, n_slots)
+            counts = {"tried": doc.tried, "accepted": doc.accepted}
+            doc = new_document(n_words, longest, n_slots)._replace(**counts)
     info = make_info(KINDS, doc.tried, doc.accepted)
     return finish_state(new, state.theta), concepts, regression, info
-
-
-def grow_document(doc: DocumentState, n_words: int, longest: int, n_slots: int) -> DocumentState:
-    """Return a larger working state, when no document is loaded."""
-    return new_document(n_words, longest, n_slots)._replace(tried=doc.tried, accepted=doc.accepted)
 
 
 @ref_kernel

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.special import betaln, gammaln
 
 from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
-from superwords.sampler.model import Prior, Steps, n_documents
+from superwords.sampler.model import Prior, n_documents
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
 from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
 from superwords.sampler.state import Sizes, sizes_of
@@ -23,31 +24,26 @@ _MOST_STEPS = 30
 
 
 def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Draw those of b₁, b₂ and α_ω that are sampled."""
-    model = now.model
-    if not (model.steps.sample_alpha_omega or model.steps.sample_b1 or model.steps.sample_b2):
+    """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, given m_j and m_ji, where they are sampled."""
+    steps, prior, n_rows = now.model.steps, now.model.prior, n_documents(now.model.data)
+    if not (steps.sample_alpha_omega or steps.sample_b1 or steps.sample_b2):
         return now, NOTHING_TRIED
     counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
     rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
-    prior = draw_concentrations(model.prior, sizes_of(now.state), n_documents(model.data), model.steps, rng)
-    return now._replace(model=model._replace(prior=prior)), NOTHING_TRIED
-
-
-def draw_concentrations(
-    prior: Prior, sizes: Sizes, n_documents: int, steps: Steps, rng: np.random.Generator
-) -> Prior:
-    """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, given m_j and m_ji."""
+    sizes = sizes_of(now.state)
     if steps.sample_b1:
-        log_b1 = _slice(math.log(prior.b1), lambda x: _log_b1(x, sizes, n_documents, prior), rng)
+        log_b1 = _slice(
+            math.log(prior.b1), partial(_log_b1, sizes=sizes, n_documents=n_rows, prior=prior), rng
+        )
         prior = prior._replace(b1=math.exp(log_b1))
     if steps.sample_alpha_omega:
-        rate = MASS_RATE + expected_concepts(prior.b1, n_documents)
+        rate = MASS_RATE + expected_concepts(prior.b1, n_rows)
         mass = rng.gamma(MASS_SHAPE + len(sizes.holders)) / rate
         prior = prior._replace(alpha_omega=max(mass, 1e-300))
     if steps.sample_b2:
         log_b2 = _slice(math.log(prior.b2), _log_b2(sizes, prior), rng)
         prior = prior._replace(b2=math.exp(log_b2))
-    return prior
+    return now._replace(model=now.model._replace(prior=prior)), NOTHING_TRIED
 
 
 def _log_b1(log_b1: float, sizes: Sizes, n_documents: int, prior: Prior) -> float:

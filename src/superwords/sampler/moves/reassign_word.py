@@ -11,12 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.feature_draw import (
-    RegressionDraw,
-    draw_regression,
-    log_fit_word,
-    step_count,
-)
+from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit_word, step_count
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info

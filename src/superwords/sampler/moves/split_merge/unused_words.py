@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.sampler.feature_likelihood import degrees_of_freedom, posterior
+from superwords.sampler.feature_likelihood import posterior
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
@@ -157,7 +157,9 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
     beta, gamma = np.zeros((2, len(parts), len(theta)))
     if data.Y.shape[1]:
         _, x, b, _ = posterior(sizes, data, prior)
-        precision = 0.5 * degrees_of_freedom(prior, int(data.known.sum())) / b
+        # Of the Student-t of one word's features given all other words'
+        freedom = 2.0 * prior.alpha_sigma + int(data.known.sum()) - 1
+        precision = 0.5 * freedom / b
         now = (sizes.m.T.astype(float) @ x) / np.maximum(total, 1.0)[:, None]
         for s in range(len(parts)):
             step = np.where(data.known[:, None], x[s] - now, 0.0)
