@@ -7,6 +7,7 @@ the number of the first of its members, and the numbers of the others, as those 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, checked_name
+from superwords.analysis.printed import listed
 from superwords.analysis.proposals import Proposal
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
@@ -25,6 +27,15 @@ from superwords.storage.model_file import Choice
 
 NAME, MERGE, HIDE, THEME, PROPOSED, ABOUT = KINDS = "name", "merge", "hide", "theme", "proposed", "about"
 _YES = "yes"
+# What was decided about concepts, and what it is called when it is taken back.
+_DECIDED = {
+    NAME: ("called “{}”.", "called by the automatic name again."),
+    MERGE: ("merged into concept {}.", "shown apart again."),
+    HIDE: ("hidden.", "shown again."),
+    THEME: ("in the theme “{}”.", "in no theme."),
+    PROPOSED: ("proposed to be called “{}”.", "without a proposed name."),
+    ABOUT: ("described: {}", "without a description."),
+}
 
 
 class Curation(NamedTuple):
@@ -97,16 +108,14 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     if not any(decided):
         return sampled
     names = sampled.names | decided.shown_names
-    fields = sampled.corpus, sampled.order, sampled.prior, sampled.draws, names
-    result = Result(
-        *fields,
-        decided.away,
-        decided.themes,
-        sampled.pilots,
+    result = replace(
         sampled,
-        sampled.is_cached,
-        decided.descriptions,
-        choices,
+        names=names,
+        away=decided.away,
+        themes=decided.themes,
+        descriptions=decided.descriptions,
+        choices=choices,
+        sampled=sampled,
     )
     as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
     as_sampled |= {"trace_values"} | (set() if decided.away else {"summary", "concept_trace", "weights"})
@@ -132,59 +141,29 @@ def _merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
     return {"summary": summary._replace(words=summary.words._replace(everywhere=everywhere))}
 
 
-def gathering(into: np.ndarray) -> sparse.csr_array:
-    """(J, J): 1 where a concept is counted in a column; weights times this are those of merged concepts added."""
-    shown = np.flatnonzero(into >= 0)
-    return sparse.csr_array((np.ones(len(shown)), (shown, into[shown])), shape=(len(into), len(into)))
-
-
 def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
     """What was decided, for a page, as plain JSON."""
     decided = decisions(choices)
-    return {
-        "names": {str(concept): name for concept, name in decided.names.items()},
-        "proposed": {str(concept): name for concept, name in decided.proposed.items()},
-        "descriptions": {str(concept): text for concept, text in decided.descriptions.items()},
-        "merged": {str(concept): into for concept, into in decided.merged.items()},
-        "hidden": sorted(decided.hidden),
-        "themes": {str(concept): theme for concept, theme in decided.themes.items()},
-        "shown": result.shown,
-    }
+    by_concept = ("names", "proposed", "descriptions", "merged", "themes")
+    page = {name: {str(j): value for j, value in getattr(decided, name).items()} for name in by_concept}
+    return page | {"hidden": sorted(decided.hidden), "shown": result.shown}
 
 
 def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
     """What was decided and when, the last decision first, each in a sentence."""
     out = []
     for made in dict.fromkeys(one.made for one in reversed(choices)):
-        said = [_told(kind, value, those) for (kind, value), those in _alike(choices, made).items()]
-        out.append({"made": made, "said": " ".join(said)})
+        alike: dict[tuple[str, str], list[int]] = {}
+        for one in choices:
+            if one.made == made:
+                alike.setdefault((one.kind, one.value), []).append(one.concept)
+        out.append({"made": made, "said": " ".join(_sentence(*what, those) for what, those in alike.items())})
     return out
 
 
-def _alike(choices: Sequence[Choice], made: str) -> dict[tuple[str, str], list[int]]:
-    """The concepts of one decision by what was decided."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for one in choices:
-        if one.made == made:
-            found.setdefault((one.kind, one.value), []).append(one.concept)
-    return found
-
-
-def _told(kind: str, value: str, concepts: list[int]) -> str:
-    several = len(concepts) > 1
-    numbers = ", ".join(map(str, concepts[:-1])) + (" and " if several else "") + str(concepts[-1])
-    who = f"Concept{'s' if several else ''} {numbers} {'are' if several else 'is'}"
-    if kind == NAME:
-        return f"{who} called “{value}”." if value else f"{who} called by the automatic name again."
-    if kind == MERGE:
-        return f"{who} merged into concept {value}." if value else f"{who} shown apart again."
-    if kind == HIDE:
-        return f"{who} hidden." if value else f"{who} shown again."
-    if kind == PROPOSED:
-        return f"{who} proposed to be called “{value}”." if value else f"{who} without a proposed name."
-    if kind == ABOUT:
-        return f"{who} described: {value}" if value else f"{who} without a description."
-    return f"{who} in the theme “{value}”." if value else f"{who} in no theme."
+def _sentence(kind: str, value: str, concepts: list[int]) -> str:
+    who = "Concepts {} are" if len(concepts) > 1 else "Concept {} is"
+    return f"{who.format(listed(concepts))} {_DECIDED[kind][not value].format(value)}"
 
 
 def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
@@ -193,7 +172,7 @@ def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
     if not decided.away:
         return weights
     into = decided.columns(weights.shape[1])
-    return weights @ gathering(into)[:, shown_columns(choices, len(into))]
+    return weights @ sparse.csr_array(into[:, None] == _shown_columns(into), dtype=float)
 
 
 def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
@@ -202,18 +181,13 @@ def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
     if not decided.away:
         return inclusion
     into = decided.columns(inclusion.shape[1])
-    columns = []
-    for j in shown_columns(choices, len(into)):
-        largest = inclusion[:, np.flatnonzero(into == j)].max(axis=1)
-        columns.append(largest.reshape(-1, 1))
+    largest = [inclusion[:, np.flatnonzero(into == j)].max(axis=1) for j in _shown_columns(into)]
     stack = sparse.hstack if sparse.issparse(inclusion) else np.hstack
-    return stack(columns)
+    return stack([one.reshape(-1, 1) for one in largest])
 
 
-def shown_columns(choices: Sequence[Choice], n_concepts: int) -> np.ndarray:
-    """Return the columns (0, 1, …) of the concepts that are neither hidden nor merged into others."""
-    into = decisions(choices).columns(n_concepts)
-    return np.flatnonzero(into == np.arange(n_concepts))
+def _shown_columns(into: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(into == np.arange(len(into)))
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
@@ -232,7 +206,7 @@ def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
     numbers = shown_numbers(result, concepts)
     if len(numbers) < 2:
         raise InputError(f"merge={list(concepts)!r} names fewer than two concepts; give at least two.")
-    return _made(MERGE, {one: str(numbers[0]) for one in numbers[1:]})
+    return _made((MERGE, {one: str(numbers[0]) for one in numbers[1:]}))
 
 
 def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
@@ -253,7 +227,7 @@ def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     numbers = shown_numbers(result, concepts)
     if set(result.shown) <= set(numbers):
         raise InputError("No concept would be left to show; leave at least one.")
-    return _made(HIDE, dict.fromkeys(numbers, _YES))
+    return _made((HIDE, dict.fromkeys(numbers, _YES)))
 
 
 def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
@@ -270,20 +244,19 @@ def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     >>> len(model.hide(1).restore(1).concepts()) == model.n_concepts_
     True
     """
-    decided, out = decisions(result.choices), []
+    decided, out = decisions(result.choices), list[tuple[str, dict[int, str]]]()
     for one in _whole_numbers(concepts):
         members = [member for member, into in decided.merged.items() if into == one]
         if one in decided.hidden:
-            out += _made(HIDE, {one: ""})
+            out.append((HIDE, {one: ""}))
         elif one in decided.merged:
-            out += _made(MERGE, {one: ""})
+            out.append((MERGE, {one: ""}))
         elif members:
-            out += _made(MERGE, dict.fromkeys(members, ""))
+            out.append((MERGE, dict.fromkeys(members, "")))
         else:
             concept_index(result, one)
             raise InputError(f"Concept {one} is neither hidden nor merged, so it cannot be restored.")
-    made = out[0].made
-    return [one._replace(made=made) for one in out]
+    return _made(*out)
 
 
 def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
@@ -304,16 +277,15 @@ def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
             f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.'
         )
     numbers = shown_numbers(result, list(names))
-    return _made(NAME, {one: checked_name(names[one]) for one in numbers})
+    return _made((NAME, {one: checked_name(names[one]) for one in numbers}))
 
 
 def propose(result: Result, proposals: Sequence[Proposal]) -> list[Choice]:
     """Choices that note proposed names and descriptions."""
     known = [one for one in proposals if one.name]
     shown_numbers(result, [one.concept for one in known])
-    made = _made(PROPOSED, {one.concept: one.name for one in known})
-    made += _made(ABOUT, {one.concept: one.description for one in known if one.description})
-    return [one._replace(made=made[0].made) for one in made]
+    described = {one.concept: one.description for one in known if one.description}
+    return _made((PROPOSED, {one.concept: one.name for one in known}), (ABOUT, described))
 
 
 def accept(result: Result, concepts: int | Sequence[int] | None = None) -> list[Choice]:
@@ -337,9 +309,7 @@ def accept(result: Result, concepts: int | Sequence[int] | None = None) -> list[
     for one in numbers:
         if one not in proposed:
             raise InputError(f"No name is proposed for concept {one}; name it yourself.")
-    made = _made(NAME, {one: proposed[one] for one in numbers})
-    made += _made(PROPOSED, dict.fromkeys(numbers, ""))
-    return [one._replace(made=made[0].made) for one in made]
+    return _made((NAME, {one: proposed[one] for one in numbers}), (PROPOSED, dict.fromkeys(numbers, "")))
 
 
 def checked_value(choice: Choice) -> str:
@@ -362,7 +332,7 @@ def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Ch
     >>> model.gather("at home", 1) is model
     True
     """
-    return _made(THEME, dict.fromkeys(shown_numbers(result, concepts), checked_name(theme)))
+    return _made((THEME, dict.fromkeys(shown_numbers(result, concepts), checked_name(theme))))
 
 
 def undone(choices: Sequence[Choice]) -> list[Choice]:
@@ -406,9 +376,12 @@ def _lost(one: Choice, missing: int) -> str:
     return f"After further sampling there is no concept like {missing}: {told} is lost."
 
 
-def _made(kind: str, values: Mapping[int, str]) -> list[Choice]:
+def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
+    """Return the choices of one decision, which have one time."""
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    return [Choice(kind, concept, value, now) for concept, value in values.items()]
+    return [
+        Choice(kind, concept, value, now) for kind, values in decided for concept, value in values.items()
+    ]
 
 
 def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:

@@ -15,7 +15,7 @@ from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import by_group
 from superwords.analysis.printed import listed, printed
 from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, write_tables
-from superwords.analysis.tables import of_present, sources
+from superwords.analysis.tables import of_shown, sources
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.tabular import plain, records
@@ -66,7 +66,7 @@ class Export:
         """The tables that this model can give, in the order in which they are written."""
         out: dict[str, Callable[[], pd.DataFrame]] = {
             "concepts": self.model.concepts,
-            "words": self._words,
+            "words": lambda: self._of_each(self.model.words_of, "word"),
             "documents": self.model.documents,
             "documents_wide": self._documents_wide,
             "vocabulary": self.model.words,
@@ -77,9 +77,9 @@ class Export:
             out["trends"] = lambda: self.model.trends(self.time)
             out["periods"] = lambda: self.model.over_time(self.time)
         if self.formula:
-            out["effects"] = self._effects
+            out["effects"] = lambda: self.model.effects(self.formula, cluster=self.cluster)
         if self.model.corpus_.texts is not None:
-            out["quotes"] = self._quotes
+            out["quotes"] = lambda: self._of_each(self._quotes, "document")
         return out
 
     def table(self, name: str) -> pd.DataFrame:
@@ -95,10 +95,8 @@ class Export:
         }
         if name in needs:
             raise InputError(f"The table {name!r} needs {needs[name]}.")
-        known = ", ".join([*self.makers, *needs])
-        raise InputError(
-            f"There is no table {name!r}; choose one of {', '.join(dict.fromkeys(known.split(', ')))}."
-        )
+        known = dict.fromkeys([*self.makers, *needs])
+        raise InputError(f"There is no table {name!r}; choose one of {', '.join(known)}.")
 
     def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
         """Return one table (`data`, if it is at hand) as it is printed, with its caption and note."""
@@ -109,19 +107,13 @@ class Export:
         facts["pilots"] = self.model.verdict().n_pilots
         return printed(name, table, groups=listed(self.compared), notes=notes, **facts)
 
-    def _words(self) -> pd.DataFrame:
-        """Return a row per concept and word that is used for it."""
-        parts = [
-            self.model.words_of(concept).assign(concept=concept, name=name) for concept, name in self._named()
-        ]
-        return self._joined(parts, ["concept", "name", "word"])
+    def _of_each(self, make: Callable[[int], pd.DataFrame], first: str) -> pd.DataFrame:
+        """Return one table of the rows that each concept has."""
+        parts = [make(concept).assign(concept=concept, name=name) for concept, name in self._named()]
+        return self._joined(parts, ["concept", "name", first])
 
-    def _quotes(self) -> pd.DataFrame:
-        parts = [
-            self.model.representative_documents(concept, QUOTES).assign(concept=concept, name=name)
-            for concept, name in self._named()
-        ]
-        return self._joined(parts, ["concept", "name", "document"])
+    def _quotes(self, concept: int) -> pd.DataFrame:
+        return self.model.representative_documents(concept, QUOTES)
 
     def _groups(self) -> pd.DataFrame:
         parts = [self.model.by_group(column).assign(column=column) for column in self.groups]
@@ -142,10 +134,7 @@ class Export:
         parts = [
             by_group(self.model.result_, one, 0, MOST_PRINTED).assign(column=one) for one in self.compared
         ]
-        return of_present(self.model.result_, self._joined(parts, ["column", "concept", "name", "group"]))
-
-    def _effects(self) -> pd.DataFrame:
-        return self.model.effects(self.formula, cluster=self.cluster)
+        return of_shown(self.model.result_, self._joined(parts, ["column", "concept", "name", "group"]))
 
     def _documents_wide(self) -> pd.DataFrame:
         """Return a row per document with all its metadata and its weight of every concept."""

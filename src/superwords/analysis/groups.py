@@ -10,7 +10,8 @@ at the mean over the draws.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -60,16 +61,11 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int |
     ['harbour', 'kitchen']
     """
     groups = make_groups(result, column, most)
-    table, used = figures_by_group(result, groups), _used_by_groups(result, groups)
-    top = [
-        _top_words(result, groups, used, g, j, n_words) if n_words else []
-        for j in range(result.n_concepts)
-        for g in range(len(groups.labels))
-    ]
-    words, shares = (
-        [[result.corpus.vocabulary[i] for i, *_ in one] for one in top],
-        [[x[1] for x in one] for one in top],
-    )
+    table, used = figures_by_group(result, groups), _GroupWords(result, groups)
+    cells = product(range(result.n_concepts), range(len(groups.labels)))
+    top = [used.top(g, j, n_words) if n_words else [] for j, g in cells]
+    words = [[result.corpus.vocabulary[i] for i, *_ in one] for one in top]
+    shares = [[share for _, share, *_ in one] for one in top]
     return table.assign(top_words=pd.Series(words, dtype=object), shares=pd.Series(shares, dtype=object))
 
 
@@ -167,12 +163,10 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
 
 
 def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
-    used = _used_by_groups(result, groups)
-    rows = []
-    for g, group in enumerate(groups.labels):
-        for i, share, low, high in _top_words(result, groups, used, g, j):
-            word = result.corpus.vocabulary[i]
-            rows.append({"group": group, "word": word, "share": share, "low": low, "high": high})
+    used, word = _GroupWords(result, groups), result.corpus.vocabulary
+    rows = [
+        (group, word[i], *figures) for g, group in enumerate(groups.labels) for i, *figures in used.top(g, j)
+    ]
     return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
 
 
@@ -208,54 +202,39 @@ def _sort_key(label: Any) -> tuple[bool, float, str]:
     return not number, float(label) if number else 0.0, str(label)
 
 
-class _Used(NamedTuple):
-    """What the words of concepts in groups are ranked by."""
+class _GroupWords:
+    """The words that groups use for concepts."""
 
-    users: list[sparse.csr_array]  # (J, V) of each group
-    rows: list[np.ndarray]  # the used words of each concept, as rows of `summary.words`
-    own: np.ndarray  # of each row of `summary.words`, the concept's share of the word's uses
+    def __init__(self, result: Result, groups: Groups) -> None:
+        self.word, self.rows, self.groups = result.summary.words.word, used_words(result), groups
+        self.own = own_shares(result.summary.words, result.corpus.n_words)
+        self.users = [self._users(result, rows) for rows in groups.rows]
 
+    @staticmethod
+    def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
+        """Return (J, V) how many of the rows use a word for a concept, the mean over the draws with a partner."""
+        uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
+        inside = np.zeros(result.corpus.n_documents, bool)
+        inside[rows] = True
+        here = np.repeat(inside, np.diff(uses.ptr))
+        concept, word = uses.concept[here], uses.word[here]
+        return sparse.csr_array(
+            (uses.share[here] / found_share(result)[concept], (concept, word)), shape=shape
+        )
 
-def _used_by_groups(result: Result, groups: Groups) -> _Used:
-    users = [_users(result, rows) for rows in groups.rows]
-    words = result.summary.words
-    return _Used(users, used_words(result), own_shares(words, result.corpus.n_words))
-
-
-def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
-    """Return (J, V) how many of the given rows use a word for a concept, the mean over the draws with a partner."""
-    uses, found = result.summary.uses, found_share(result)
-    inside = np.zeros(result.corpus.n_documents, bool)
-    inside[rows] = True
-    here = np.repeat(inside, np.diff(uses.ptr))
-    concept, word = uses.concept[here], uses.word[here]
-    share = uses.share[here] / found[concept]
-    return sparse.csr_array((share, (concept, word)), shape=(result.n_concepts, result.corpus.n_words))
-
-
-def _top_words(
-    result: Result,
-    groups: Groups,
-    used: _Used,
-    g: int,
-    j: int,
-    n_words: int | None = None,
-) -> list[tuple[int, float, float, float]]:
-    """Return words of concept j in group g with shares, ranked as everywhere but with the group's share."""
-    holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
-    if not holders > 0:
-        return []
-    word, rows = result.summary.words.word, used.rows[j]
-    users = used.users[g][[j]].toarray().ravel()[word[rows]]
-    telling = users * used.own[rows]
-    order = np.argsort(-telling, kind="stable")
-    order = order[users[order] > 0][:n_words]
-    n = holders / groups.effect[g, j]
-    share = np.minimum(users[order] / holders, 1.0)
-    bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
-    low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
-    columns = (word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist())
-    return list(zip(*columns))
+    def top(self, g: int, j: int, n_words: int | None = None) -> list[tuple[int, float, float, float]]:
+        """Return words of concept j in group g with shares, ranked as everywhere but with the group's share."""
+        groups, rows = self.groups, self.rows[j]
+        holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
+        if not holders > 0:
+            return []
+        users = self.users[g][[j]].toarray().ravel()[self.word[rows]]
+        order = np.argsort(-users * self.own[rows], kind="stable")
+        order = order[users[order] > 0][:n_words]
+        n, share = holders / groups.effect[g, j], np.minimum(users[order] / holders, 1.0)
+        bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
+        low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
+        return list(zip(self.word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist()))
 
 
 def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[int, int]:

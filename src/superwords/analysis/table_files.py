@@ -125,11 +125,14 @@ def _excel_cell(value: Any) -> Any:
 def latex(titled: Titled, label: str) -> str:
     """Return a booktabs table; long ones break across pages (`longtable`)."""
     table = titled.table
-    wide = [_is_wide(table.iloc[:, at]) for at in range(table.shape[1])]
-    length = [
-        sum(len(_text(one)) for one in table.iloc[:, at]) if wraps else 0 for at, wraps in enumerate(wide)
-    ]
-    share = _room_to_wrap(table, wide) * np.sqrt(length) / max(np.sqrt(length).sum(), 1.0)
+    letters = table.map(lambda value: len(_text(value))).to_numpy(dtype=int).reshape(table.shape)
+    total = letters.sum(axis=0)
+    wide = total > _WIDE * len(table)
+    narrow = np.maximum(letters.max(axis=0, initial=0), [len(str(name)) for name in table.columns])[~wide]
+    # What the other columns leave of the text width is divided among those that are wrapped.
+    room = max(_LEAST_WRAPPED, 1 - _CHARACTER * narrow.sum() - _BETWEEN * len(wide))
+    root = np.sqrt(np.where(wide, total, 0))
+    share = room * root / max(root.sum(), 1.0)
     columns = "".join(
         f">{{\\raggedright\\arraybackslash}}p{{{share[at]:.2f}\\textwidth}}"
         if wraps
@@ -154,15 +157,6 @@ def latex(titled: Titled, label: str) -> str:
     return "\n".join(line for line in [packages, *lines] if line) + "\n"
 
 
-def _room_to_wrap(table: pd.DataFrame, wide: list[bool]) -> float:
-    """Return the share of the text width that the other columns leave to those that are wrapped."""
-    letters = 0
-    for at, (name, wraps) in enumerate(zip(table.columns, wide)):
-        if not wraps:
-            letters += max([len(str(name)), *(len(_text(value)) for value in table.iloc[:, at])])
-    return max(_LEAST_WRAPPED, 1 - _CHARACTER * letters - _BETWEEN * len(wide))
-
-
 def latex_text(value: Any) -> str:
     """Return a value with LaTeX's own characters escaped."""
     plain = _UNPRINTABLE.sub("", " ".join(_text(value).split()))
@@ -173,10 +167,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(short, value))
     return "" if value is None or (isinstance(value, float) and value != value) else short(value)
-
-
-def _is_wide(values: pd.Series) -> bool:
-    return bool(len(values)) and sum(len(_text(value)) for value in values) > _WIDE * len(values)
 
 
 def _is_numeric(values: pd.Series) -> bool:

@@ -54,13 +54,8 @@ def concept_index(result: Result, concept: Any) -> int:
     return int(concept) - 1
 
 
-def of_present(result: Result, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table whose `concept` people have neither merged into another nor hidden."""
-    return table[~table["concept"].isin(list(result.away))].reset_index(drop=True) if result.away else table
-
-
 def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table whose `concept` lists and pages show."""
+    """Return the rows of a table whose `concept` people have neither merged into another nor hidden."""
     return table[table["concept"].isin(result.shown)].reset_index(drop=True)
 
 
@@ -88,7 +83,7 @@ def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     >>> len(model.concepts()) == model.n_concepts_
     True
     """
-    table = of_present(result, concept_table(result, n_words))
+    table = of_shown(result, concept_table(result, n_words))
     if result.descriptions:
         table.insert(2, "description", [result.descriptions.get(j, "") for j in table["concept"]])
     return table
@@ -109,7 +104,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     weak, strong = interval(strength, weights)
     rows = weighted_mean(aligned.rows.astype(float), weights)
     words, used = summary.words, used_words(result)
-    by_chain = found_by_chain(aligned)
+    by_chain, units = found_by_chain(aligned), presence(corpus.counts)
     return pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
@@ -128,7 +123,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
             "n_words": weighted_mean(aligned.n_words.astype(float), weights),
             "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
             "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
-            "coherence": _coherence(result, [one[:TOP_WORDS] for one in used]),
+            "coherence": [coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
             "much_like": objects(_much_like(result)),
             "found_again": found_again(result),
             "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
@@ -178,11 +173,6 @@ def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 def used_words(result: Result) -> list[np.ndarray]:
     """For each concept its used words as rows of `summary.words`, the most telling first."""
     return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
-
-
-def _coherence(result: Result, top: list[np.ndarray]) -> list[float]:
-    units, word = presence(result.corpus.counts), result.summary.words.word
-    return [coherence(units, word[rows]) for rows in top]
 
 
 def _much_like(result: Result) -> list[int | None]:

@@ -163,21 +163,17 @@ def _stability(
         return {}
     kept = np.unique(np.linspace(0, len(drawn) - 1, min(len(drawn), _MOST_DRAWS)).round().astype(int))
     agreement: dict[int, list[float]] = {k: [] for k in numbers}
-    whole = _cuts(linkage, numbers, len(shown))
+    whole, shape = _cuts(linkage, numbers, len(shown)), (result.n_concepts, result.corpus.n_words)
     for t in kept:
         found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
         if len(found) < _LEAST_CONCEPTS:
             continue
-        own = _linked(likeness(_used_in_draw(result, int(t))[found], sparse.csr_array(drawn[t][:, found])))
+        used = result.summary.word_counts.used_in(int(t), shape)[found]
+        own = _linked(likeness(used, sparse.csr_array(drawn[t][:, found])))
         there, possible = np.isin(shown, found), [k for k in numbers if k < len(found)]
         for k, one, other in zip(possible, whole[there].T, _cuts(own, possible, len(found)).T):
             agreement[k].append(adjusted_rand_score(one, other))
     return {k: float(np.mean(values)) for k, values in agreement.items() if values}
-
-
-def _used_in_draw(result: Result, t: int) -> sparse.csr_array:
-    """(J, V): documents that use a word for a concept in draw t."""
-    return result.summary.word_counts.used_in(t, (result.n_concepts, result.corpus.n_words))
 
 
 def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
@@ -213,8 +209,14 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     True
     """
     names = concept_names(result)
-    proposed = not any(j in result.themes for j in result.shown)
-    gathered = _proposed_themes(tree or make_tree(result)) if proposed else _made_themes(result)
+    of_concept = [(result.themes[j], j) for j in result.shown if j in result.themes]
+    proposed = not of_concept
+    if proposed:
+        tree = tree or make_tree(result)
+        of_concept = [(tree.theme_names[t - 1], j) for t, j in sorted(zip(tree.theme, tree.concepts))]
+    gathered: dict[str, list[int]] = {}
+    for theme, j in of_concept:
+        gathered.setdefault(theme, []).append(j)
     columns = [[j - 1 for j in concepts] for concepts in gathered.values()]
     prevalence, low, high = _prevalence(result, columns)
     return pd.DataFrame(
@@ -228,21 +230,6 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
             "proposed": np.full(len(gathered), proposed),
         }
     )
-
-
-def _proposed_themes(tree: ConceptTree) -> dict[str, list[int]]:
-    return {
-        name: [j for j, t in zip(tree.concepts, tree.theme) if t == number]
-        for number, name in enumerate(tree.theme_names, 1)
-    }
-
-
-def _made_themes(result: Result) -> dict[str, list[int]]:
-    gathered: dict[str, list[int]] = {}
-    for j in result.shown:
-        if j in result.themes:
-            gathered.setdefault(result.themes[j], []).append(j)
-    return gathered
 
 
 def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -185,7 +185,7 @@ def verdict(result: Result) -> Verdict:
     worst, reason = _worst(_figures_of(table, again)), ""
     if reliable.sum() < max(1, _MOST * again.sum()):
         reason = _reason(n_chains, n_draws, worst)
-    rhat, ess, tail = _extremes(_figures_of(table, reliable if reliable.any() else again))
+    judged = _figures_of(table, reliable if reliable.any() else again)
     numbers = result.trace_values["n_concepts"]
     return Verdict(
         converged=not reason,
@@ -197,9 +197,9 @@ def verdict(result: Result) -> Verdict:
         n_chains=n_chains,
         n_draws=n_draws,
         worst="" if worst is None else str(worst["label"]),
-        rhat=rhat,
-        ess_bulk=ess,
-        ess_tail=tail,
+        rhat=float(judged["rhat"].max()),
+        ess_bulk=float(judged["ess"].min()),
+        ess_tail=float(judged["ess_tail"].min()),
         rhat_log_joint=float(table["rhat"].iloc[0]),
         number_kept=bool(numbers.size and (np.ptp(numbers, axis=1) == 0).all()),
         n_others=len(result.consensus.others.rows) if result.n_concepts else 0,
@@ -210,10 +210,6 @@ def verdict(result: Result) -> Verdict:
 
 def _figures_of(table: pd.DataFrame, concepts: np.ndarray) -> pd.DataFrame:
     return table[table["concept"].isin(np.flatnonzero(concepts) + 1)]
-
-
-def _extremes(judged: pd.DataFrame) -> tuple[float, float, float]:
-    return float(judged["rhat"].max()), float(judged["ess"].min()), float(judged["ess_tail"].min())
 
 
 def _worst(judged: pd.DataFrame) -> pd.Series | None:

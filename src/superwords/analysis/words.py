@@ -143,17 +143,7 @@ def used_share(result: Result) -> float:
 def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
     """Return the words that belong to no listed concept, the most frequent first.
 
-    Parameters
-    ----------
-    result
-        The result of a fit, `model.result_`.
-    n
-        The number of words at most; None is all.
-
-    Returns
-    -------
-    DataFrame
-        Columns word, documents (rows that have it) and tokens.
+    Columns are word, documents (rows that have it) and tokens; `n` is the most words, None: all.
     """
     corpus = result.corpus
     words = np.flatnonzero(~_is_used(result))

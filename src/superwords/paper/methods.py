@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from superwords.analysis.curation import HIDE, MERGE, NAME, THEME, decisions
+from superwords.analysis.curation import decisions
 from superwords.analysis.printed import listed
 from superwords.text.corpus import n_sources, row_name
 
@@ -83,7 +81,8 @@ def _agreement(model: ConceptModel) -> list[str]:
             f"{verdict.n_found_again} were found in at least three quarters of them."
         )
     elif verdict.n_chains > 1:
-        out.append(f"Of these, {verdict.n_found_again} were found by {_every(verdict.n_chains)}.")
+        every = "both" if verdict.n_chains == 2 else f"all {verdict.n_chains}"
+        out.append(f"Of these, {verdict.n_found_again} were found by {every} chains.")
     if verdict.n_chains > 1 or verdict.n_pilots:
         out.append(f"They cover {verdict.covered:.0%} of the words.")
     if verdict.rhat == verdict.rhat and verdict.ess == verdict.ess:
@@ -114,34 +113,14 @@ def _tables(source: Export) -> list[str]:
 def _curation(model: ConceptModel) -> list[str]:
     """Return what people decided, in one sentence."""
     decided = decisions(model.choices_)
-    counts = Counter(
-        {
-            NAME: len(decided.names),
-            MERGE: len(decided.merged),
-            HIDE: len(decided.hidden),
-            THEME: len(decided.themes),
-        }
-    )
-    words = {
-        NAME: "named",
-        MERGE: "merged into others",
-        HIDE: "left out of all tables",
-        THEME: "put under themes",
+    counts = {
+        "named": len(decided.names),
+        "merged into others": len(decided.merged),
+        "left out of all tables": len(decided.hidden),
+        "put under themes": len(decided.themes),
     }
-    parts = [
-        f"{counts[kind]} {_plural('concept', counts[kind])} {text}"
-        for kind, text in words.items()
-        if counts[kind]
-    ]
-    return [f"By hand, {_listed(parts)} (manifest.json lists each decision)."] if parts else []
-
-
-def _every(n_chains: int) -> str:
-    return "both chains" if n_chains == 2 else f"all {n_chains} chains"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    parts = [f"{n} {_plural('concept', n)} {text}" for text, n in counts.items() if n]
+    return [f"By hand, {listed(parts)} (manifest.json lists each decision)."] if parts else []
 
 
 def _plural(noun: str, n: int) -> str:

@@ -9,7 +9,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib
 from matplotlib.figure import Figure
 
 from superwords.analysis.export import MOST_COMPARED, Export
@@ -80,7 +79,7 @@ def _write(source: Export, out: Path) -> list[Path]:
     files += write_tables(printed, out / "tables", "latex")
     files += write_tables({name: Titled(table) for name, table in data.items()}, out / "tables", "csv")
     for name, figure in figures.items():
-        write_atomic(out / "figures" / f"{name}.pdf", pdf_bytes(figure))
+        write_atomic(out / "figures" / f"{name}.pdf", figure_bytes(figure, "pdf"))
         files.append(out / "figures" / f"{name}.pdf")
     word = _write_word(out / "paper.docx", methods, printed, figures)
     return files if word is None else [*files, word]
@@ -107,14 +106,6 @@ def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:
 
 def _plain_name(column: Any) -> str:
     return "".join(mark if mark.isalnum() else "_" for mark in str(column))
-
-
-def pdf_bytes(figure: Figure) -> bytes:
-    """Return a figure as PDF with its fonts inside; the same figure gives the same bytes."""
-    buffer = io.BytesIO()
-    with matplotlib.rc_context({"pdf.fonttype": 42}):
-        figure.savefig(buffer, format="pdf", metadata={"CreationDate": None, "Producer": None})
-    return buffer.getvalue()
 
 
 def _write_word(

@@ -12,22 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from superwords.errors import InputError
-from superwords.plots.style import (
-    GRID,
-    INK,
-    MARK,
-    PAGE,
-    PALETTE,
-    TEXT,
-    bare,
-    caption,
-    characters,
-    group_styles,
-    legend,
-    print_figure,
-    row_labels,
-    write_texts,
-)
+from superwords.plots import style
 
 MOST_BARS = 60
 PREVALENCE_COLUMNS = ("concept", "group", "prevalence", "low", "high")
@@ -60,24 +45,24 @@ def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None
     low, high = np.floor(numbers.min()), np.ceil(numbers.max())
     step = max(1.0, np.ceil((high - low + 1) / MOST_BARS))
     edges = np.arange(low - 0.5, high + step + 0.5, step)
-    figure = print_figure(85, 58)
+    figure = style.print_figure(85, 58)
     axes = figure.subplots()
-    axes.hist(numbers, bins=edges.tolist(), color=PALETTE[0], edgecolor="white", linewidth=0.5)
+    axes.hist(numbers, bins=edges.tolist(), color=style.PALETTE[0], edgecolor="white", linewidth=0.5)
     median = float(np.median(numbers))
-    axes.axvline(median, color=PALETTE[1], linestyle="--", linewidth=1.5, label=f"median {median:g}")
+    axes.axvline(median, color=style.PALETTE[1], linestyle="--", linewidth=1.5, label=f"median {median:g}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(xlabel, color=INK, fontsize=TEXT)
-    axes.set_ylabel(ylabel, color=INK, fontsize=TEXT)
-    axes.legend(frameon=False, fontsize=TEXT)
+    axes.set_xlabel(xlabel, color=style.INK, fontsize=style.TEXT)
+    axes.set_ylabel(ylabel, color=style.INK, fontsize=style.TEXT)
+    axes.legend(frameon=False, fontsize=style.TEXT)
     if title is not None:
-        axes.set_title(title, fontsize=TEXT + 1, color=INK)
-        write_texts([axes.title])
-    bare(axes, TEXT)
+        axes.set_title(title, fontsize=style.TEXT + 1, color=style.INK)
+        style.write_texts([axes.title])
+    style.bare(axes, style.TEXT)
     return figure
 
 
-def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: float = PAGE) -> Figure:
+def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: float = style.PAGE) -> Figure:
     """Draw a dot and an interval for each concept and group, all on one scale.
 
     Parameters
@@ -110,10 +95,10 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
     if table.empty:
         raise InputError("The prevalence table has no rows; give one per concept and group.")
     concepts = [str(name) for name in dict.fromkeys(table["concept"])]
-    styles = group_styles(table["group"])
-    room = characters((0.3 if width > 120 else 0.36) * width)
+    styles = style.group_styles(table["group"])
+    room = style.characters((0.3 if width > 120 else 0.36) * width)
     lines = max(len(textwrap.wrap(name, room)) for name in concepts)
-    figure = print_figure(width, 22 + len(concepts) * max(2.1 * len(styles) + 1.5, 3 * lines + 1))
+    figure = style.print_figure(width, 22 + len(concepts) * max(2.1 * len(styles) + 1.5, 3 * lines + 1))
     axes = figure.subplots()
     place = {name: row for row, name in enumerate(concepts)}
     for index, (group, (color, marker, _)) in enumerate(styles.items()):
@@ -122,18 +107,18 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
         heights = [place[str(name)] + offset for name in own["concept"]]
         axes.hlines(heights, own["low"], own["high"], color=color, linewidth=1.0)
         axes.plot(own["prevalence"], heights, marker, color=color, markersize=3.2, label=group)
-    row_labels(axes, range(len(concepts)), concepts, room)
+    style.row_labels(axes, range(len(concepts)), concepts, room)
     axes.set_ylim(len(concepts) - 0.5, -0.5)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     for row in range(1, len(concepts)):
-        axes.axhline(row - 0.5, color=GRID, linewidth=0.5, zorder=0)
-    axes.grid(axis="x", color=GRID, linewidth=0.5)
+        axes.axhline(row - 0.5, color=style.GRID, linewidth=0.5, zorder=0)
+    axes.grid(axis="x", color=style.GRID, linewidth=0.5)
     axes.set_axisbelow(True)
-    bare(axes, TEXT)
-    legend(figure, width, *axes.get_legend_handles_labels())
-    marked = any(name.endswith(MARK) for name in concepts)
-    caption(figure, title or "share of the group's documents that use the concept", width, marked)
+    style.bare(axes, style.TEXT)
+    style.legend(figure, width, *axes.get_legend_handles_labels())
+    marked = any(name.endswith(style.MARK) for name in concepts)
+    style.caption(figure, title or "share of the group's documents that use the concept", width, marked)
     return figure
 
 
@@ -160,21 +145,26 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
     """
     if not trace:
         raise InputError("There is no trace to draw; give at least one array of shape (chain, draw).")
-    figure = print_figure(PAGE, 8 + 32 * len(trace))
+    figure = style.print_figure(style.PAGE, 8 + 32 * len(trace))
     all_axes = figure.subplots(len(trace), 1, squeeze=False)[:, 0]
     for axes, (name, values) in zip(all_axes, trace.items()):
         lines = np.asarray(values, dtype=float)
         if lines.ndim != 2:
             raise InputError(f"The trace {name!r} has {lines.ndim} dimension(s); give (chain, draw).")
         for chain, line in enumerate(lines):
-            axes.plot(line, color=PALETTE[chain % len(PALETTE)], linewidth=0.9, label=f"chain {chain + 1}")
+            axes.plot(
+                line,
+                color=style.PALETTE[chain % len(style.PALETTE)],
+                linewidth=0.9,
+                label=f"chain {chain + 1}",
+            )
         known = rhat is not None and name in rhat
         heading = f"{name} (R-hat {rhat[name]:.3f})" if known and rhat is not None else name
-        axes.set_title(heading, fontsize=TEXT + 1, color=INK, loc="left", parse_math=False)
+        axes.set_title(heading, fontsize=style.TEXT + 1, color=style.INK, loc="left", parse_math=False)
         axes.margins(x=0.01)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=bool((lines % 1 == 0).all())))
-        bare(axes, TEXT)
-    all_axes[-1].set_xlabel("draw", color=INK, fontsize=TEXT)
-    legend(figure, PAGE, *all_axes[0].get_legend_handles_labels())
+        style.bare(axes, style.TEXT)
+    all_axes[-1].set_xlabel("draw", color=style.INK, fontsize=style.TEXT)
+    style.legend(figure, style.PAGE, *all_axes[0].get_legend_handles_labels())
     return figure

@@ -15,24 +15,8 @@ from matplotlib.transforms import Bbox
 from superwords.analysis.maps import concept_quality
 from superwords.analysis.maps import document_map as map_of_documents
 from superwords.errors import InputError
+from superwords.plots import style
 from superwords.plots.relation_plots import Labels
-from superwords.plots.style import (
-    FAINT,
-    GRID,
-    INK,
-    MARKERS,
-    MOST_GROUPS,
-    PAGE,
-    PALETTE,
-    SMALL,
-    TEXT,
-    bare,
-    caption,
-    characters,
-    legend,
-    print_figure,
-    write_texts,
-)
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -41,7 +25,7 @@ _LABELLED = 16  # regions
 _HALO: list[Any] = [patheffects.withStroke(linewidth=1.8, foreground="white")]
 
 
-def document_map(model: ConceptModel, width: float = PAGE) -> Figure:
+def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
     """Draw each document as a point, near those that use the same concepts, with the main concepts as regions.
 
     The seven largest regions of reliable concepts have a colour and a marker; further ones are grey and numbered.
@@ -51,40 +35,40 @@ def document_map(model: ConceptModel, width: float = PAGE) -> Figure:
         raise InputError("No document uses a concept, so there is no map to draw.")
     points = pd.DataFrame(data["points"])
     regions = sorted(data["regions"], key=lambda one: one["leftover"])
-    coloured = [one["concept"] for one in regions[: MOST_GROUPS - 1]]
+    coloured = [one["concept"] for one in regions[: style.MOST_GROUPS - 1]]
     is_page = width > 120
-    figure = print_figure(width, 0.72 * width if is_page else 1.55 * width)
+    figure = style.print_figure(width, 0.72 * width if is_page else 1.55 * width)
     axes = figure.subplots()
     size = float(np.clip(50 / np.sqrt(len(points)), 1.8, 3.6))
     rest = points[~points["concept"].isin(coloured)]
     axes.plot(rest["x"], rest["y"], ".", color="#A8A8A8", markersize=size, markeredgewidth=0, zorder=1)
     handles = []
-    for concept, color, marker in zip(coloured, PALETTE, MARKERS):
+    for concept, color, marker in zip(coloured, style.PALETTE, style.MARKERS):
         own = points[points["concept"] == concept]
         drawn = axes.plot(
             own["x"], own["y"], marker, color=color, markersize=size, markeredgewidth=0, zorder=2
         )
         handles += drawn
-    colors = dict(zip(coloured, PALETTE))
+    colors = dict(zip(coloured, style.PALETTE))
     axes.set(xticks=[], yticks=[], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    axes.spines[:].set_color(GRID)
-    named = regions[:_LABELLED] if is_page else regions[: MOST_GROUPS - 1]
+    axes.spines[:].set_color(style.GRID)
+    named = regions[:_LABELLED] if is_page else regions[: style.MOST_GROUPS - 1]
     if is_page:
         _side_labels(axes, named, colors, label, 0.23 * width)
     else:
         for one in named:
-            _number(axes, one, colors.get(one["concept"], INK))
-        legend(figure, width, handles, [label(j) for j in coloured])
+            _number(axes, one, colors.get(one["concept"], style.INK))
+        style.legend(figure, width, handles, [label(j) for j in coloured])
     description = (
         "each point is a document, near those that use the same concepts; its main concept decides its colour"
     )
-    caption(figure, description, width, label.marked([one["concept"] for one in named]))
+    style.caption(figure, description, width, label.marked([one["concept"] for one in named]))
     return figure
 
 
 def _number(axes: Axes, region: dict[str, Any], color: str) -> None:
     text = axes.text(region["x"], region["y"], str(region["concept"]), color=color, zorder=4)
-    text.set(fontsize=TEXT, ha="center", va="center", weight="bold", path_effects=_HALO)
+    text.set(fontsize=style.TEXT, ha="center", va="center", weight="bold", path_effects=_HALO)
 
 
 def _side_labels(
@@ -109,21 +93,21 @@ def _side_labels(
                 slot,
                 label(one["concept"]),
                 color=color,
-                fontsize=TEXT,
+                fontsize=style.TEXT,
                 ha="right" if side == 0 else "left",
                 va="center",
             )
-            write_texts([text], characters(room))
+            style.write_texts([text], style.characters(room))
             _number(axes, one, color)
 
 
-def quality_map(model: ConceptModel, width: float = PAGE) -> Figure:
+def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
     """Draw concepts by coherence and exclusivity, larger the more documents use them; hollow: not reliable."""
     table, label = concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
     if table.empty:
         raise InputError("The model has no concepts, so there is nothing to draw.")
     is_page = width > 120
-    figure = print_figure(width, 0.7 * width if is_page else 1.1 * width)
+    figure = style.print_figure(width, 0.7 * width if is_page else 1.1 * width)
     axes = figure.subplots()
     for doubtful, own in table.groupby("leftover"):
         axes.scatter(
@@ -131,17 +115,17 @@ def quality_map(model: ConceptModel, width: float = PAGE) -> Figure:
             own["exclusivity"],
             s=8 + 160 * own["prevalence"],
             marker="s" if doubtful else "o",
-            facecolors="none" if doubtful else PALETTE[0],
-            edgecolors=FAINT if doubtful else PALETTE[0],
+            facecolors="none" if doubtful else style.PALETTE[0],
+            edgecolors=style.FAINT if doubtful else style.PALETTE[0],
             alpha=1.0 if doubtful else 0.6,
             linewidths=0.8,
         )
     axes.margins(0.12)
     axes.xaxis.set_major_locator(MaxNLocator(7 if is_page else 4))
-    axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=TEXT, color=INK)
-    axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=TEXT, color=INK)
-    bare(axes, TEXT)
-    caption(
+    axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=style.TEXT, color=style.INK)
+    style.bare(axes, style.TEXT)
+    style.caption(
         figure,
         "area: share of documents that use the concept",
         width,
@@ -159,10 +143,10 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
     for x, y in axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float)):
         taken.append(Bbox.from_extents(x - dot, y - dot, x + dot, y + dot))
     for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
-        color = "#777777" if one["leftover"] else INK
+        color = "#777777" if one["leftover"] else style.INK
         for name in (label(one["concept"]), f"{one['concept']}"):
-            text = axes.text(one["coherence"], one["exclusivity"], name, fontsize=SMALL, color=color)
-            write_texts([text], characters(room, SMALL))
+            text = axes.text(one["coherence"], one["exclusivity"], name, fontsize=style.SMALL, color=color)
+            style.write_texts([text], style.characters(room, style.SMALL))
             text.set_path_effects(_HALO)
             if _settled(text, axes, frame, taken):
                 break

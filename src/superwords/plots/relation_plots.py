@@ -19,27 +19,8 @@ from superwords.analysis.groups import by_group
 from superwords.analysis.over_time import time_curves
 from superwords.analysis.tables import concept_index, concept_table
 from superwords.errors import InputError
+from superwords.plots import style
 from superwords.plots.charts import prevalence_by_group
-from superwords.plots.style import (
-    FAINT,
-    GRID,
-    INK,
-    MARK,
-    MOST_GROUPS,
-    PAGE,
-    PALETTE,
-    SMALL,
-    TEXT,
-    bare,
-    caption,
-    characters,
-    group_styles,
-    legend,
-    print_figure,
-    row_labels,
-    side_label,
-    write_texts,
-)
 from superwords.text.corpus import row_name
 
 if TYPE_CHECKING:
@@ -59,7 +40,7 @@ class Labels:
         self.names = dict(zip(table["concept"], table["name"]))
 
     def __call__(self, concept: Any) -> str:
-        mark = MARK if concept in self.doubtful else ""
+        mark = style.MARK if concept in self.doubtful else ""
         return f"{concept}. {self.names[concept]}{mark}"
 
     def marked(self, concepts: Sequence[Any]) -> bool:
@@ -73,10 +54,10 @@ class Labels:
 
 
 def group_prevalence(
-    model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = PAGE
+    model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = style.PAGE
 ) -> Figure:
     """Draw concepts by groups with intervals: reliable ones first, those that differ most between groups."""
-    table = by_group(model.result_, column, 0, MOST_GROUPS)
+    table = by_group(model.result_, column, 0, style.MOST_GROUPS)
     table = table[table["concept"].isin(model.result_.shown)]
     if table["group"].nunique() < 2:
         raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
@@ -118,7 +99,7 @@ def panel_grid(n_panels: int, width: float, legend_lines: int = 0) -> tuple[Figu
     across = min(n_panels, 3 if width > 120 else 2)
     down = -(-n_panels // across)
     height = 12 + 3.5 * legend_lines + _PANEL * down
-    figure = print_figure(width, height)
+    figure = style.print_figure(width, height)
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for axes in grid[n_panels:]:
         axes.set_visible(False)
@@ -132,7 +113,7 @@ def small_multiples(
     column: str,
     by: Any = None,
     concepts: Sequence[int] | None = None,
-    width: float = PAGE,
+    width: float = style.PAGE,
 ) -> Figure:
     """Draw prevalence over time, a panel for each concept on one scale: a smooth curve, and each period's share.
 
@@ -150,9 +131,9 @@ def small_multiples(
     figure, panels, room = panel_grid(len(chosen), width)
     for axes, concept in zip(panels, chosen):
         own = dots[dots["concept"] == concept]
-        _band(axes, curves[curves["concept"] == concept], "when", PALETTE[0], "-")
-        axes.vlines(own["when"], own["low"], own["high"], color=FAINT, linewidth=0.7)
-        axes.plot(own["when"], own["predicted"], "o", color=INK, markersize=1.8)
+        _band(axes, curves[curves["concept"] == concept], "when", style.PALETTE[0], "-")
+        axes.vlines(own["when"], own["low"], own["high"], color=style.FAINT, linewidth=0.7)
+        axes.plot(own["when"], own["predicted"], "o", color=style.INK, markersize=1.8)
         _title(axes, label(concept), room)
         _shares(axes)
     periods = dots[dots["concept"] == chosen[0]]
@@ -163,8 +144,8 @@ def small_multiples(
     description = (
         f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
     )
-    caption(figure, description, width, label.marked(chosen))
-    side_label(figure, _share_of(model), figure.get_figheight() * 25.4)
+    style.caption(figure, description, width, label.marked(chosen))
+    style.side_label(figure, _share_of(model), figure.get_figheight() * 25.4)
     return figure
 
 
@@ -187,16 +168,16 @@ def _band(axes: Axes, own: pd.DataFrame, x: str, color: str, dash: Any, name: st
 
 
 def _title(axes: Axes, text: str, room: float) -> None:
-    axes.set_title(text, fontsize=TEXT, color=INK, loc="left")
-    write_texts([axes._left_title], characters(room * 0.9))  # type: ignore[attr-defined]
+    axes.set_title(text, fontsize=style.TEXT, color=style.INK, loc="left")
+    style.write_texts([axes._left_title], style.characters(room * 0.9))  # type: ignore[attr-defined]
 
 
 def _shares(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-    axes.grid(axis="y", color=GRID, linewidth=0.5)
+    axes.grid(axis="y", color=style.GRID, linewidth=0.5)
     axes.set_axisbelow(True)
-    bare(axes, SMALL)
+    style.bare(axes, style.SMALL)
 
 
 def _limits(panels: list[Axes], middle: pd.Series, high: pd.Series) -> None:
@@ -208,10 +189,10 @@ def _limits(panels: list[Axes], middle: pd.Series, high: pd.Series) -> None:
 def _ticks(panels: list[Axes], places: np.ndarray, labels: Sequence[str], room: float) -> None:
     """Label as many periods as fit, including the first and the last."""
     longest = max(map(len, labels))
-    n = int(np.clip((room - 8) / (longest * 0.21 * SMALL + 5), 2, 5))
+    n = int(np.clip((room - 8) / (longest * 0.21 * style.SMALL + 5), 2, 5))
     at = np.unique(np.linspace(0, len(places) - 1, min(n, len(places))).round().astype(int))
     for axes in panels:
-        axes.set_xticks(places[at], [labels[k] for k in at], fontsize=SMALL)
+        axes.set_xticks(places[at], [labels[k] for k in at], fontsize=style.SMALL)
         ticks = axes.get_xticklabels()
         if len(ticks) > 1:
             ticks[0].set_horizontalalignment("left")
@@ -219,7 +200,7 @@ def _ticks(panels: list[Axes], places: np.ndarray, labels: Sequence[str], room: 
 
 
 def effect_intervals(
-    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = PAGE
+    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = style.PAGE
 ) -> Figure:
     """Draw effects with intervals, a panel for each term on one scale: adjusted (filled) and alone (hollow).
 
@@ -238,9 +219,9 @@ def effect_intervals(
     shown = [term for term in terms.index if term in kept]
     across = min(len(shown), 3 if width > 120 else 1)
     down = -(-len(shown) // across)
-    room = characters(0.27 * width if across > 1 else 0.42 * width)
+    room = style.characters(0.27 * width if across > 1 else 0.42 * width)
     lines = max(len(textwrap.wrap(label(j), room)) for j in chosen)
-    figure = print_figure(width, 20 + down * (8 + len(chosen) * max(4.5, 2.7 * lines + 1)))
+    figure = style.print_figure(width, 20 + down * (8 + len(chosen) * max(4.5, 2.7 * lines + 1)))
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for axes, term in zip(grid, shown):
         _effects(axes, drawn[drawn["label"] == term].set_index("concept").loc[chosen])
@@ -248,13 +229,13 @@ def effect_intervals(
     for axes in grid[len(shown) :]:
         axes.set_visible(False)
     for axes in grid[: len(shown) : across]:
-        row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
+        style.row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
     grid[0].set_ylim(len(chosen) - 0.5, -0.5)
     some = f"; {len(shown)} of {len(terms)} terms" if len(shown) < len(terms) else ""
-    caption(
+    style.caption(
         figure, f"effect on {of} in percentage points, with 95% interval{some}", width, label.marked(chosen)
     )
-    legend(figure, width, *grid[0].get_legend_handles_labels())
+    style.legend(figure, width, *grid[0].get_legend_handles_labels())
     return figure
 
 
@@ -265,21 +246,21 @@ def _effects(axes: Axes, own: pd.DataFrame) -> None:
         if not filled and (same or not alone):
             continue
         middle = own["effect" if filled else "unadjusted"]
-        color, face = (PALETTE[0], PALETTE[0]) if filled else (PALETTE[1], "white")
+        color, face = (style.PALETTE[0], style.PALETTE[0]) if filled else (style.PALETTE[1], "white")
         at = place + (0 if same else shift)
         axes.hlines(at, 100 * own[f"{name}low"], 100 * own[f"{name}high"], color=color, linewidth=1.0)
         series = "adjusted for the other columns" if filled else "this column alone"
         axes.plot(
             100 * middle, at, "os"[not filled], color=color, markerfacecolor=face, markersize=3, label=series
         )
-    axes.axvline(0, color=INK, linewidth=0.6, zorder=0)
-    axes.grid(axis="x", color=GRID, linewidth=0.5)
+    axes.axvline(0, color=style.INK, linewidth=0.6, zorder=0)
+    axes.grid(axis="x", color=style.GRID, linewidth=0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    bare(axes, TEXT)
+    style.bare(axes, style.TEXT)
 
 
 def predicted_values(
-    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = PAGE
+    model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = style.PAGE
 ) -> Figure:
     """Draw predicted values with intervals: dots by group, curves over numbers and dates, curves by group.
 
@@ -297,7 +278,7 @@ def predicted_values(
         rows = rows.assign(concept=rows["concept"].map(label)).rename(columns={"predicted": "prevalence"})
         return prevalence_by_group(rows, f"{', '.join(by)}: {description}", width)
     chosen = label.first(varied, 9 if width > 120 else 6)
-    styles = group_styles(table["group"])
+    styles = style.group_styles(table["group"])
     figure, panels, room = panel_grid(len(chosen), width, legend_lines=len(styles) > 1)
     years = as_years(table[x])
     table = table.assign(at=table[x].astype(float) if years is None else years)
@@ -315,9 +296,9 @@ def predicted_values(
     own = table[table["concept"].isin(chosen)]
     _limits(panels, own["predicted"], own["high"])
     if len(styles) > 1:
-        legend(figure, width, handles, list(styles))
-    caption(figure, x, width, label.marked(chosen))
-    side_label(figure, description, figure.get_figheight() * 25.4)
+        style.legend(figure, width, handles, list(styles))
+    style.caption(figure, x, width, label.marked(chosen))
+    style.side_label(figure, description, figure.get_figheight() * 25.4)
     return figure
 
 
@@ -325,15 +306,17 @@ def _is_numeric(values: pd.Series) -> bool:
     return values.dtype.kind in "iuf" or as_years(values) is not None
 
 
-def concept_tree(model: ConceptModel, width: float = PAGE) -> Figure:
+def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
     """Draw the tree of the concepts, a colour for each theme; the dashed line is where it is cut."""
     tree, label = model.tree(), Labels(model)
     n_leaves = len(tree.concepts)
     if n_leaves < 2:
         raise InputError("The model has fewer than two concepts, so there is no tree to draw.")
-    size, room = (TEXT, 80) if width > 120 else (SMALL, characters(0.6 * width, SMALL))
+    size, room = (
+        (style.TEXT, 80) if width > 120 else (style.SMALL, style.characters(0.6 * width, style.SMALL))
+    )
     lines = max(len(textwrap.wrap(label(j), room)) for j in tree.concepts)
-    figure = print_figure(width, 14 + (2.4 * lines + 1.2) * n_leaves)
+    figure = style.print_figure(width, 14 + (2.4 * lines + 1.2) * n_leaves)
     axes = figure.subplots()
     n_themes = len(tree.theme_names)
     heights = tree.linkage[:, 2]
@@ -344,21 +327,23 @@ def concept_tree(model: ConceptModel, width: float = PAGE) -> Figure:
         ax=axes,
         no_labels=True,
         color_threshold=0,
-        above_threshold_color=INK,
+        above_threshold_color=style.INK,
     )
     for branches in axes.collections:
         branches.set_linewidth(0.7)
     axes.yaxis.tick_right()
     leaves = drawn["leaves"]
-    bare(axes, size)
-    row_labels(axes, 5 + 10 * np.arange(n_leaves), [label(tree.concepts[k]) for k in leaves], room, size)
+    style.bare(axes, size)
+    style.row_labels(
+        axes, 5 + 10 * np.arange(n_leaves), [label(tree.concepts[k]) for k in leaves], room, size
+    )
     order = list(dict.fromkeys(int(tree.theme[leaf]) for leaf in leaves))
     for tick, leaf in zip(axes.get_yticklabels(), leaves):  # neighbouring themes differ in colour
-        tick.set_color(PALETTE[order.index(int(tree.theme[leaf])) % 3])
+        tick.set_color(style.PALETTE[order.index(int(tree.theme[leaf])) % 3])
     if np.isfinite(cut):
-        axes.axvline(cut, color=PALETTE[1], linestyle="--", linewidth=0.8)
+        axes.axvline(cut, color=style.PALETTE[1], linestyle="--", linewidth=0.8)
     axes.spines[["top", "left", "right"]].set_visible(False)
-    caption(
+    style.caption(
         figure,
         "distance by words and documents (Ward); the tree is cut at the dashed line; where the colour changes, another "
         "theme begins",

@@ -162,7 +162,11 @@ def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> by
     """
     if file_format not in FORMATS:
         raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
-    dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    dates = {
+        "png": {"Software": None},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "Producer": None},
+    }
     settings: dict[Any, Any] = {"svg.hashsalt": "superwords", "svg.fonttype": "path", "pdf.fonttype": 42}
     buffer = io.BytesIO()
     with matplotlib.rc_context(settings):

@@ -240,45 +240,32 @@ def _others(united: _List, unlisted: np.ndarray, few: float) -> OtherConcepts:
 def rematch(found: Consensus, draws: Draws, members: dict[int, np.ndarray]) -> Consensus:
     """Match merged concepts anew: in every draw the members' partners together, or another concept if that is nearer.
 
-    Parameters
-    ----------
-    found
-        The listed concepts.
-    draws
-        The draws that they were found in.
-    members
-        The concepts that are merged, by the column that they are counted in.
+    `members` has the concepts that are merged, by the column that they are counted in.
     """
     gone = np.concatenate([those[those != a] for a, those in members.items()])
     drawn = [_merged_draw(draw, partner, members) for draw, partner in zip(draws, found.partner)]
     description = sparse.lil_array(found.description)
     for a in members:
-        own = sparse.vstack(
-            [one.description[[one.place[a]]] for one in drawn if a in one.place], format="csr"
-        )
+        own = sparse.vstack([one[[place[a]]] for one, place in drawn if a in place], format="csr")
         description[[a]] = normalised(sparse.csr_array(own.sum(axis=0)[None, :]))
     description[gone] = 0.0
     reference = sparse.csc_array(description)
     partner, overlap = found.partner.copy(), found.overlap.copy()
-    for t, one in enumerate(drawn):
-        partners = find_partners(reference, one.description)
+    for t, (one, place) in enumerate(drawn):
+        partners = find_partners(reference, one)
         for a, those in members.items():
             overlap[t, those], row = 0.0, partners.of[a]
             overlap[t, a] = partners.overlap[a]
-            if row != one.place.get(a, -2):
+            if row != place.get(a, -2):
                 partner[t, those] = -1
-                partner[t, a] = one.concept[row] if row >= 0 else -1
+                partner[t, a] = row
     return found._replace(words=word_shares(reference), partner=partner, overlap=overlap)
 
 
-class _MergedDraw(NamedTuple):
-    description: sparse.csc_array  # (rows, V)
-    concept: np.ndarray  # (rows) one of the draw's concepts in each row
-    place: dict[int, int]  # the row of each merged column
-
-
-def _merged_draw(draw: Kept, partner: np.ndarray, members: dict[int, np.ndarray]) -> _MergedDraw:
-    """Return a draw's concepts with the partners of merged ones united."""
+def _merged_draw(
+    draw: Kept, partner: np.ndarray, members: dict[int, np.ndarray]
+) -> tuple[sparse.csc_array, dict[int, int]]:
+    """Describe a draw's concepts, the partners of merged ones united in the row given for each merged column."""
     usage = usage_of(draw)
     row = np.arange(len(usage.holders))
     place = {}
@@ -288,6 +275,4 @@ def _merged_draw(draw: Kept, partner: np.ndarray, members: dict[int, np.ndarray]
             row[own] = own[0]
             place[a] = int(own[0])
     unite = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(row), len(row)))
-    return _MergedDraw(
-        described(sparse.csr_array(unite @ usage.used), unite @ usage.holders), np.arange(len(row)), place
-    )
+    return described(sparse.csr_array(unite @ usage.used), unite @ usage.holders), place
