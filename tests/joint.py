@@ -185,11 +185,18 @@ def draw_start(setting, fixed, steps, lengths, rng, stream, turn) -> tuple[Prior
             return prior, state
 
 
+class ZeroDensityError(AssertionError):
+    """A chain reached a state under which its text cannot be drawn."""
+
+
 def draw_words(state, lengths, stream, turn) -> np.ndarray:
     """The text of a state, given that no token is drawn from an empty concept."""
     has_words = np.diff(state.pair_ptr) > 0
     counts, null = draw_text(state._replace(weight=state.weight * has_words), lengths, stream, turn)
-    assert not null.any()
+    if null.any():
+        raise ZeroDensityError(
+            f"Document {np.flatnonzero(null)[0]} has tokens and no words to draw them from"
+        )
     return counts
 
 

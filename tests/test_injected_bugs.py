@@ -2,15 +2,15 @@
 
 A clean sampler stays under 4.7 (test_joint.py); a bug has to show at more than 6. It is looked for four times, after an
 eighth, a quarter, half and all of the replicates: by the normal distribution an exact sampler shows 6 at any of them in
-any of 22 statistics with a probability below 2e-7. All need kernels compiled anew, and belong to
-`make test-statistics`.
+any of 22 statistics with a probability below 2e-7. A state of density zero, which an exact sampler cannot reach, shows
+the bug at once. All need kernels compiled anew, and belong to `make test-statistics`.
 """
 
 import numpy as np
 import pytest
 
 from experiments.published import STEPS, published_steps
-from joint import Setting, joint_z
+from joint import Setting, ZeroDensityError, joint_z
 from mutation import mutant_concepts, mutant_part, mutant_split_merge, mutant_word_move
 from superwords.sampler import chain
 from superwords.sampler import feature_draw as instance
@@ -35,7 +35,10 @@ def largest(setting, steps, n_replicates=600, n_steps=12, enough=np.inf):
 
 
 def is_caught(setting, steps, n_replicates=600):
-    return largest(setting, steps, n_replicates, enough=CAUGHT) > CAUGHT
+    try:
+        return largest(setting, steps, n_replicates, enough=CAUGHT) > CAUGHT
+    except ZeroDensityError:  # no exact sampler reaches such a state
+        return True
 
 
 @pytest.mark.parametrize(
