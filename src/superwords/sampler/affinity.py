@@ -1,4 +1,4 @@
-"""Which words a newborn concept would hold together, from the words' features or the documents they share."""
+"""Nearest words of each word, for data-driven proposals of new concepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = 256
 
 
 def make_affinity(counts: sparse.csr_array, features: np.ndarray | None) -> Affinity:
-    """Return each word's nearest words, by features where known, else by shared documents."""
+    """Return each word's nearest words, by features or else by shared documents."""
     n_words = counts.shape[1]
     n_near = min(n_words, _NEAR)
     known = np.zeros(n_words, bool) if features is None else ~np.isnan(features).any(axis=1)

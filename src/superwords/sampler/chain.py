@@ -36,11 +36,11 @@ PROPOSALS = {"concepts": KINDS, "word_moves": ("word move",), "split_merge": ("s
 
 
 class Chain:
-    """Advances a state sweep by sweep, by the moves of `MOVES`.
+    """A Markov chain, which applies the moves of `MOVES` in every sweep.
 
-    Sampled concentrations stand in `model.prior`. `seconds` are by move, `tried` and `accepted` by kind of proposal.
-    What follows depends only on (model, state, seed, chain, sweep): a restored chain continues bit by bit, and
-    `n_threads`, which its moves may use, changes nothing but the time.
+    Sampled concentrations are kept in `model.prior`. `seconds` is by move, `tried` and `accepted` by kind of proposal.
+    The next sweep depends only on (model, state, seed, chain, sweep), so a restored chain continues bit for bit;
+    `n_threads` affects the running time only.
     """
 
     def __init__(self, model: Model, state: State, seed: int, chain: int = 0, sweep: int = 0):

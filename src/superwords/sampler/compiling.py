@@ -1,8 +1,8 @@
-"""Kernels compiled ahead, in processes of their own, while documents are read.
+"""Compile kernels ahead of time in separate processes, while documents are read.
 
-`python -m superwords.sampler.compiling concepts` compiles what the named moves need. numba holds the interpreter's lock
-while it compiles, so a thread would stop the reading. Compiled in another order, kernels may round otherwise in the
-last digit; as every fit has them compiled here, the first run has the bits of all later ones.
+`python -m superwords.sampler.compiling concepts` compiles the kernels of the named moves. A thread would block the
+reading, because numba holds the GIL while it compiles. The order of compilation can change the last digit of a result;
+every fit compiles the kernels here, so the first run gives the same bits as later ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
 from superwords.sampler.moves.contract import ChainState
 from superwords.sampler.state import State
 
-# Two processes that have about as much to do.
+# Two processes with about equal compile times.
 _HALVES = (("concepts",), ("tokens", "word_moves", "split_merge", "words"))
-_ATTEMPTS = 20  # at a split or merge: some go all the way, and so call every kernel
+_ATTEMPTS = 20  # at a split or merge, so that some reach the last stage and every kernel is called
 _running: list[subprocess.Popen[bytes]] = []
 
 
@@ -43,13 +43,13 @@ def compile_ahead() -> None:
 
 
 def await_kernels() -> None:
-    """Wait for `compile_ahead`; what failed is compiled on its first call."""
+    """Wait for `compile_ahead`; kernels that failed are compiled on their first call."""
     while _running:
         _running.pop().wait()
 
 
 def compile_here() -> None:
-    """Compile the kernels in one process of this machine; the others wait for it."""
+    """Compile the kernels in one process of this machine, while others wait for it."""
     with one_at_a_time():
         compile_ahead()
         await_kernels()
@@ -57,7 +57,7 @@ def compile_here() -> None:
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Hold a lock that one process of this machine can have, where files can be locked."""
+    """Hold a lock that excludes other processes on this machine (POSIX only)."""
     folder = cache_folder()
     if folder is None or os.name != "posix":
         yield
@@ -70,7 +70,10 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def _mark(folder: str, moves: tuple[str, ...]) -> Path:
-    """Return the file that marks moves as compiled for this copy of the package: numba keeps machine code by path."""
+    """Return the file that marks moves as compiled for this copy of the package.
+
+    The copy matters because numba's cache keys include the path.
+    """
     copy = hashlib.sha256(__file__.encode()).hexdigest()[:16]
     return Path(folder) / f"{'-'.join(moves)}-{copy}.compiled"
 
@@ -91,7 +94,7 @@ def _compile(moves: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    gc.disable()  # a sixth of the time, and the process is short
+    gc.disable()  # saves a sixth of the time in a short-lived process
     _compile(tuple(sys.argv[1:]))
     if folder := cache_folder():
         _mark(folder, tuple(sys.argv[1:])).touch()

@@ -1,4 +1,4 @@
-"""The log of the target density, docs/algebra.md section 1, term by term; of sampled concentrations, section 7."""
+"""Log of the target density, term by term (docs/algebra.md sections 1 and 7)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ B2_CENTRE = 10.0
 
 
 def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
-    """Return log of BP(b₁, ·), ω out: e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)."""
+    """Return the log density of c under BP(b₁, ·), with ω integrated out.
+
+    e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)
+    """
     return float(
         len(holders) * math.log(prior.alpha_omega * prior.b1)
         - prior.alpha_omega * expected_concepts(prior.b1, n_documents)
@@ -27,11 +30,12 @@ def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
 
 
 def log_word_sets(sizes: Sizes, prior: Prior) -> float:
-    """Return log of BP(b₂, Q), γ out: a term for m_ji = 0 plus a correction elsewhere."""
+    """Return the log density of f under BP(b₂, Q), with γ integrated out."""
     on, off = prior.b2 * prior.lam, prior.b2 * (1 - prior.lam)
-    level, how_many = np.unique(off, return_counts=True)
+    level, n_words = np.unique(off, return_counts=True)
     holders = sizes.holders[:, None]
-    empty = how_many * (gammaln(level + holders) - gammaln(level))
+    # Every word as if m_ji = 0, then a correction where m_ji > 0
+    empty = n_words * (gammaln(level + holders) - gammaln(level))
     whole = len(on) * (gammaln(prior.b2 + sizes.holders) - gammaln(prior.b2))
     j, i = np.nonzero(sizes.m)
     m, of = sizes.m[j, i], sizes.holders[j]
@@ -46,7 +50,10 @@ def log_weights(weight: np.ndarray, prior: Prior) -> float:
 
 @kernel
 def log_text(state, data):
-    """Return the text's log probability, z out: Π_d S_d^{−N_d} Π_i (Σ_j θ_i π_j/T_dj)^{#_di}."""
+    """Return log P(w | c, π, f), with z summed out.
+
+    Π_d S_d^{−N_d} Π_i (Σ_j θ_i π_j/T_dj)^{#_di}
+    """
     explained = np.zeros(len(state.theta))
     log_p = 0.0
     for d in range(len(data.doc_ptr) - 1):
@@ -83,7 +90,7 @@ def expected_concepts(b1: float, n_documents: int) -> float:
 
 
 def log_hyperprior(prior: Prior, n_documents: int, steps: Steps) -> float:
-    """Return the log prior of the sampled ones among α_ω, log b₁ and log b₂."""
+    """Return the log prior of those of α_ω, log b₁ and log b₂ that are sampled."""
     log_p = 0.0
     if steps.sample_alpha_omega:
         log_p += (MASS_SHAPE - 1) * math.log(prior.alpha_omega) - MASS_RATE * prior.alpha_omega

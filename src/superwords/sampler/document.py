@@ -1,7 +1,7 @@
-"""One document at hand, beside the concepts of all the others, while its concepts and word sets change.
+"""State of one document while its concepts and word sets are updated.
 
-The others stand still meanwhile, so what they say of its words is computed once (`load_document`). A document of the
-chain (`moves/documents.py`) and a new one that is folded in (`fold_in.py`) are changed by the same moves.
+The other documents are held fixed meanwhile, so their predictions of its words are computed once (`load_document`).
+Documents of the chain (`moves/documents.py`) and new ones (`fold_in.py`) are updated by the same moves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FEW_DIGITS = 1e-6
 
 
 class DocumentState(NamedTuple):
-    """The document at hand: index a counts its different words, k the concepts it holds."""
+    """The loaded document; a indexes its distinct words, k the concepts it holds."""
 
     local_index: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
     mark: np.ndarray  # (V) scratch
@@ -29,10 +29,10 @@ class DocumentState(NamedTuple):
     times: np.ndarray  # (a) #_di
     theta: np.ndarray  # (a)
     p: np.ndarray  # (a, slots) P(f_ji = 1 | the other documents)
-    factor: np.ndarray  # (a) by which a proposal tilts the odds of its words
-    factor_back: np.ndarray  # (a) and its way back
+    factor: np.ndarray  # (a) factor by which a proposal tilts the odds of a word
+    factor_back: np.ndarray  # (a) that of the reverse proposal
     rate: np.ndarray  # (slots) how often joining or leaving the concept is tried
-    replacement_weight: np.ndarray  # (slots) how often it is tried where another concept explains a word
+    replacement_weight: np.ndarray  # (slots) relative probability of proposing it as a replacement
     pick: np.ndarray  # (a, slots) cumulative p · appeal, of the words that are marked in `picked`
     picked: np.ndarray  # (a)
     order: np.ndarray  # (slots) concepts to try
@@ -45,7 +45,7 @@ class DocumentState(NamedTuple):
     start: np.ndarray  # (k) into arena
     size: np.ndarray  # (k)
     on: np.ndarray  # (k, a) f of the document's own words; 2 where tokens are imputed
-    arena: np.ndarray  # word sets, one after the other; those no longer held stay until room is made
+    arena: np.ndarray  # word sets, concatenated; unused ones are removed when space runs out
     explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
     rest: np.ndarray  # (a) the same without the concepts under consideration
     n_explaining: np.ndarray  # (a) how many concepts have the word on
@@ -137,9 +137,9 @@ def set_on(doc, k, words):
 
 @helper
 def add_pair(doc, j, weight, mass, size):
-    """Add concept j, whose word set is at the arena's end and in the row after the last.
+    """Add concept j; its word set is at the arena's end and in the next row of `on`.
 
-    What is explained is not brought up to date.
+    `explained` is not updated.
     """
     k = doc.n_pairs
     doc.concept[k], doc.place[j] = j, k + 1
@@ -172,7 +172,7 @@ def drop_pair(doc, k):
 
 @helper
 def set_explained(doc):
-    """Recompute what all concepts explain."""
+    """Recompute `explained` from all concepts held."""
     n_words = doc.n_words
     doc.total_weight = 0.0
     for a in range(n_words):
@@ -189,9 +189,9 @@ def set_explained(doc):
 
 @helper
 def set_rest(doc, k, also):
-    """Fill doc.rest with what is explained without concepts k and `also`.
+    """Fill doc.rest with `explained` without concepts k and `also`.
 
-    0 where nothing is left; added up anew where the difference would lose digits.
+    It is 0 where no other concept has the word, and summed again where the difference would lose digits.
     """
     for a in range(doc.n_words):
         own, n = 0.0, doc.n_explaining[a]
@@ -231,7 +231,7 @@ def make_room(doc):
 def close_gaps(doc):
     end, floor = 0, 0
     while True:
-        first = -1  # the set that stands first among those not yet moved
+        first = -1  # the set with the lowest start among those not yet moved
         for k in range(doc.n_pairs):
             if doc.size[k] > 0 and doc.start[k] >= floor and (first < 0 or doc.start[k] < doc.start[first]):
                 first = k

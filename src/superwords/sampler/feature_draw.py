@@ -1,4 +1,4 @@
-"""X and σ² drawn for a step, by which the semantic term of a change costs the same few operations for each word of it.
+"""X and σ² drawn for a step, so that a change of counts is cheap to evaluate.
 
 Given them, word i has y_i ~ N(p_i/n_i, σ²) with p_i = Σ_j m_ji x_j (docs/algebra.md section 3). Its density depends on
 three numbers, n_i, y_i·p_i and p_i·p_i (products weighed by 1/σ²); a change of m_ji changes them by y_i·x_j, p_i·x_j
@@ -20,9 +20,9 @@ from superwords.sampler.state import Sizes
 
 
 class RegressionDraw(NamedTuple):
-    """X and σ², and what follows from them and from m_ji, the document at hand counted; kept in step.
+    """X, σ² and the products that depend on them and m_ji, updated incrementally.
 
-    Products u·v are Σ_k u_k v_k / σ_k². Without features F is 0, and nothing is kept.
+    m_ji includes the loaded document. Products u·v are Σ_k u_k v_k / σ_k². Without features F is 0.
     """
 
     x: np.ndarray  # (slots, F)
@@ -96,25 +96,25 @@ def grow_regression(regression: RegressionDraw, n: int) -> RegressionDraw:
 
 
 @helper
-def accept_on_features(regression, gone, j, come, t, mark, stream):
-    """Accept or reject a change of counts on P(Y | X, σ², Φ), and apply it if accepted."""
+def accept_on_features(regression, removed, j, added, t, mark, stream):
+    """Accept or reject a change of counts on P(Y | X, σ², Φ); apply it if accepted."""
     if len(regression.precision) > 0:
-        if not accepts(log_fit_change(regression, gone, j, come, t, mark), stream):
+        if not accepts(log_fit_change(regression, removed, j, added, t, mark), stream):
             return False
-        change_counts(regression, gone, j, come, t)
+        change_counts(regression, removed, j, added, t)
     return True
 
 
 @helper
-def log_fit_change(regression, gone, j, come, t, mark):
-    """Return the change of log P(Y | X, σ², Φ) when j loses `gone` and t gets `come`."""
+def log_fit_change(regression, removed, j, added, t, mark):
+    """Return the change of log P(Y | X, σ², Φ) for words `removed` and `added`."""
     change = 0.0
-    for w in come:
+    for w in added:
         mark[w] = 1
-    for w in gone:
+    for w in removed:
         change += log_fit_word(regression, w, -1.0, j, float(mark[w]), t)
         mark[w] = 0
-    for w in come:
+    for w in added:
         if mark[w] == 1:
             change += log_fit_word(regression, w, 0.0, j, 1.0, t)
             mark[w] = 0
@@ -141,19 +141,19 @@ def log_fit(n, y_p, p_p):
 
 
 @helper
-def change_counts(regression, gone, j, come, t):
+def change_counts(regression, removed, j, added, t):
     """Apply a change of counts."""
-    for w in gone:
+    for w in removed:
         step_count(regression, w, j, -1.0)
         _step_feature_sum(regression, w, j, -1.0)
-    for w in come:
+    for w in added:
         step_count(regression, w, t, 1.0)
         _step_feature_sum(regression, w, t, 1.0)
 
 
 @helper
 def _step_feature_sum(regression, w, j, step):
-    """Update what only newborn concepts read."""
+    """Update p_w, which only births and deaths read."""
     if regression.known[w]:
         for k in range(len(regression.precision)):
             regression.feature_sum[w, k] += step * regression.x[j, k]
@@ -181,9 +181,9 @@ def step_count(regression, w, j, step):
 
 @helper
 def log_fit_newborn(regression, K, words, j, counted):
-    """Return log P(Y) with a newborn, x integrated out, less without; and its precision B.
+    """Return log P(Y) with a new concept (x integrated out) less without, and B.
 
-    `counted` is 1 when p_i and n_i count it already (a death), 0 when not (a birth).
+    B is its precision. `counted` is 1 if p_i and n_i include it already (a death), 0 if not (a birth).
     """
     n_features = len(regression.precision)
     B = K

@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from superwords.sampler.model import Data, Prior
 from superwords.sampler.state import Sizes
 
-_LARGE, _FEW = 500_000, 0.05  # sparse algebra for that many counts or more with at most this share above 0
+_LARGE, _FEW = 500_000, 0.05  # use sparse algebra from this many counts, with at most this share nonzero
 
 
 def mixing_matrix(sizes: Sizes, known: np.ndarray) -> Any:
@@ -48,7 +48,7 @@ def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.nd
 
 
 def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
-    """Return log P(Y | Φ), the paper's last formula (K a precision, V the known words)."""
+    """Return log P(Y | Φ), the paper's last formula, over the words with features."""
     n_features = data.Y.shape[1]
     if n_features == 0:
         return 0.0

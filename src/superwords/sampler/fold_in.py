@@ -1,8 +1,8 @@
-"""New documents folded in with the concepts kept: c, f and π of one document at a time (docs/foldin.md).
+"""Fold in new documents with the concepts fixed, one at a time (docs/foldin.md).
 
-A new document is one beside the D of the fit, and is changed by the moves of the chain; since it is never entered into
-the counts and the words' features have no say, what can be integrated out given z is. One driver, `sample_documents`,
-serves `transform`, the prediction of words that were not shown, and rows that join a start.
+A new document is added to the D of the fit and updated by the moves of the chain. It is never entered into the counts
+and the words' features play no part, so more is integrated out given z. `sample_documents` is the driver for
+`transform`, for the prediction of held-out words, and for rows that join a start.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from superwords.sampler.new_state import (
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
 from superwords.sampler.state import State
 
-_OVERLAP = 2.0  # joins and leaves tried, per share of the tokens that a concept holds (as Steps.overlap)
+_OVERLAP = 2.0  # joins and leaves tried per share of the tokens in a concept, as in Steps.overlap
 _SWAPS = 3
 _DIVISIONS = 8  # and unions
 
@@ -51,11 +51,11 @@ class Schedule(NamedTuple):
 
     n_sweeps: int
     n_burn_in: int
-    is_start: bool  # whether documents become part of a state, with what they use after the last sweep
+    is_start: bool  # whether to store each document's last sweep in a new state
 
 
 class Sums(NamedTuple):
-    """What is added up over the sweeps after the burn-in; an array without entries is left out."""
+    """Sums over the sweeps after the burn-in; empty arrays are not computed."""
 
     weight: np.ndarray  # (D', J) E[π_j/S | z] where the document uses the concept
     inclusion: np.ndarray  # (D', J) how often it does
@@ -63,19 +63,19 @@ class Sums(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The different words to predict in each document, and room for what is drawn of them."""
+    """Held-out words to predict in each document, and scratch space."""
 
     ptr: np.ndarray  # (W+1)
     word: np.ndarray
-    own: np.ndarray  # the word's place among those the document was shown with, or −1
-    on: np.ndarray  # room for f of the words asked about, and of the words shown
+    own: np.ndarray  # index of the word among the document's observed words, or −1
+    on: np.ndarray  # scratch: f of the held-out words; `shown`: of the observed words
     shown: np.ndarray
 
 
 def fold_in(
     concepts: LeaveOneOutCounts, counts: sparse.csr_array, seed: int, n_sweeps: int, n_burn_in: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum E[π_j/S | z] where a document uses a concept, and how often it does."""
+    """Sum E[π_j/S | z] over sweeps in which a document uses concept j; count them."""
     shape = counts.shape[0], len(concepts.holders)
     sums = Sums(np.zeros(shape), np.zeros(shape), np.zeros(0))
     sample_documents(
@@ -87,7 +87,7 @@ def fold_in(
 def predict_words(
     concepts: LeaveOneOutCounts, data: Data, asked: Asked, seed: int, n_sweeps: int, n_burn_in: int
 ) -> np.ndarray:
-    """Sum the probabilities of the words asked about, given the words of each document."""
+    """Sum the probabilities of the held-out words given each document's other words."""
     nothing = np.zeros((0, 0))
     sums = Sums(nothing, nothing, np.zeros(len(asked.word)))
     sample_documents(data, concepts, new_stream(seed, 0), Schedule(n_sweeps, n_burn_in, False), sums, asked)
@@ -97,7 +97,7 @@ def predict_words(
 def start_documents(
     concepts: LeaveOneOutCounts, counts: sparse.csr_array, stream: np.ndarray, n_sweeps: int, like: State
 ) -> State:
-    """Return a state of new documents, each with the concepts and words that it uses after some sweeps."""
+    """Return a state of new documents, with the concepts and words each uses."""
     data = make_data(counts, None)
     new = new_state(like, len(data.length))
     new = sample_documents(data, concepts, stream, Schedule(n_sweeps, n_sweeps, True), new=new)
@@ -113,7 +113,10 @@ def sample_documents(
     asked: Asked | None = None,
     new: NewState | None = None,
 ) -> NewState:
-    """Run the chain of each new document, by itself; return the new state, filled if the schedule is a start."""
+    """Run an independent chain for each new document; return the new state.
+
+    The new state is filled if `schedule.is_start`.
+    """
     n_words, n_concepts = concepts.m.shape
     none, nothing = np.zeros(0), np.zeros((0, 0))
     whole, flags = np.zeros(0, np.int64), np.zeros(0, np.uint8)
@@ -129,7 +132,7 @@ def sample_documents(
 
 @ref_kernel
 def _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, asked, new):
-    """Sample documents work.document and on; return False where the new state is short."""
+    """Sample from work.document on; return False if the new state is too small."""
     while work.document < len(data.length):
         d = work.document
         if work.is_loaded == 0 and data.length[d] > 0:
@@ -201,13 +204,13 @@ def _content_key(doc):
 
 @helper
 def _start(doc, concepts):
-    """Choose few concepts that explain every word, greedily.
+    """Choose a few concepts that explain every word, greedily.
 
     A word belongs to the concepts with at least half its largest P(f = 1), a bound kept in doc.rest; such words
     count as if z had put their tokens there.
     """
     n_words, n_concepts = doc.n_words, len(concepts.holders)
-    score = doc.pick[0]  # free until a word is picked
+    score = doc.pick[0]  # not in use until a word is picked
     for j in range(n_concepts):
         score[j] = 0.0
     for a in range(n_words):
@@ -243,7 +246,7 @@ def _add_scores(a, times, score, doc):
 
 @helper
 def _impute(doc, stream):
-    """Draw z: a token goes to a concept with its word on, ∝ π/T. Marks used words with 2."""
+    """Draw z ∝ π/T among the concepts with the word on; mark used words with 2."""
     n_pairs = doc.n_pairs
     for k in range(n_pairs):
         doc.tokens[k] = 0
@@ -264,7 +267,7 @@ def _impute(doc, stream):
 def _flip_unused(doc, concepts, stream):
     """Update c_j of concepts without tokens, given z, with π and f integrated out.
 
-    Of the text only Γ(rα_π)/Γ(rα_π + N) sees how many concepts (r) are held.
+    The text enters only by Γ(rα_π)/Γ(rα_π + N), with r the number of concepts held.
     """
     alpha_pi, length = concepts.alpha_pi, doc.length
     known, cost = -1, 0.0  # the number of other concepts, and what one more costs
@@ -294,7 +297,7 @@ def _cost_of_another(r, alpha_pi, length):
 
 @helper
 def _hold_unused(j, doc):
-    """Add concept j without tokens; its words and π are drawn with those of the others."""
+    """Add concept j without tokens; its words and π are drawn with the others."""
     k = doc.n_pairs
     add_pair(doc, j, 0.0, 0.0, 0)
     doc.tokens[k] = 0
@@ -336,7 +339,7 @@ def _redraw_words(doc, concepts, stream):
 
 @helper
 def _keep_used(doc, concepts, stream):
-    """Keep concepts and words with tokens, and draw π given them; other words come in the sweeps of a chain."""
+    """Keep only concepts and words with tokens, and draw π given them."""
     for k in range(doc.n_pairs - 1, -1, -1):
         if doc.tokens[k] == 0:
             drop_pair(doc, k)
@@ -358,7 +361,7 @@ def _keep_used(doc, concepts, stream):
 
 @helper
 def _add_prediction(d, k, concepts, asked, doc, stream, total):
-    """Add the k-th concept's prediction; f is drawn anew given z, as in `_redraw_words`.
+    """Add the k-th concept's prediction, with f redrawn given z (`_redraw_words`).
 
     Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
     """
@@ -391,7 +394,7 @@ def _add_prediction(d, k, concepts, asked, doc, stream, total):
 
 @helper
 def _on_given(k, a, u, doc):
-    """Return P(f = 1) of the a-th word shown: 1 where the k-th concept has tokens of it."""
+    """Return P(f = 1) of the a-th observed word; 1 if the k-th concept has tokens."""
     if doc.on[k, a] == 2:
         return 1.0
     return downweighted(doc.p[a, doc.concept[k]], u * doc.theta[a])

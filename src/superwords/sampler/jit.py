@@ -46,7 +46,7 @@ def cache_folder() -> str | None:
 
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
-# What Python never calls needs no unpacking of Python objects, which takes longer to compile than the function.
+# Functions only called from kernels need no Python wrapper, which takes longer to compile than the function.
 INSIDE: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -56,17 +56,17 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def inline_helper(function: Callable[..., Any]) -> Any:
-    """Compile a helper into its single caller, which saves compiling each level anew."""
+    """Compile a helper into its single caller, which saves compile time."""
     return numba.njit(inline="always", **INSIDE)(function)
 
 
 def ref_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that allocates nothing; it passes its arguments on by pointer."""
+    """Compile a kernel that allocates nothing and passes its arguments by pointer."""
     names, code = signature(function).parameters, function.__code__
     handed = ", ".join(f"as_ref({name})" for name in names)
     source = f"def {function.__name__}({', '.join(names)}):\n    return body({handed})"
     scope = {"body": inline_helper(function), "as_ref": as_ref, "__name__": function.__module__}
-    # On the function's own line of its own file, as numba keeps machine code by them.
+    # On the function's own line and file, which are keys of numba's cache.
     exec(compile("\n" * (code.co_firstlineno - 1) + source, code.co_filename, "exec"), scope)
     return kernel(scope[function.__name__])
 
@@ -84,9 +84,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def _for_any_value(compiled: Any) -> Any:
-    """Let kernels call it for any value: numba would compile anew for every constant."""
+    """Treat literal arguments as their type, so that numba compiles only once."""
     find = getattr(compiled, "get_call_template", None)
-    if find is not None:  # else kernels take longer to compile, and nothing else
+    if find is not None:  # a private method of numba; without it kernels only take longer to compile
         compiled.get_call_template = lambda args, named: find(
             tuple(map(unliteral, args)), {name: unliteral(value) for name, value in named.items()}
         )

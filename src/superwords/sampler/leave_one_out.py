@@ -1,7 +1,7 @@
-"""The concepts of all documents but the one at hand: their counts, and what these say of a word.
+"""Counts of the concepts over all documents but the loaded one.
 
-A document is taken out of the counts when it is laid out (`document.py`) and entered again when it is done. In
-between the others stand still. A new document that is folded in (`fold_in.py`) is never entered.
+A document is removed from the counts when it is loaded (`document.py`) and added again when it is done; the others do
+not change in between. A new document that is folded in (`fold_in.py`) is never added.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
 
-ELSEWHERE = 0.05  # a word not near a newborn's seed is on with this share of λ_i
-# Words of a concept are listed by how probable they are: a level is a factor of four of m_ji + b₂λ_i, from 4^−7 to 4^8
+ELSEWHERE = 0.05  # P(on) of a word not near a new concept's seed, as a share of λ_i
+# Words of a concept are binned by probability: a level is a factor of four of m_ji + b₂λ_i, from 4^−7 to 4^8
 _LEVELS, _LOWEST = 16, -14
 _BY_SLOT = (
     *("holders", "odds", "inverse", "mass"),
@@ -25,26 +25,29 @@ _BY_SLOT = (
 
 
 class LeaveOneOutCounts(NamedTuple):
-    """m_ji and m_j over the other documents, and what follows from them and the prior; grows when concepts are born."""
+    """m_ji and m_j over the other documents, and quantities derived from them.
 
-    m: np.ndarray  # (V, slots), whole numbers as they are counted
+    A slot is the index of a concept in these arrays; `grow_counts` adds slots for births.
+    """
+
+    m: np.ndarray  # (V, slots), integers stored as floats
     holders: np.ndarray  # (slots) m_j
     odds: np.ndarray  # (slots) m_j / (D − 1 − m_j + b₁); 0 where no other document holds it
-    inverse: np.ndarray  # (slots) 1 / (m_j + b₂), by which P(f_ji = 1) = (m_ji + b₂λ_i) inverse_j
+    inverse: np.ndarray  # (slots) 1 / (m_j + b₂); P(f_ji = 1) = (m_ji + b₂λ_i) inverse_j
     mass: np.ndarray  # (slots) Σ_i θ_i m_ji
     by_level: np.ndarray  # (slots, V) all words, by level
-    level_ptr: np.ndarray  # (slots, levels + 1) into it
+    level_ptr: np.ndarray  # (slots, levels + 1) offsets into by_level
     level: np.ndarray  # (slots, V) of a word
-    bound: np.ndarray  # (slots, levels) the most that m_ji + b₂λ_i can be of its words
+    bound: np.ndarray  # (slots, levels) upper bound of m_ji + b₂λ_i of the level's words
     support: np.ndarray  # (slots, V) a superset of the words with m_ji > 0, each listed once
     support_size: np.ndarray  # (slots)
     listed: np.ndarray  # (slots, V)
-    free: np.ndarray  # (slots) a stack of those not in use
-    n_free: np.ndarray  # () how many
+    free: np.ndarray  # (slots) a stack of the slots not in use
+    n_free: np.ndarray  # () size of the stack
     n_in_use: np.ndarray  # () all slots from here on are free
     theta: np.ndarray  # (V)
     extra: np.ndarray  # (V) b₂λ_i
-    n_others: float  # how many other documents there are
+    n_others: float  # number of other documents
     b1: float
     b2: float
     alpha_pi: float
@@ -62,7 +65,7 @@ def leave_one_out_counts(
     n_spare: int = 0,
     fixed: np.ndarray | None = None,
 ) -> LeaveOneOutCounts:
-    """Return what m_j, m_ji and the prior say to one document beside `n_others`.
+    """Return the counts for one document beside `n_others` others.
 
     `fixed` is that of `Model`.
     """
@@ -104,7 +107,7 @@ def leave_one_out_counts(
 
 @ref_kernel
 def list_words(concepts, first):
-    """List the words of concepts `first` and on: those some document marks, and all by level."""
+    """List the words of concepts `first` and later: the support, and all by level."""
     n_words = len(concepts.theta)
     for j in range(first, len(concepts.holders)):
         ptr = concepts.level_ptr[j]
@@ -158,7 +161,7 @@ def is_fixed(concepts, j):
 
 @helper
 def breaks_condition(concepts, j, words):
-    """Return whether a word set has a banned word of concept j on, or lacks a pinned one."""
+    """Return whether a word set has a banned word of concept j or lacks a pinned one."""
     missing = 0
     for i in range(len(concepts.theta)):
         missing += concepts.fixed[j, i] > 0
@@ -171,7 +174,7 @@ def breaks_condition(concepts, j, words):
 
 @helper
 def expected_mass(concepts, j):
-    """Return T_j of a document as the others have it."""
+    """Return the expected T_j of a document, given the others."""
     return (concepts.mass[j] + concepts.extra_mass) * concepts.inverse[j]
 
 

@@ -1,4 +1,4 @@
-"""What the sampler is given: hyperparameters, data, and which steps it takes."""
+"""Input of the sampler: hyperparameters, data, and the moves of a sweep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-_ABSENT = 0.5  # a near word that the document does not use is that much less probable
+_ABSENT = 0.5  # factor on the probability of a near word that the document does not use
 
 
 class Prior(NamedTuple):
@@ -29,7 +29,7 @@ class Data(NamedTuple):
 
     doc_ptr: np.ndarray  # (D+1) into word, count
     word: np.ndarray
-    count: np.ndarray  # type: ignore[assignment]  # shadows tuple.count, which nobody needs here
+    count: np.ndarray  # type: ignore[assignment]  # shadows tuple.count, which is not used
     length: np.ndarray  # (D) tokens of a document
     word_ptr: np.ndarray  # (V+1) into holder: the documents in which a word occurs
     holder: np.ndarray
@@ -38,34 +38,37 @@ class Data(NamedTuple):
 
 
 class Affinity(NamedTuple):
-    """For each seed word the words a newborn concept would hold with it, used by data-driven births only."""
+    """Words that a data-driven birth proposes together with each seed word."""
 
     near: np.ndarray  # (V, M), the seed itself first
     rho_present: np.ndarray  # (V, M) probability of a near word that occurs in the document
-    rho_absent: np.ndarray  # (V, M) and of one that does not
+    rho_absent: np.ndarray  # (V, M) that of one that does not
 
 
 def with_absent(near: np.ndarray, rho: np.ndarray) -> Affinity:
-    """Return the affinity given each word's near words and their probabilities if used."""
+    """Return the affinity for near words and their probabilities if present."""
     absent = rho * _ABSENT
     absent[:, 0] = rho[:, 0]
     return Affinity(near, rho, absent)
 
 
 class Steps(NamedTuple):
-    """Which moves a sweep makes, and how often; the paper's inexact steps are in experiments/published.py."""
+    """Moves of a sweep and how often each is tried.
+
+    The paper's inexact steps are in experiments/published.py.
+    """
 
     flips: bool = True
-    attempts: float = 2.0  # shared concepts that a document tries to join or leave, whatever their words
-    overlap: float = 3.0  # and more, per share of its tokens that a concept holds on average elsewhere
-    swaps: int = 1  # tries per document of one concept in place of another
-    divisions: int = 4  # and of dividing one of its concepts in two, or uniting two
-    births: float = 0.25  # tries per document of a birth or a death
+    attempts: float = 2.0  # shared concepts per document that it tries to join or leave, regardless of words
+    overlap: float = 3.0  # additional tries, per share of its tokens expected in a concept
+    swaps: int = 1  # replacements of a concept by another tried per document
+    divisions: int = 4  # divisions of a concept in two, or unions of two, tried per document
+    births: float = 0.25  # births or deaths tried per document
     data_driven: bool = True
     weights: bool = True
     word_moves: float = 0.75  # share of the uses of a word in which its tokens may change concept
-    split_merges: int = 2  # splits and merges of whole concepts tried in a sweep
-    words: float = 0.5  # share of the words whose f is drawn anew
+    split_merges: int = 2  # splits and merges of concepts over all documents, tried per sweep
+    words: float = 0.5  # share of the words whose f is updated in a sweep
     sample_theta: bool = False
     sample_alpha_omega: bool = False
     sample_b1: bool = False
@@ -76,9 +79,9 @@ PRIOR_PROPOSALS = Steps(swaps=0, divisions=0, births=1.0, data_driven=False, wor
 
 
 class Model(NamedTuple):
-    """What a chain samples from.
+    """The target distribution of a chain and the moves it uses.
 
-    `fixed` conditions its first concepts, which keep their numbers 0, 1, …: 1 where a word is on in every document that
+    `fixed` conditions the first concepts, which keep their numbers 0, 1, …: 1 where a word is on in every document that
     holds the concept, −1 where it is off in all of them, 0 where it is sampled.
     """
 
@@ -90,7 +93,7 @@ class Model(NamedTuple):
 
 
 def make_data(counts: sparse.csr_array, features: np.ndarray | None) -> Data:
-    """Return counts (D, V) and features (V, F; NaN rows unknown) as the sampler's arrays."""
+    """Return counts (D, V) and features (V, F; NaN if unknown) as `Data`."""
     n_words = counts.shape[1]
     counts = sparse.csr_array(counts)
     counts.sort_indices()

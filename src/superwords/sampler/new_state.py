@@ -1,4 +1,4 @@
-"""The state that a pass over the documents makes, document by document."""
+"""State built by a pass over the documents, document by document."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class NewState(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where a pass over the documents is, which can stop for room."""
+    """Progress of a pass over the documents, which may stop to grow its arrays."""
 
     document: np.ndarray  # () the next document
-    is_loaded: np.ndarray  # () whether its moves are made already
+    is_loaded: np.ndarray  # () whether its moves have been made
 
 
 def new_work() -> Work:
@@ -47,7 +47,7 @@ def new_state(like: State, n_rows: int) -> NewState:
 
 
 def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
-    """Return a copy with room for document d, doubled where it was short."""
+    """Return a copy with space for document d, doubled where necessary."""
     pairs = new.doc_ptr[d]
     if pairs + n_pairs > len(new.concept):
         n = 2 * len(new.concept) + n_pairs
@@ -60,14 +60,14 @@ def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
 
 
 def grow_for(new: NewState, d: int, doc: DocumentState) -> NewState:
-    """Return a copy with room for the loaded document as the d-th."""
+    """Return a copy with space for the loaded document as the d-th."""
     n_pairs = int(doc.n_pairs)
     return grow_state(new, d, n_pairs, int(doc.size[:n_pairs].sum()))
 
 
 @helper
 def append_document(new, doc, d):
-    """Append the loaded document, words ascending; return False where there is no room."""
+    """Append the loaded document, words ascending; return False if there is no space."""
     pairs = new.doc_ptr[d]
     at = new.pair_ptr[pairs]
     need = at
@@ -130,7 +130,7 @@ def take_rows(state: State, rows: np.ndarray) -> State:
 
 
 def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slices of `ptr` in another order, and what they hold."""
+    """Return the slices of `ptr` in another order, and the indices of their items."""
     size = np.diff(ptr)[order]
     new = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     return new, np.arange(new[-1]) - np.repeat(new[:-1] - ptr[:-1][order], size)

@@ -1,13 +1,13 @@
-"""Mutable records in kernels: a named tuple is passed as a pointer to its fields, an array as its start and shape.
+"""Mutable records in kernels: named tuples by pointer, arrays by data and shape.
 
 numba passes a tuple of thirty arrays as two hundred numbers, and takes a minute to compile that. A kernel made by
-`jit.ref_kernel` turns its arguments into these types once; its helpers take a pointer each. A field that holds an
-array of no dimension is a number that helpers read and assign: `doc.n_pairs += 1`. Arrays must be contiguous, indices
-are not negative, and nothing here owns memory: the kernel's caller does.
+`jit.ref_kernel` converts its arguments to these types once; its helpers take one pointer each. A field that holds a
+0-d array is a number that helpers read and assign: `doc.n_pairs += 1`. Arrays must be contiguous and indices not
+negative. The kernel's caller owns all memory.
 """
 
 # mypy: disable-error-code="attr-defined, name-defined, override"
-# numba tells little of its own types.
+# numba has few annotations.
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BufferIterator(types.SimpleIteratorType):
 
 
 class Handle(types.Type):
-    """A named tuple, whose fields lie somewhere else in memory."""
+    """A pointer to the fields of a named tuple."""
 
     def __init__(self, names: tuple[str, ...], fields: tuple[types.Type, ...]):
         self.names, self.fields = names, fields
@@ -82,7 +82,7 @@ def _handed_type(given: types.Type) -> types.Type:
 
 @intrinsic
 def as_ref(typingctx, given):
-    """Return what helpers get for an argument; valid until the kernel returns."""
+    """Return the reference that helpers get for an argument, valid within the kernel."""
 
     def codegen(context, builder, signature, args):
         return _as_ref(context, builder, given, args[0])
@@ -209,7 +209,7 @@ def _length(context, builder, sig, args):
 
 
 def _result(buffer, index):
-    """Return what an index finds."""
+    """Return the type of `buffer[index]`, or None."""
     numbers = index.types if isinstance(index, types.BaseTuple) else (index,)
     if all(isinstance(one, types.Integer) for one in numbers) and len(numbers) <= buffer.ndim:
         left = buffer.ndim - len(numbers)
@@ -337,7 +337,7 @@ def _next(context, builder, sig, args, result):
 
 
 class HelperCompiler(Compiler):
-    """Compile a helper to an LLVM module, which kernels link in; machine code of its own would never run."""
+    """Compiler of helpers to an LLVM module for kernels to link, not to machine code."""
 
     def __init__(self, typing_context, target_context, library, args, return_type, flags, local_types):
         flags.no_compile = True

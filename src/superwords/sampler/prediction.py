@@ -1,7 +1,7 @@
-"""What our concepts predict of the words of a new document that were not shown (docs/lab/compare.md).
+"""Predict held-out words of new documents (docs/lab/compare.md).
 
-The fold-in's chain draws c, f and π given the words that were shown. Given z, a word i that was not shown has
-probability Σ_j E[π_j/S] E[θ_i f_ji/T_j], and that is averaged over the sweeps.
+The fold-in's chain draws c, f and π given the observed words. Given z, a held-out word i has probability
+Σ_j E[π_j/S] E[θ_i f_ji/T_j], which is averaged over the sweeps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Halves(NamedTuple):
 
 
 def make_halves(counts: sparse.csr_array) -> Halves:
-    """Split the tokens of documents with at least two at random into two halves."""
+    """Split the tokens of each document with at least two into random halves."""
     rng = np.random.default_rng(_SPLIT_SEED)
     seen: list[np.ndarray] = []
     hidden: list[np.ndarray] = []

@@ -1,7 +1,7 @@
-"""Counter-based random numbers: Philox4x64-10 keyed by seed, chain, sweep, move and document (or word).
+"""Counter-based random numbers: Philox4x64-10 with named streams.
 
-A stream is named, not advanced: what a document draws in a sweep depends on nothing but those five numbers,
-so neither threads, nor the order of documents, nor a split over machines can change a bit.
+A stream is named by seed, chain, sweep, move and document (or word). The draws of a document in a sweep depend on these
+five numbers only, not on the number of threads, the order of documents or the machines used.
 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".)
 """
 
@@ -17,11 +17,11 @@ from numba.extending import intrinsic
 
 from superwords.sampler.jit import helper, kernel
 
-# What a stream is for; the fourth word of the counter.
+# Purpose of a stream: the fourth word of the counter.
 INITIAL, SEMANTICS, MEMBERSHIP, RELABEL, TOKENS, WORDS, IMPORTANCE = range(7)
 DATA, STRUCTURE, FOLD_IN, CONCENTRATION, SPLIT_MERGE, WORD_MOVES = range(7, 13)
 
-# Places in a stream
+# Indices into a stream
 COUNTER, IDENT, SWEEP, MOVE = 0, 1, 2, 3
 SEED, CHAIN = 4, 5
 BLOCK, USED = 6, 10  # four random words, and how many of them are used up
@@ -32,7 +32,7 @@ _SHIFT = np.uint64(11)
 _ONE, _FOUR = np.uint64(1), np.uint64(4)
 _TO_UNIT = 2.0**-53
 _SMALLEST = 1e-300
-_FEW = 8.0  # exponentials that are drawn sooner than by rejection
+_FEW = 8.0  # integer shapes up to this are faster as sums of exponentials than by rejection
 
 
 def _multiply_high(typingctx, a, b):
@@ -61,7 +61,7 @@ def new_stream(seed: int, chain: int) -> np.ndarray:
 
 @helper
 def open_stream(stream, move, sweep, ident):
-    """Go to the start of the stream of `ident` (a document or a word) in a move."""
+    """Set the stream to the start for `ident` (a document or a word) in a move."""
     stream[COUNTER] = np.uint64(0)
     stream[IDENT] = np.uint64(ident)
     stream[SWEEP] = np.uint64(sweep)
@@ -115,7 +115,7 @@ def normal(stream):
 
 @helper
 def gamma(stream, shape):
-    """Draw Gamma(shape, 1): exponentials if small and whole, else Marsaglia–Tsang (2000)."""
+    """Draw Gamma(shape, 1), by exponentials or by Marsaglia and Tsang (2000)."""
     if shape <= _FEW and shape == math.floor(shape):
         product = 1.0
         for _ in range(int(shape)):
@@ -137,7 +137,7 @@ def gamma_above_one(stream, shape):
         if v <= 0.0:
             continue
         v, u = v * v * v, uniform(stream)
-        # The first is the second wherever it holds, without the logarithms.
+        # The first test implies the second, and needs no logarithm.
         if u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
             return d * v
 
@@ -154,7 +154,7 @@ def poisson(stream, mean):
 
 @helper
 def skip(stream, p):
-    """Draw the number of failures before the first success of probability p (2^62: never)."""
+    """Draw the number of failures before a success of probability p (2^62: never)."""
     if p >= 1.0:
         return 0
     if p <= 0.0:
@@ -169,7 +169,7 @@ def skip_by_log(stream, log_miss):
     return int(gap) if gap < 4e18 else 1 << 62
 
 
-# Some of these for Python. Kernels call the parts above: what they are compiled to must not depend on the cache.
+# Versions for Python. Kernels use the helpers above, whose machine code must not depend on the cache.
 open_stream_from_python = kernel(open_stream.py_func)
 uniform_from_python = kernel(uniform.py_func)
 accepts_from_python = kernel(accepts.py_func)

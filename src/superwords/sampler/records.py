@@ -1,7 +1,7 @@
-"""The state that MCMC samples, and the records made of it; no kernel is needed to read them.
+"""The state that MCMC samples, and records derived from it, without kernels.
 
 Word sets are ragged and sparse: a *pair* is a document that holds a concept, and an *entry* is a word that is on
-in a pair. Pairs stand document by document, entries pair by pair with words in ascending order.
+in a pair. Pairs are sorted by document, entries by pair and word.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """An imputation z, summed per entry and per pair; it lives for one sweep."""
+    """An imputation z, summed per entry and per pair; valid for one sweep."""
 
     entry: np.ndarray  # (E) n_dji
     pair: np.ndarray  # (P) n_dj
@@ -54,9 +54,10 @@ class Draw(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A chain between two sweeps: with the model and the seed, all that its further course depends on.
+    """Checkpoint of a chain between two sweeps.
 
-    `seconds` are by move, `tried` and `accepted` by kind of proposal.
+    With the model and the seed it determines all further sweeps. `seconds` is by move, `tried` and `accepted` by kind
+    of proposal.
     """
 
     sweep: int
@@ -69,7 +70,7 @@ class Position(NamedTuple):
 
 
 def check_state(state: State, n_documents: int, n_words: int) -> None:
-    """Raise one clear error about a state that comes from a file or a user."""
+    """Raise InputError if a state from a file or a user is inconsistent."""
     if len(state.doc_ptr) != n_documents + 1 or len(state.theta) != n_words:
         raise InputError(
             f"The state is not of {n_documents} documents and {n_words} words; give that of the same corpus."
@@ -79,7 +80,7 @@ def check_state(state: State, n_documents: int, n_words: int) -> None:
 
 
 def _is_ragged(state: State) -> bool:
-    """Return whether the pointers divide what they point into."""
+    """Return whether the pointers are valid offsets."""
     pointers = (state.doc_ptr, state.concept), (state.pair_ptr, state.word)
     return len(state.pair_ptr) == len(state.concept) + 1 == len(state.weight) + 1 and all(
         ptr[0] == 0 and ptr[-1] == len(parts) and (np.diff(ptr) >= 0).all() for ptr, parts in pointers
@@ -87,7 +88,7 @@ def _is_ragged(state: State) -> bool:
 
 
 def _is_consistent(state: State, n_words: int) -> bool:
-    """Return whether words ascend in a pair, no document holds a concept twice, and weights are positive."""
+    """Return whether words ascend, concepts are distinct, and weights positive."""
     words, concept = state.word, state.concept
     document = np.repeat(np.arange(len(state.doc_ptr) - 1, dtype=np.int64), np.diff(state.doc_ptr))
     return bool(

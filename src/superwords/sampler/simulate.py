@@ -1,4 +1,4 @@
-"""Forward simulation from the prior: the paper's generative model (figure 2), usable as a generator of data."""
+"""Forward simulation from the prior: the paper's generative model (figure 2)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def simulate(
     seed: int = 0,
     chain: int = 0,
 ) -> Simulated:
-    """Draw documents of the given lengths with their concepts, and the words' features.
+    """Draw documents of the given lengths, their concepts, and the words' features.
 
     With theta=None the words' importance is drawn from its Gamma(α_θ, 1) prior.
     """
@@ -62,7 +62,7 @@ def _draw_importance(prior, stream):
 
 @kernel
 def draw_structure(prior, lengths, theta, stream, sweep):
-    """Draw c, f and π: documents enter the two nested buffets one after the other."""
+    """Draw c, f and π by the two nested buffet processes, document by document."""
     n_documents, n_words = len(lengths), len(prior.lam)
     open_stream(stream, STRUCTURE, sweep, 0)
     m = np.zeros((16, n_words))
@@ -125,7 +125,10 @@ def draw_text(state, lengths, stream, sweep):
 
 
 def draw_features(state: State, prior: Prior, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw Y given c, f: σ_k² ~ InvGamma(α_σ, β_σ), X_kj ~ N(0, σ_k²/K), Y_k ~ N(X_k Φ, σ_k² I)."""
+    """Draw Y given c and f.
+
+    σ_k² ~ InvGamma(α_σ, β_σ), X_kj ~ N(0, σ_k²/K), Y_k ~ N(X_k Φ, σ_k² I).
+    """
     sizes = sizes_of(state)
     phi = mixing_matrix(sizes, np.ones(len(state.theta), bool))
     sigma = np.sqrt(prior.beta_sigma / rng.gamma(prior.alpha_sigma, size=n_features))

@@ -1,4 +1,4 @@
-"""Count and renumber the concepts of a state; the records themselves are in `sampler.records`."""
+"""Count and renumber the concepts of a state (the records are in `records`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superwords.sampler.records import Tokens as Tokens
 from superwords.sampler.records import check_state as check_state
 from superwords.sampler.records import n_concepts as n_concepts
 
-AFTER_CONCEPTS, AFTER_SPLIT_MERGE = 0, 1  # turns of relabel in a sweep
+AFTER_CONCEPTS, AFTER_SPLIT_MERGE = 0, 1  # calls of relabel in a sweep
 
 
 @ref_kernel
@@ -34,9 +34,9 @@ def sizes_of(state: State) -> Sizes:
 
 
 def relabel(state: State, stream: np.ndarray, sweep: int, turn: int, n_fixed: int = 0) -> np.ndarray:
-    """Number the concepts in use 0..J−1 at random, but for the first `n_fixed`; return their numbers before.
+    """Renumber the concepts 0..J−1 at random, except `n_fixed`; return old numbers.
 
-    Concepts are an unordered set: were their numbers to carry history, a scan in their order would be inexact.
+    Concepts are an unordered set: if their numbers carried history, a scan in their order would be inexact.
     """
     used = np.flatnonzero(np.bincount(state.concept))
     _shuffle(used[n_fixed:], stream, sweep, turn)

@@ -1,6 +1,6 @@
-"""Several threads within one chain, where that is exact: blocks of documents that do not depend on each other.
+"""Threads within one chain, over blocks of independent documents.
 
-Random numbers are named by document (random.py), so that neither the blocks nor who takes them changes a bit.
+Random numbers are named by document (random.py), so the result does not depend on blocks or threads.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-_BLOCKS_PER_THREAD = 4  # so that none waits long for the last
-_LEAST = 256  # documents in a block: a smaller one is done sooner than handed over
+_BLOCKS_PER_THREAD = 4  # so that threads finish at about the same time
+_LEAST = 256  # documents in a block; a smaller one costs less than its overhead
 
 Made = TypeVar("Made")
 

@@ -1,6 +1,6 @@
-"""A topic model of the rows, from which a chain can start: collapsed Gibbs of an HDP with at most T topics.
+"""Topic model of the rows to start from: collapsed Gibbs for a truncated HDP.
 
-A row's topics follow Dirichlet(α β). β, the shares of the topics in the corpus, are drawn after every pass from
+A row's topics follow Dirichlet(α β). β, the shares of the T topics in the corpus, is drawn after every pass from
 Dirichlet(γ/T + tables), the weak limit of the Dirichlet process, with the tables of Teh et al. (2006).
 """
 
@@ -15,11 +15,8 @@ from superwords.sampler.jit import kernel
 from superwords.sampler.random import INITIAL, below, gamma, open_stream, uniform
 
 PASSES = 150
-ALPHA, ETA, GAMMA = (
-    1.0,
-    0.1,
-    5.0,
-)  # masses: of a row's topics, of each word in a topic, of the corpus's topics
+# Concentrations of a row's topics, of each word in a topic, and of the corpus's topics
+ALPHA, ETA, GAMMA = 1.0, 0.1, 5.0
 
 
 class TokenTopics(NamedTuple):
@@ -31,7 +28,7 @@ class TokenTopics(NamedTuple):
 
 
 def tokens_of(counts: sparse.csr_array) -> tuple[TokenTopics, np.ndarray]:
-    """Return the tokens of all rows, without topics yet, and where each row begins."""
+    """Return the tokens of all rows with topic 0, and the offset of each row."""
     n_rows = counts.shape[0]
     row = np.repeat(np.repeat(np.arange(n_rows), np.diff(counts.indptr)), counts.data)
     word = np.repeat(counts.indices, counts.data).astype(np.int64)
@@ -42,7 +39,7 @@ def tokens_of(counts: sparse.csr_array) -> tuple[TokenTopics, np.ndarray]:
 def draw_topics(
     counts: sparse.csr_array, n_topics: int, stream: np.ndarray, n_passes: int = PASSES
 ) -> TokenTopics:
-    """Return the topic of every token after `n_passes` passes, from topics drawn at random."""
+    """Return the topic of every token after `n_passes` passes from a random start."""
     tokens, row_ptr = tokens_of(counts)
     _gibbs(row_ptr, tokens.word, tokens.topic, counts.shape[1], n_topics, n_passes, stream)
     return tokens

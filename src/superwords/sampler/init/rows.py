@@ -1,4 +1,4 @@
-"""A start that depends on the data alone: clusters of rows that are found in most samples of the documents.
+"""Deterministic start: clusters of rows that are found in most subsamples.
 
 Each row has a vector r_d = Σ_i #_di idf_i y_i of length 1, with y_i the features of its words. Rows of many random 80%
 samples of the documents are clustered by spherical k-means; the clusters of all samples, each described by its
@@ -21,21 +21,21 @@ from superwords.sampler.jit import kernel
 from superwords.sampler.random import INITIAL, open_stream, uniform
 
 SHARE = 0.8  # of the documents in a sample
-FEWEST_DOCUMENTS = 20  # below, rows are sampled in place of documents
+FEWEST_DOCUMENTS = 20  # with fewer, rows are sampled instead of documents
 _SAMPLES, _RESTARTS, _ITERATIONS = 30, 3, 30
-_MOST_CLUSTERS = 3_000  # in all samples together: their distances are held in memory
+_MOST_CLUSTERS = 3_000  # over all samples, since their distances are kept in memory
 _FEWEST_SAMPLES = 5
 _SUPPORT = 0.6  # share of the samples that a cluster must be found in
-_MOST_CUTS = 3  # times the number of clusters asked for
+_MOST_CUTS = 3  # times the requested number of clusters
 _MIXED = 0.05  # share of the corpus frequencies in φ, so that every word has a cluster
 _PASSES, _ALPHA = 20, 0.1
 _SEED = 20120614
 
 
 def row_vectors(counts: sparse.csr_array, word_vectors: np.ndarray) -> np.ndarray:
-    """Return (D, F) rows of length 1 (of 0 where nothing is known): the idf-weighted sums of their words' vectors.
+    """Return the idf-weighted sum of each row's word vectors, scaled to length 1.
 
-    Words without a vector (NaN) take that of the rows they occur in.
+    The result is (D, F). Words without a vector (NaN) take that of their rows. Rows without any known word are zero.
     """
     weighted = _idf_weighted(counts)
     known = ~np.isnan(word_vectors).any(axis=1)
@@ -55,9 +55,9 @@ def _idf_weighted(counts: sparse.csr_array) -> sparse.csr_array:
 
 
 def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the rows of a random 80% of the documents, ascending; of few documents, a random 80% of the rows.
+    """Return the rows of a random 80% of the documents, ascending.
 
-    Of `source`, (D) the document of each row, only which rows share one matters, and the order of the rows.
+    If there are few documents, rows are sampled instead. `source`, (D), is the document of each row.
     """
     first, document = np.unique(source, return_index=True, return_inverse=True)[1:]
     if len(first) < FEWEST_DOCUMENTS:
@@ -69,10 +69,10 @@ def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def word_shares(
     counts: sparse.csr_array, vectors: np.ndarray, source: np.ndarray, n_clusters: int
 ) -> np.ndarray:
-    """Return φ (K, V), the word shares of about `n_clusters` clusters of rows; they depend on no seed.
+    """Return φ (K, V), the word shares of about `n_clusters` clusters of rows.
 
-    `vectors` (D, F) are of length 1, `source` (D) is the document of each row. Fewer clusters are returned where fewer
-    are found in most samples.
+    `vectors` (D, F) have unit length, `source` (D) is the document of each row. The result does not depend on a seed,
+    and has fewer clusters if fewer are found in most samples.
     """
     rng = np.random.default_rng(_SEED)
     vectors = np.asarray(vectors, np.float32)
@@ -107,10 +107,10 @@ def _consensus_shares(
 def _supported(
     shares: np.ndarray, sample: np.ndarray, n: int, n_samples: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the group of each cluster and the groups found in most samples, about `n` of them.
+    """Return each cluster's group, and the about `n` groups found in most samples.
 
-    Ward's method on the Hellinger distances of the clusters' words. The tree is cut at n groups or, where some of these
-    are found in few samples, further down, until n groups are found in most.
+    Uses Ward's method on the Hellinger distances of the clusters' words. The tree is cut at n groups, or further down
+    until n groups are found in most samples.
     """
     root = np.sqrt(shares)
     distance = np.sqrt(np.maximum(2 - 2 * (root @ root.T), 0))
@@ -130,7 +130,7 @@ def _supported(
 
 
 def _distinctive(counts: sparse.csr_array, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Return (K, V) for each cluster with tokens the words' shares times their log lift, summing to 1."""
+    """Return (K, V) word shares times log lift of each cluster, normalised to sum 1."""
     n_rows = counts.shape[0]
     member = sparse.csr_array((np.ones(n_rows), cluster, np.arange(n_rows + 1)), shape=(n_rows, n_clusters))
     tokens = (member.T @ counts).toarray()
@@ -146,9 +146,9 @@ def _distinctive(counts: sparse.csr_array, cluster: np.ndarray, n_clusters: int)
 def spherical_kmeans(
     vectors: np.ndarray, n_clusters: int, rng: np.random.Generator, n_restarts: int
 ) -> np.ndarray:
-    """Return the cluster of each vector of length 1: the best of several runs of Lloyd's algorithm on cosines.
+    """Return the cluster of each unit vector: the best of several runs of Lloyd.
 
-    Here and not scikit-learn's, whose sums depend on the number of threads.
+    scikit-learn's sums depend on the number of threads, so it is not used here.
     """
     best, labels = -np.inf, np.zeros(len(vectors), int)
     for _ in range(n_restarts):

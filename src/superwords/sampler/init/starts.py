@@ -1,4 +1,4 @@
-"""Where a chain starts: every word of every document must be explained by some concept.
+"""Initial states, in which some concept explains every word of every document.
 
 The default, "rows", agrees best over seeds and over samples of the documents (docs/lab/reliability.md).
 """
@@ -26,7 +26,7 @@ STARTS = (*NUMBERED, "single", "prior")
 _WORDS_PER_CLUSTER = 20
 _ROOT_OF_TOKENS_PER_TOPIC = 10.0  # √N / 10 topics of N tokens: 20 of 40,000, 32 of 100,000
 _ROWS, _GROWTH = 0.24, 0.4  # at most 0.24 N^0.4 clusters of rows: 17 of 40,000 (docs/lab/reliability.md)
-_STRUCTURE = 1  # a stream of its own: the simulator, which may have made the documents, draws from 0
+_STRUCTURE = 1  # a separate stream: the simulator that may have made the documents uses 0
 
 
 def initial_state(
@@ -38,9 +38,10 @@ def initial_state(
     chain: int,
     shares: np.ndarray | None = None,
 ) -> State:
-    """Return the start named by `init`: rows[:n], topics[:n], kmeans[:n], random[:n], single or prior.
+    """Return the start named by `init`, such as rows, rows:20 or single.
 
-    n is the number of concepts. `shares` are the word shares (K, V) of the clusters of rows, if they are known.
+    `init` is rows[:n], topics[:n], kmeans[:n], random[:n], single or prior, with n concepts. `shares` are the word
+    shares (K, V) of the clusters of rows, if they are known.
     """
     name, number = parse_start(init)
     rng = np.random.default_rng([seed, chain, INITIAL])
@@ -65,9 +66,9 @@ def initial_state(
 
 
 def usual_number(data: Data, start: str) -> int:
-    """Return the number of concepts to start with where none is given: √N / 10 for N tokens, at least 2.
+    """Return the default number of initial concepts: √N / 10 of N tokens, or 2.
 
-    Of clusters of rows at most 0.24 N^0.4, which is less above 6,000 tokens.
+    For clusters of rows it is at most 0.24 N^0.4, which is less above 6,000 tokens.
     """
     n_tokens = float(data.count.sum())
     number = math.sqrt(n_tokens) / _ROOT_OF_TOKENS_PER_TOPIC
@@ -113,7 +114,7 @@ def row_shares(
             word_vectors = np.where(data.known[:, None], data.Y, np.nan)
         of_words = row_vectors(counts, _profiles(counts) if word_vectors is None else word_vectors)
         vectors = of_words if vectors is None else np.hstack([of_words, normalize(vectors)])
-    used = np.diff(counts.indptr) > 0  # empty rows say nothing
+    used = np.diff(counts.indptr) > 0  # empty rows carry no information
     if not used.any():
         return np.full((1, counts.shape[1]), 1 / counts.shape[1])
     return word_shares(sparse.csr_array(counts[used]), normalize(vectors[used]), source[used], n)
@@ -134,7 +135,10 @@ def parse_start(init: str) -> tuple[str, int | None]:
 def _from_topics(
     topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
 ) -> State:
-    """Make each topic a concept of the documents with tokens of it, the words of these on; draw π given them."""
+    """Return a state in which each topic is a concept; draw π given it.
+
+    A topic's concept is held by the documents with tokens of it, with the words of these on.
+    """
     n_rows, vocabulary = n_documents(data), n_words(data)
     used, concept = np.unique(topics.topic, return_inverse=True)
     pair_of_token = topics.row * len(used) + concept
@@ -157,7 +161,7 @@ def _from_topics(
 
 
 def _cluster_words(data: Data, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Cluster words by spherical k-means on their features; without any, by the documents they occur in."""
+    """Cluster words by spherical k-means on features, or else on their documents."""
     known = data.known & bool(data.Y.shape[1])
     counts = counts_of(data)
     if known.sum() < 2:
@@ -202,7 +206,10 @@ def _from_partition(
     rng: np.random.Generator,
     everywhere: bool = False,
 ) -> State:
-    """Make each cluster a concept of the documents that use one of its words (or of all), all its words on."""
+    """Return a state in which each cluster is a concept with all its words on.
+
+    The concept is held by the documents that use one of its words, or with `everywhere` by all.
+    """
     counts = counts_of(data)
     used, cluster = np.unique(cluster, return_inverse=True)
     member = sparse.csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)))
@@ -226,7 +233,7 @@ def _from_partition(
 def _from_prior(
     data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
 ) -> State:
-    """Draw from the prior; add one concept of all words for the documents it leaves unexplained."""
+    """Draw from the prior; add a concept of all words where documents need one."""
     state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
     everything = np.arange(n_words(data), dtype=np.int32)
     n_explaining = int(state.concept.max()) + 1 if len(state.concept) else 0

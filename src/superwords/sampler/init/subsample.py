@@ -1,7 +1,7 @@
-"""A start for large corpora: a chain on a sample of the rows, whose concepts the others then join.
+"""Start for large corpora: a chain on a sample of rows, which the others join.
 
-The other rows are folded in beside the concepts found, each with the words it uses and weights of its own. All of it is
-only a start: from the first sweep on the chain has all rows, and its target is what it would be from any other start.
+The other rows are folded in given the concepts found, each with the words it uses and its own weights. This is
+initialisation only: from its first sweep the chain has all rows, and its target is not affected.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from superwords.sampler.state import State, sizes_of
 from superwords.sampler.threads import map_blocks
 
 LARGE = 20_000  # rows above which a chain starts from a sample of them
-ROWS, SWEEPS = 8_000, 60  # rows in the sample, and sweeps over it before the others join
+ROWS, SWEEPS = 8_000, 60  # sample size in rows, and sweeps over it before the other rows join
 _JOINING = 5  # sweeps over each of the others
-_BEFORE = 1 << 40  # sweeps of the part have random numbers of their own
+_BEFORE = 1 << 40  # offset of sweep numbers, for separate random streams
 _ROWS_STREAM = 2
 
 
@@ -37,7 +37,7 @@ def pick_rows(n_rows: int, n_picked: int, seed: int, chain: int) -> np.ndarray:
 def arrive(
     init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.ndarray, seed: int, chain: int
 ) -> State:
-    """Return a start for all rows of `data`; `few_rows` is the model of the rows picked."""
+    """Return a start for all rows of `data`; `few_rows` is the model of a sample."""
     start = start_of(init, few_rows, theta, seed, chain)
     await_kernels()
     few = Chain(few_rows, start, seed, chain, _BEFORE)
@@ -50,7 +50,7 @@ def arrive(
 
 
 def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_threads: int = 1) -> State:
-    """Return the state of further rows beside a chain's concepts, each as if it were the only one."""
+    """Return the state of further rows given a chain's concepts, each independent."""
     state = chain.state
     concepts = leave_one_out_counts(
         sizes_of(state), n_documents(chain.model.data), state.theta, chain.model.prior

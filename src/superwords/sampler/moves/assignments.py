@@ -57,7 +57,7 @@ def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_
 
 @ref_kernel
 def _impute_documents(first_document, last_document, state, tokens, explainers, model, stream, sweep):
-    """Impute document by document; they are independent here."""
+    """Impute z of the documents, which are independent here."""
     data = model.data
     for d in range(first_document, last_document):
         if state.doc_ptr[d] == state.doc_ptr[d + 1]:
@@ -136,9 +136,10 @@ def draw_weights(state, tokens, alpha_pi, d, stream):
 
 
 def move_theta(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Draw θ_i ~ Gamma(α_θ + n_i, rate 1 + Σ u_dj) in place, u_dj ~ Gamma(n_dj, rate T_dj), where θ is sampled.
+    """Draw θ_i ~ Gamma(α_θ + n_i, rate 1 + Σ u_dj) in place, if θ is sampled.
 
-    The text does not see the sum of θ, so it is drawn from its prior, Gamma(V α_θ, 1).
+    u_dj ~ Gamma(n_dj, rate T_dj). The text does not depend on the sum of θ, which is drawn from its prior,
+    Gamma(V α_θ, 1).
     """
     if now.model.steps.sample_theta:
         rate, used = np.ones(len(now.state.theta)), np.zeros(len(now.state.theta), np.int64)

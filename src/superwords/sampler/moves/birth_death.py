@@ -1,7 +1,7 @@
-"""Birth and death of concepts that one document alone holds (docs/algebra.md section 4).
+"""Birth and death of concepts that only one document holds (docs/algebra.md 4).
 
-A newborn's words are proposed around a seed word that the document's other concepts explain poorly, from the words'
-affinity, or from the prior; its features x are integrated out of the ratio and drawn when it is accepted.
+The words of a new concept are proposed around a seed word that the document's other concepts explain poorly, from the
+words' affinity, or from the prior; its features x are integrated out of the ratio and drawn when it is accepted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
 
 @inline_helper
 def birth_or_death(doc, concepts, model, regression, stream):
-    """Try a birth or death of a concept of this document alone; a slot must be free."""
+    """Try a birth or death of a concept of this document only; needs a free slot."""
     make_room(doc)
     unique = 0
     for k in range(doc.n_pairs):
@@ -62,7 +62,7 @@ def _log_birth_odds(unique, mu):
 
 @helper
 def _birth(unique, mu, doc, concepts, model, regression, stream):
-    """Try a birth. The acceptance number comes first: q(f) ≥ w₀ P(f) rejects most early."""
+    """Try a birth; q(f) ≥ w₀ P(f), so drawing u first rejects most before f is drawn."""
     k, start = doc.n_pairs, doc.used
     weight = gamma(stream, concepts.alpha_pi)
     for a in range(doc.n_words):
@@ -146,7 +146,7 @@ def _weigh_seeds(doc, others):
 
 @helper
 def _from_prior(doc, model):
-    """Return the prior's weight in the proposal; 1 without data-driven births or a seed."""
+    """Return the weight of the prior in the proposal: 1 unless births use a seed."""
     if not model.steps.data_driven or doc.n_words == 0:
         return 1.0
     return _FROM_PRIOR

@@ -1,7 +1,7 @@
-"""What every move of a chain agrees on: `move(stream, sweep, now) -> (now, info)`.
+"""The interface of a move: `move(stream, sweep, now) -> (now, info)`.
 
-A move is one file here and one line in `chain.py`. It looks at `now.model.steps` for whether it is switched on, opens
-its own named random streams, and leaves the joint distribution of all that is sampled as it is.
+A move is one file here and one line in `chain.py`. It checks in `now.model.steps` whether it is enabled, opens its own
+named random streams, and leaves the target distribution invariant.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from superwords.sampler.state import State, Tokens
 
 
 class ChainState(NamedTuple):
-    """What is carried from move to move; sampled concentrations stand in `model.prior`."""
+    """State carried from move to move; sampled concentrations are in `model.prior`."""
 
     model: Model
     state: State
     tokens: Tokens | None  # z, from its imputation to the end of the sweep
-    n_threads: int = 1  # how many a move may use; it does not change a bit
+    n_threads: int = 1  # threads that a move may use; the result does not depend on it
 
 
 class Info(NamedTuple):
-    """What a move only reports: how often each kind of proposal was tried and accepted (none for a Gibbs step)."""
+    """Proposals tried and accepted by kind; empty for Gibbs steps."""
 
     tried: dict[str, int]
     accepted: dict[str, int]

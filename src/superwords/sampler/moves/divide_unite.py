@@ -1,7 +1,7 @@
-"""Within one document: one concept divided in two, or two united (docs/algebra.md 4).
+"""Divide a concept of one document in two, or unite two (docs/algebra.md 4).
 
-As a replacement does (`replace.py`), these moves leave S_d as it is. They are Metropolis–Hastings steps on (c, f, π)
-with z summed out, accepted in two stages as a flip.
+These moves leave S_d unchanged, as a replacement does (`replace.py`). They are Metropolis–Hastings steps on (c, f, π)
+with z summed out, with delayed acceptance.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _IN_OLD, _IN_NEW, _IN_EITHER, _MOVED = 0b1010, 0b1100, 0b1110, 0b0100
 
 
 class Division(NamedTuple):
-    """What the sides of the document's own words in a concept say of its division."""
+    """Summary of a division of the document's own words in a concept."""
 
-    log_prior: float  # log P(sides) of two concepts over that of one, less that of drawing them
+    log_prior: float  # log P(sides) of two concepts over that of one, less the proposal's
     mass_old: float  # θ of the words that are in the old concept
     mass_new: float  # in the new one
     mass_either: float
-    shape_j: float  # of the Beta distribution that π is divided by
+    shape_j: float  # of the Beta distribution of π_j / (π_j + π_t)
     shape_t: float
 
 
 @inline_helper
 def divide_and_unite(n, is_data_driven, doc, concepts, regression, stream):
-    """Try `n` divisions or their reverse."""
+    """Try `n` divisions or unions."""
     if doc.n_words == 0:
         return
     for _ in range(n):
@@ -57,11 +57,11 @@ def divide_and_unite(n, is_data_driven, doc, concepts, regression, stream):
 
 @helper
 def _try_divide(is_data_driven, doc, concepts, regression, stream):
-    """Try c_t: 0 → 1, with part of the words and of the π of a concept j that is held.
+    """Try c_t: 0 → 1, taking part of the words and of the π of a held concept j.
 
     Each of the document's words in j goes to j, t or both in proportion to the prior, and π in the proportion
-    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). The screen takes
-    π and the words that the document does not use as they are to be expected.
+    Beta(α_π + n_j, α_π + n_t), n the tokens of the words that go there (half where they go to both). The screen uses
+    the expected π and the expected words that the document does not use.
     """
     n_words, new, alpha_pi = doc.n_words, doc.n_pairs, concepts.alpha_pi
     at = random_token(doc, stream)
@@ -105,11 +105,11 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     if back == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
     end, absent_t = draw_absent(t, back, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
-    words, gone = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
+    words, removed = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
     log_ratio = log_absent(t, back, words, doc, concepts)
     if log_u >= log_ratio + _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
         return False
-    if not accept_on_features(regression, gone, j, words, t, doc.mark, stream):
+    if not accept_on_features(regression, removed, j, words, t, doc.mark, stream):
         return False
     for a in range(n_words):
         doc.on[k, a], doc.on[new, a] = doc.side[a] & 1, doc.side[a] >> 1
@@ -121,7 +121,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
 
 @helper
 def _try_unite(is_data_driven, doc, concepts, regression, stream):
-    """Try c_t: 1 → 0, its words and π going to another concept: reverse of a division."""
+    """Try c_t: 1 → 0, moving its words and π to another concept (a union)."""
     n_words, n_left, alpha_pi = doc.n_words, doc.n_pairs - 1, concepts.alpha_pi
     if n_left == 0:
         return False
@@ -149,7 +149,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
         return False
     start = doc.used
     end, absent_j = _write_absent(k, _write(_IN_EITHER, start, doc), doc, concepts)
-    come, words = (
+    added, words = (
         doc.arena[end : _write(_MOVED, end, doc)],
         doc.arena[doc.start[out] : doc.start[out] + doc.size[out]],
     )
@@ -160,7 +160,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
     if not accepts(-log_ratio, stream):
         return False
-    if not accept_on_features(regression, words, t, come, j, doc.mark, stream):
+    if not accept_on_features(regression, words, t, added, j, doc.mark, stream):
         return False
     for a in range(n_words):
         doc.on[k, a] = doc.side[a] > 0
@@ -182,7 +182,7 @@ def _write(sides, end, doc):
 
 @helper
 def _write_absent(k, end, doc, concepts):
-    """Write the k-th concept's words that the document does not use; return their θ too."""
+    """Write the k-th concept's words that the document lacks; return the end and θ."""
     mass = 0.0
     for e in range(doc.start[k], doc.start[k] + doc.size[k]):
         w = doc.arena[e]
@@ -219,10 +219,9 @@ def _weigh_division(j, t, whole, alpha_pi, doc):
 
 @helper
 def _rough_text(division, whole, mass_j, mass_t, alpha_pi, doc):
-    """Return a rough log ratio of text and π of two concepts over one, for the screen.
+    """Return an approximate log ratio of text and π of two concepts over one.
 
-    The shares of π at their means, T_t as the other documents have it; mass_j is θ of j's words that the document
-    lacks.
+    Uses the mean shares of π and the expected T_t; mass_j is θ of j's words that the document lacks.
     """
     n = division.shape_j + division.shape_t
     part_j, part_t = division.shape_j / n, division.shape_t / n
@@ -261,7 +260,10 @@ def _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
 
 @helper
 def _log_weights(division, weight_j, weight_t, alpha_pi):
-    """Return log Gamma(π_j) Gamma(π_t) / Gamma(π_j+π_t) · (π_j+π_t) / Beta(π_j/(π_j+π_t))."""
+    """Return the log ratio of the densities of π_j and π_t over that of their sum.
+
+    log Gamma(π_j) Gamma(π_t) / Gamma(π_j+π_t) · (π_j+π_t) / Beta(π_j/(π_j+π_t))
+    """
     shape_j, shape_t = division.shape_j, division.shape_t
     log_j, log_t, log_whole = math.log(weight_j), math.log(weight_t), math.log(weight_j + weight_t)
     log_ratio = (alpha_pi - 1.0) * (log_j + log_t - log_whole) - math.lgamma(alpha_pi) + log_whole

@@ -1,6 +1,7 @@
-"""Which documents hold which concepts, document by document: flips, exchanges, births and deaths.
+"""Update which documents hold which concepts, document by document.
 
-X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integrated out (docs/algebra.md section 4).
+Flips, replacements, births and deaths. X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integrated
+out (docs/algebra.md section 4).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _SHORT = 100  # tokens
 
 
 def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Update c, with f and π of what changes; z no longer belongs to the state."""
+    """Update c, with f and π of the concepts that change; discards z."""
     model, before, info = now.model, now.state, NOTHING_TRIED
     steps = model.steps
     if steps.flips or steps.births or steps.swaps or steps.divisions:
@@ -50,7 +51,7 @@ def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[Chai
 def sweep_membership(
     state: State, model: Model, stream: np.ndarray, sweep: int
 ) -> tuple[State, LeaveOneOutCounts, RegressionDraw, Info]:
-    """Update the documents in sequence; return state, counts, regression and a report."""
+    """Update the documents in turn; return state, counts, regression and info."""
     data, n_words, sizes = model.data, len(state.theta), sizes_of(state)
     n_spare = max(_SPARE, math.ceil(model.steps.births))
     n_slots = len(sizes.holders) + n_spare
@@ -77,7 +78,7 @@ def sweep_membership(
 
 @ref_kernel
 def _sweep_documents(work, state, model, regression, concepts, doc, new, stream, sweep):
-    """Update documents work.document and on; return False where room runs out."""
+    """Update from work.document on; return False if space runs out."""
     while work.document < len(model.data.length):
         d = work.document
         if work.is_loaded == 0:
@@ -136,7 +137,7 @@ def change_document(doc, concepts, model, regression, stream):
 
 @helper
 def times(n, doc, stream):
-    """Return how often of n times to try: long documents, where it rarely succeeds, less."""
+    """Return how many of n tries to make: fewer in long documents, where few succeed."""
     if doc.length <= _SHORT:
         return n
     tried = 0

@@ -1,7 +1,7 @@
-"""The concentrations b₁ and b₂ and the mass α_ω, sampled under weak priors when asked.
+"""Sampling of the concentrations b₁ and b₂ and the mass α_ω under weak priors.
 
-At b₁ = b₂ = 1 nothing stops a concept, or a word in it, from being on everywhere (docs/algebra.md section 7); the
-concentrations that do scale with the corpus, so they are drawn with everything else.
+At b₁ = b₂ = 1 nothing stops a concept, or a word in it, from being on everywhere (docs/algebra.md section 7). Suitable
+values scale with the corpus, so they can be sampled too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_STEPS = 30
 
 
 def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, given m_j and m_ji, where they are sampled."""
+    """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, where sampled."""
     steps, prior, n_rows = now.model.steps, now.model.prior, n_documents(now.model.data)
     if not (steps.sample_alpha_omega or steps.sample_b1 or steps.sample_b2):
         return now, NOTHING_TRIED

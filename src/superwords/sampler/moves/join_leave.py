@@ -1,6 +1,6 @@
-"""Join and leave of concepts that other documents hold: Eq. (cUpdate) of the paper (docs/algebra.md section 4).
+"""Join and leave concepts that other documents hold (docs/algebra.md section 4).
 
-A flip is accepted in two stages: prior and text first, then the semantic ratio.
+This is Eq. (cUpdate) of the paper, with delayed acceptance: prior and text first, then the features' ratio.
 """
 
 from __future__ import annotations
@@ -59,16 +59,15 @@ def flip_concepts(is_data_driven, doc, concepts, regression, stream):
 
 @helper
 def _try_join(j, is_data_driven, doc, concepts, regression, stream):
-    """Try c_j: 0 → 1, π from its prior, f from its prior tilted to the document's words.
+    """Try c_j: 0 → 1, π from its prior, f from its prior tilted to the document.
 
-    The screen leaves out how the words drawn depart from what the tilt expects of them; the second stage adds it. There
-    the acceptance number is drawn first: where even the fewest words cannot save the proposal, the others are not
-    drawn.
+    The screen ignores how the words drawn differ from their expectation under the tilt; the second stage adds it. There
+    u is drawn first, so that the absent words are drawn only if the proposal can still be accepted.
     """
     k = doc.n_pairs
     weight = gamma(stream, concepts.alpha_pi)
     tilt = tilt_of(j, weight, doc.total_weight, is_data_driven, doc, concepts)
-    # Eq. (cUpdate): prior odds m_j⁻/(D − 1 − m_j⁻ + b₁) times the text, as far as the tilt foresees it
+    # Eq. (cUpdate): prior odds m_j⁻/(D − 1 − m_j⁻ + b₁) times the expected gain of the text
     log_first = math.log(concepts.odds[j]) + tilt_words(j, tilt, doc.explained, doc.factor, doc)
     if k > 0:
         log_first -= doc.length * math.log1p(weight / doc.total_weight)

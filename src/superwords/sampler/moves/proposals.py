@@ -1,7 +1,7 @@
-"""Word sets that a document is offered: drawn from a prior tilted towards its words, and scored (docs/algebra.md 4).
+"""Proposals of word sets: a prior tilted to the document (docs/algebra.md 4).
 
-Words are drawn to the arena's end. The tilt is computed from the other documents and the document's other concepts
-alone, so that a proposal and its way back see the same.
+Words are written to the arena's end. The tilt depends only on the other documents and the document's other concepts,
+so that it is the same for a proposal and its reverse.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from superwords.sampler.jit import helper
 from superwords.sampler.leave_one_out import expected_mass
 from superwords.sampler.random import skip_by_log, uniform
 
-_MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that none is one that cannot be undone
+_MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that every proposal can be reversed
 _MOST_PRICE = 5.0  # in log odds at θ = 1, for the same reason
-_FEW_TIMES = 4  # a word occurs at the most, where products are taken in place of logarithms
-_SLACK = 1.0  # of a rough log ratio
-_LONG = 60  # tokens from which on a proposal holds back words the document does not use
+_FEW_TIMES = 4  # maximum count of a word for products instead of logarithms
+_SLACK = 1.0  # of an approximate log ratio
+_LONG = 60  # tokens from which a proposal penalises words the document does not use
 
 
 class Tilt(NamedTuple):
-    """How the prior odds of a concept's words are tilted by what they would do to the document's text."""
+    """Tilt of the prior odds of a concept's words by their effect on the text."""
 
     share: float  # π over the concept's expected T: what it would add to an explained word; 0: not tilted
     price: float  # about n_j/T_j: a word that is on costs the text θ times that
-    back: float  # the price by which words that the document does not use are held back
+    back: float  # the price of words that the document does not use
 
 
 @helper
 def tilt_of(j, weight, others, is_data_driven, doc, concepts):
-    """Return the tilt of a proposal; `others` is Σ π of the document's other concepts."""
+    """Return a proposal's tilt; `others` is Σ π of the document's other concepts."""
     if not is_data_driven:
         return Tilt(0.0, 0.0, 0.0)
     mass, length = expected_mass(concepts, j), doc.length
@@ -42,9 +42,9 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
 
 @helper
 def tilt_words(j, tilt, rest, factor, doc):
-    """Set the factors that tilt the odds of present words; return log Π (1 − p + p · factor).
+    """Set the odds factors of present words; return log Π (1 − p + p · factor).
 
-    That is log P(f)/q(f) but for the factors of the words that are on; `rest` is what other concepts explain.
+    That is log P(f)/q(f) without the factors of the words that are on; `rest` is what other concepts explain.
     """
     return _tilt_words(j, tilt, rest, factor, doc.p, doc.times, doc.n_words)
 
@@ -77,10 +77,9 @@ def screen(log_ratio):
 
 @helper
 def delayed_accept(log_rough, is_screened, stream):
-    """Screen a proposal by its rough log ratio, before its words are drawn.
+    """Screen a proposal by its approximate log ratio, before its words are drawn.
 
-    Returns what log (exact / rough ratio) must exceed for the proposal to be accepted: inf where it is screened out.
-    The screen's part of the ratio has been paid for by its own random number, and is left out of the second.
+    Returns the threshold on log (exact / approximate ratio) for acceptance: inf if it is screened out.
     """
     log_u = math.log(uniform(stream))
     if is_screened:
@@ -106,7 +105,7 @@ def power(x, n):
 
 @helper
 def draw_present(k, j, factor, doc, stream):
-    """Draw which present words the k-th row has on; return their θ and the arena's end."""
+    """Draw the present words of the k-th row; return their θ and the arena's end."""
     mass, end = 0.0, doc.used
     for a in range(doc.n_words):
         on = doc.p[a, j] * factor[a]
@@ -120,7 +119,10 @@ def draw_present(k, j, factor, doc, stream):
 
 @helper
 def log_gain_over_tilt(k, share, rest, factor, doc):
-    """Return what present words gain by adding `share`, S left out, less the tilt's part."""
+    """Return the log gain of present words by adding `share`, less the tilt's part.
+
+    S is left out.
+    """
     log_ratio, product = 0.0, 1.0
     for a in range(doc.n_words):
         if doc.on[k, a] > 0:
@@ -200,7 +202,7 @@ def _log_downweighted(j, back, words, doc, concepts):
 
 @helper
 def log_gain(k, share, doc):
-    """Return what present words gain in log probability by adding `share`, S left out."""
+    """Return the log gain of present words by adding `share`, with S left out."""
     gain = 0.0
     for a in range(doc.n_words):
         if doc.on[k, a] > 0:

@@ -1,7 +1,8 @@
-"""The word move: all tokens of a word in a document handed to another of its concepts (docs/algebra.md section 5).
+"""Move all tokens of a word in a document to another of its concepts.
 
+docs/algebra.md section 5, "the word move".
 Given z, X and σ², document by document: f_ji → 0 and f_ki → 1, k drawn among the document's concepts without the word
-in proportion to prior and text, and accepted on the semantic ratio.
+in proportion to prior and text, and accepted on the features' ratio.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class TokenTable(NamedTuple):
     log_weight: np.ndarray  # (k) log π
     log_rest: np.ndarray  # (k) n_dj log T/(T + θ), what one more word of θ costs the concept's present tokens
     log_token: np.ndarray  # (k) log π/(T + θ), and what it gains for each of its own
-    gain: np.ndarray  # (k) both, for one token, not as a logarithm
+    gain: np.ndarray  # (k) both, for one token, on the linear scale
     share: np.ndarray  # (k) scratch
     theta: np.ndarray  # () the θ that these are for
-    word: np.ndarray  # the document's entries, when they are written anew
+    word: np.ndarray  # the document's entries, to rewrite them
     entry: np.ndarray
 
 
@@ -50,7 +51,7 @@ class Context(NamedTuple):
 
 
 def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
-    """Move words between concepts, for the share of uses that `word_moves` gives."""
+    """Move words between concepts, for a share `word_moves` of their uses."""
     model, before, z = now.model, now.state, now.tokens
     if len(before.concept) == 0 or z is None or not model.steps.word_moves:
         return now, NOTHING_TRIED
@@ -112,7 +113,7 @@ def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
         open_stream(stream, WORD_MOVES, sweep, d)
         _lay_out(d, state, tokens, data, table)
         table.theta = -1.0
-        n_moved, is_backwards = 0, uniform(stream) < 0.5  # by a coin: reversible together, too
+        n_moved, is_backwards = 0, uniform(stream) < 0.5  # a random direction keeps the sweep reversible
         for at in range(n_words):
             if word_moves < 1.0 and uniform(stream) >= word_moves:
                 continue
@@ -173,7 +174,7 @@ def _weigh(k, theta, table):
 
 @helper
 def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
-    """Draw the concept that takes the tokens: the present one, or one lacking the word."""
+    """Draw the concept that gets the tokens: the same, or one without the word."""
     theta, n, total = state.theta[i], table.tokens[a, home], 0.0
     if _is_fixed(i, state.concept[first + home], given):
         return home
@@ -214,7 +215,7 @@ def _is_fixed(i, j, given):
 
 @helper
 def _odds(i, j, own, sizes, prior):
-    """Return the odds that a document has the word on in concept j, by the others' counts."""
+    """Return the odds that a document has the word on in concept j, given the others."""
     m = sizes.m[j, i] - own
     on, off = prior.b2 * prior.lam[i], prior.b2 * (1.0 - prior.lam[i])
     return (m + on) / max(sizes.holders[j] - 1 - m + off, _LEAST)

@@ -58,7 +58,7 @@ def pick_covering(a, doc, stream):
 
 @helper
 def weigh_replacements(a, doc):
-    """Weigh the concepts that might explain the a-th word, by the other documents alone."""
+    """Weigh the concepts that might explain the a-th word, given the others only."""
     if doc.picked[a] == 0:
         doc.picked[a], total = 1, 0.0
         for j in range(doc.n_slots):
@@ -83,7 +83,7 @@ def pick_replacement(a, doc, stream):
 @helper
 def chance_of(a, j, doc):
     if j >= doc.n_slots:
-        return 0.0  # the document's own newborn
+        return 0.0  # held by this document only
     below_j = doc.pick[a, j - 1] if j > 0 else 0.0
     whole = doc.pick[a, doc.n_slots - 1]
     return (doc.pick[a, j] - below_j) / whole if whole > 0.0 else 0.0
@@ -91,9 +91,9 @@ def chance_of(a, j, doc):
 
 @helper
 def _try_swap(is_data_driven, doc, concepts, regression, stream):
-    """Try to replace concept j by t with the same π, chosen through a token both explain.
+    """Try to replace concept j by t, both explaining a random token, with the same π.
 
-    Accepted in two stages, as a join is.
+    Uses delayed acceptance, as a join does.
     """
     n_words, new, start = doc.n_words, doc.n_pairs, doc.used
     at = random_token(doc, stream)
@@ -105,7 +105,7 @@ def _try_swap(is_data_driven, doc, concepts, regression, stream):
     if doc.place[t] > 0 or chance_back <= 0.0 or chance <= 0.0:
         return False
     if is_fixed(concepts, j) or is_fixed(concepts, t):
-        return False  # both ways, so that what is left is conditioned on
+        return False  # in both directions, so that the concept stays fixed
     set_rest(doc, k, k)
     others = weight_without(doc, k)
     tilt = tilt_of(t, weight, others, is_data_driven, doc, concepts)
@@ -150,7 +150,7 @@ def hold_words(k, start, end, weight, mass, doc):
 
 @helper
 def _log_swapped(k, new, share, doc):
-    """Return what the text gains when row `new` replaces the k-th, less the tilts' part."""
+    """Return the text's log gain when row `new` replaces the k-th, less the tilts'."""
     log_ratio, product = 0.0, 1.0
     for a in range(doc.n_words):
         was, will_be = doc.on[k, a] > 0, doc.on[new, a] > 0

@@ -1,9 +1,9 @@
-"""The f step, word by word, given z: Eq. (fUpdate) of the paper by the algebra of docs/algebra.md, section 5.
+"""Update f word by word given z: Eq. (fUpdate) of the paper (docs/algebra.md 5).
 
-Given z, X, σ² and u no word depends on another. With u_dj ~ Gamma(n_dj, rate T_dj) the text's factor T_dj^{−n_dj}
-becomes Π_i e^{−u_dj θ_i f_ji}; with X and σ² drawn, a word's features see its own counts only. γ stays integrated out,
-document by document. So threads share the words; X, σ² and u are discarded after the step. Few words, whose features
-weigh more each, go in blocks, each with X and σ² of its own, which follow the words before.
+Words are independent given z, X, σ² and u. With u_dj ~ Gamma(n_dj, rate T_dj) the text's factor T_dj^{−n_dj} becomes
+Π_i e^{−u_dj θ_i f_ji}; given X and σ², a word's features depend on its own counts only. γ stays integrated out. So
+words can be updated in parallel; X, σ² and u are discarded after the step. A small vocabulary is updated in blocks,
+each with new X and σ², since each word then has more weight in them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from superwords.sampler.random import WORDS, gamma, open_stream, skip_by_log, un
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 from superwords.sampler.threads import map_blocks
 
-_FIRST_TURN = 1  # X and σ² have been drawn in this sweep already: these are of other random numbers
-_BLOCKS, _FEW_WORDS = 4, 500  # of a sweep, where there are at most so many words; else one
+_FIRST_TURN = 1  # X and σ² were drawn in this sweep already; use other random numbers
+_BLOCKS, _FEW_WORDS = 4, 500  # blocks per sweep of at most this number of words; else one block
 
 
 class PairIndex(NamedTuple):
-    """The pairs in the order concept, document (index q), and what the f step needs to know of each."""
+    """Pairs in the order concept, document (index q), with u."""
 
     first: np.ndarray  # (J+1) where a concept's pairs begin
-    pair: np.ndarray  # (q) the pair's place in the state
+    pair: np.ndarray  # (q) the pair's index in the state
     u: np.ndarray  # (q)
 
 
@@ -53,7 +53,7 @@ class SweepContext(NamedTuple):
 
 
 class OddsCache(NamedTuple):
-    """What depends on m_ji alone, for the word and concept that bear the stamp: all documents share it."""
+    """Quantities that depend on m_ji alone, for the current word and concept."""
 
     odds: np.ndarray  # prior and semantic odds of on, m_ji other documents having it on
     log_miss: np.ndarray  # log(1 − p) of those odds
@@ -82,7 +82,7 @@ def sweep_words(
     sweep: int,
     n_threads: int = 1,
 ) -> tuple[State, Tokens]:
-    """Sweep the vocabulary once; return the new state and its tokens, counts kept in step."""
+    """Update the vocabulary once, with `sizes`; return the new state and tokens."""
     n_words = len(state.theta)
     u = np.zeros(len(state.concept))
     map_blocks(
@@ -166,7 +166,7 @@ def _list_by_pair(new, entry, listing, fill):
 def _sweep_block(
     start: int, before: EntriesByWord, columns: SweepContext, stream: np.ndarray, sweep: int, *part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sweep a part of the words from `start` on; return how many entries each has and the entries."""
+    """Update words from `start` on; return the number of entries of each, and these."""
     first, last, stream = start + part[0], start + part[1], stream.copy()
     most, n_pairs = int(columns.sizes.holders.max()) + 2, len(columns.page.pair)
     memo = OddsCache(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), *map(np.array, (0, 0, first)))
@@ -181,7 +181,7 @@ def _sweep_block(
 
 @ref_kernel
 def _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
-    """Sweep words memo.word and on; return False where room may run out."""
+    """Update words from memo.word on; return False if space may run out."""
     sizes, regression, share = columns.sizes, columns.regression, columns.model.steps.words
     while memo.word < last:
         i, at = memo.word, memo.written

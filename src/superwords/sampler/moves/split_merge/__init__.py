@@ -1,1 +1,1 @@
-"""Splits and merges of whole concepts across all the documents that hold them."""
+"""Splits and merges of concepts across all the documents that hold them."""

@@ -1,10 +1,10 @@
-"""Split and merge of whole concepts, across all their documents (docs/algebra.md section 6).
+"""Split and merge concepts across all their documents (docs/algebra.md 6).
 
 Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
-they use between two concepts (division.py); a merge unites both, which is the split's way back; words that are on
-without a token are kept or drawn anew (unused_words.py). The division is launched from two seed words and leans by
-what the features say after each pass. It is accepted or rejected by Metropolis–Hastings, after a first, cheap look that
-leaves unused words and features out; π is then drawn anew for the group's documents.
+they use between two concepts (division.py); a merge unites both and is its reverse; words that are on without a token
+are kept or redrawn (unused_words.py). The division starts from two seed words and is biased by the features after each
+pass. It is accepted or rejected by Metropolis–Hastings, after a cheap screen that leaves out unused words and features;
+π is then redrawn for the group's documents.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from superwords.sampler.random import (
 )
 from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, relabel, sizes_of
 
-_PASSES = 2  # before the one that counts
+_PASSES = 2  # before the pass that is scored
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
 _ANY_SEED = 0.01
-_BLIND = 0.25  # share of the divisions that do not look at words
-_SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: those that are there already
-_REDRAWN = 0.8  # share of the moves that draw all unused words anew
+_BLIND = 0.25  # share of the divisions that ignore the words
+_SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: by those already assigned
+_REDRAWN = 0.8  # share of the moves that redraw all unused words
 _HOPEFUL = (-40.0, 5.0)  # log ratios of split to merged between these are not screened
-_SCREEN = 0.3  # share of what lies beyond, by which the screen decides
+_SCREEN = 0.3  # share of the log ratio beyond these that the screen uses
 _SEED_LEAN = 6.0
 _MOST_LEAN = 12.0
 
@@ -57,7 +57,7 @@ _MOST_LEAN = 12.0
 class Seeds(NamedTuple):
     """What a division is launched from."""
 
-    first: int  # place in a group's support
+    first: int  # index into a group's support
     second: int
     share: float
 
@@ -115,7 +115,7 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
 
 
 def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
-    """Try to split a concept, each with the same probability."""
+    """Try to split a concept chosen uniformly."""
     j = below_from_python(stream, len(snapshot.sizes.holders))
     if j < len(snapshot.model.fixed):
         return None
@@ -140,12 +140,12 @@ class SplitProposal(NamedTuple):
 
 
 def propose_split(snapshot: Snapshot, j: int, stream: np.ndarray) -> SplitProposal | None:
-    """Propose a division of concept j; None where one part is empty or the screen rejects it."""
+    """Propose a division of concept j; None if a part is empty or it is screened out."""
     model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
     group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
     seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
-    sides, log_q = _launch(group, None, seeds, elsewhere, model, stream)
+    n_outside = snapshot.sizes.total - snapshot.sizes.m[j]
+    sides, log_q = _launch(group, None, seeds, n_outside, model, stream)
     if not sides.holders.all():
         return None
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
@@ -166,8 +166,8 @@ def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
         return None
     group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
     seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    elsewhere = snapshot.sizes.total - snapshot.sizes.m[a] - snapshot.sizes.m[b]
-    _, log_q = _launch(group, sides, seeds, elsewhere, model, stream)
+    n_outside = snapshot.sizes.total - snapshot.sizes.m[a] - snapshot.sizes.m[b]
+    _, log_q = _launch(group, sides, seeds, n_outside, model, stream)
     log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
     merged, log_ratio = _outcome(snapshot, group, sides, [a, b], log_ways, stream)
     if merged is None:
@@ -184,10 +184,10 @@ def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
 def _outcome(
     snapshot: Snapshot, group: Group, sides: Sides, rows: list[int], log_ways: float, stream: np.ndarray
 ) -> tuple[Proposal | None, float]:
-    """Return the proposal and the log ratio that is left; None where it is screened out.
+    """Return the proposal and the remaining log ratio; None if it is screened out.
 
-    The screen takes a part of the ratio without unused words and features, which is then left out of the rest.
-    `log_ways` is the log probability of the way from split to merged, less back.
+    The screen uses part of the ratio without unused words and features, which is left out of the remaining ratio.
+    `log_ways` is the log proposal probability from split to merged, less the reverse.
     """
     model, theta = snapshot.model, snapshot.state.theta
     is_merge = len(rows) == 2
@@ -207,7 +207,7 @@ def _outcome(
 
 
 def _screen(log_ratio: float) -> float:
-    """Screen an attempt: reject a hopeless split at once, and a merge by the opposite."""
+    """Return the log screening ratio: rejects hopeless splits, and merges conversely."""
     low, high = _HOPEFUL
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
@@ -225,7 +225,7 @@ def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, pres
 
 
 def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
-    """Accept by Metropolis–Hastings, the features' ratio added."""
+    """Accept by Metropolis–Hastings, adding the features' ratio."""
     return bool(accepts_from_python(log_ratio + feature_gain(snapshot, sizes), stream))
 
 
@@ -235,10 +235,10 @@ def feature_gain(snapshot: Snapshot, sizes: Sizes) -> float:
 
 
 def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
-    """Return log probability of the seeds when merged, less when the whole is split."""
+    """Return the log probability of the seeds when merging, less when splitting."""
     together = np.bincount(group.word, minlength=len(group.support)).astype(float)
-    apart = _log_seeds(group, seeds, *_seed_weights(sides), model)
-    return apart - _log_seeds(group, seeds, together, together, model)
+    of_merge = _log_seeds(group, seeds, *_seed_weights(sides), model)
+    return of_merge - _log_seeds(group, seeds, together, together, model)
 
 
 def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Proposal, model: Model) -> float:
@@ -253,7 +253,7 @@ def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Prop
 
 
 def _partner_weights(m: np.ndarray, feature_sum: np.ndarray, a: int) -> np.ndarray:
-    """Return P(b | a is merged), by the words on in both and by how near features are."""
+    """Return P(b | a is merged), by common words and similarity of features."""
     weights = _ANY_PARTNER + np.square(_cosine(m, a))
     if feature_sum.shape[1]:
         weights += np.square(np.maximum(_cosine(feature_sum, a), 0.0))
@@ -282,7 +282,7 @@ def _draw(weights: np.ndarray, stream: np.ndarray) -> int:
 
 
 def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
-    """Weigh the seeds of a merge: words that one concept has on and the other has not."""
+    """Weigh the seeds of a merge: words on in one concept and not in the other."""
     total = sides.m[0] + sides.m[1]
     return sides.m[0] ** 2 / total + _ANY_SEED * total, sides.m[1] ** 2 / total + _ANY_SEED * total
 
@@ -314,7 +314,7 @@ def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndar
 def _draw_seeds(
     group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
 ) -> Seeds | None:
-    """Draw two distant words of the support; none, now and then, for a blind division."""
+    """Draw two distant words of the support; sometimes None, for a blind division."""
     if len(group.support) < 2 or uniform_from_python(stream) < _BLIND:
         return None
     share = _SHARES[below_from_python(stream, len(_SHARES))]
@@ -333,39 +333,39 @@ def _log_seeds(
 
 def _launch(
     group: Group,
-    wanted: Sides | None,
+    target: Sides | None,
     seeds: Seeds | None,
-    elsewhere: np.ndarray,
+    n_outside: np.ndarray,
     model: Model,
     stream: np.ndarray,
 ) -> tuple[Sides, float]:
-    """Divide the group from nothing; the last pass makes the `wanted` division, if any.
+    """Divide the group from scratch; the last pass makes the `target`, if given.
 
-    `elsewhere` is n_i without the group. Returns the division and the last pass's log probability.
+    `n_outside` is n_i without the group. Returns the division and the last pass's log probability.
     """
     sides = undivided(group)
-    is_forced = wanted is not None
+    is_forced = target is not None
     if seeds is None:
-        return sides, divide_blindly(group, sides, wanted or sides, stream, is_forced)
+        return sides, divide_blindly(group, sides, target or sides, stream, is_forced)
     rules = make_rules(model, group, seeds.share)
     leaning = _SEED_LEAN * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
     for _ in range(_PASSES):
         divide(group, sides, sides, leaning, rules, stream, False)
-        leaning = _feature_lean(group, sides, elsewhere[group.support], model)
-    return sides, divide(group, sides, wanted or sides, leaning, rules, stream, is_forced)
+        leaning = _feature_lean(group, sides, n_outside[group.support], model)
+    return sides, divide(group, sides, target or sides, leaning, rules, stream, is_forced)
 
 
-def _feature_lean(group: Group, sides: Sides, elsewhere: np.ndarray, model: Model) -> np.ndarray:
-    """Return how much better, per document, the first concept explains a word's features.
+def _feature_lean(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:
+    """Return each word's log odds per document of the first concept by features.
 
-    By the two concepts' mean features under the present division, at unit noise: a proposal may be rough.
+    Uses the two concepts' mean features under the present division at unit noise; a proposal may be approximate.
     """
     known = model.data.known[group.support]
     Y = model.data.Y[group.support]
     weight = np.where(known, sides.m, 0.0)
     first, second = (weight @ Y) / (weight.sum(axis=1) + model.prior.K)[:, None]
     m = np.bincount(group.word, minlength=len(known))
-    share = (m / (elsewhere + m))[:, None]
+    share = (m / (n_outside + m))[:, None]
     gain = 0.5 * ((Y - share * second) ** 2 - (Y - share * first) ** 2).sum(axis=1)
     return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
 
@@ -394,7 +394,7 @@ def rebuild(
     sizes: Sizes,
     stream: np.ndarray,
 ) -> Snapshot:
-    """Return the state with the proposed group, whose counts are `sizes`, and π drawn for its documents."""
+    """Return the state with the proposed group and its π redrawn; `sizes` its counts."""
     old = snapshot.state
     mine = np.isin(old.concept, numbers)
     n_pairs = int((~mine).sum() + made.holders.sum())

@@ -1,9 +1,9 @@
-"""Dividing one concept's documents and the words they use between two: a split's proposal, and a merge's way back.
+"""Divide a concept's documents and the words they use between two concepts.
 
-Documents are gone through in order; each goes to the first concept, the second or both, and then its words do, by the
-nested beta process's predictive probabilities given the documents divided so far, leaning by the words' features.
-A first pass starts from nothing, later ones take a document out and divide it anew (restricted Gibbs); the last
-pass's log probability is what the move's ratio needs.
+This is the proposal of a split and the reverse of a merge. Documents are assigned in order to the first concept, the
+second or both, and then their words, by the nested beta process's predictive probabilities given the documents divided
+so far, biased by the words' features. Later passes remove a document and divide it again (restricted Gibbs); the log
+probability of the last pass enters the move's ratio.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Rules(NamedTuple):
     b2: float
     alpha_pi: float
     lam_elsewhere: float  # mean λ of the words that are not in the support
-    share: float  # of the documents expected in the second concept; 0: those that are there already
+    share: float  # of the documents expected in the second concept; 0: by those already assigned
 
 
 def make_rules(model: Model, group: Group, share: float) -> Rules:
@@ -43,30 +43,30 @@ def make_rules(model: Model, group: Group, share: float) -> Rules:
 
 
 @ref_kernel
-def divide(group, sides, wanted, leaning, rules, stream, is_forced):
+def divide(group, sides, target, leaning, rules, stream, is_forced):
     """Divide the documents in one pass; return the log probability of the division.
 
-    With `is_forced` the division made is `wanted`, and its probability the one of having drawn it.
+    With `is_forced` the division is `target`, and the probability is that of drawing it.
     """
     log_q = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, -1.0)
-        log_q += _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
+        log_q += _divide_document(n, group, sides, target, leaning, rules, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
 
 
 @ref_kernel
-def divide_blindly(group, sides, wanted, stream, is_forced):
-    """Divide the documents without looking at their words: two copies of one concept.
+def divide_blindly(group, sides, target, stream, is_forced):
+    """Divide the documents without using their words: two copies of one concept.
 
-    Each goes to a side by the documents that are there already, to both with a small probability.
+    A side's probability is proportional to its documents so far, and that of both sides is small.
     """
     log_q = 0.0
     for n in range(len(group.doc)):
         p_a = (sides.holders[0] + 1.0) / (sides.holders[0] + sides.holders[1] + 2.0)
         if is_forced:
-            side = wanted.doc[n]
+            side = target.doc[n]
         else:
             u = uniform(stream)
             side = BOTH if u < _BLIND_BOTH else _one_side(uniform(stream) < p_a)
@@ -75,7 +75,7 @@ def divide_blindly(group, sides, wanted, stream, is_forced):
         else:
             log_q += math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
         sides.doc[n] = side
-        log_q += _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced)
+        log_q += _divide_words_blindly(n, side, group, sides, target, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
 
@@ -86,15 +86,15 @@ def _one_side(is_first):
 
 
 @helper
-def _divide_words_blindly(n, side, group, sides, wanted, stream, is_forced):
+def _divide_words_blindly(n, side, group, sides, target, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
         return 0.0
     log_q = 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
         n_ways = 3 if group.tokens[e] > 1 else 2
-        chosen = wanted.word[e] if is_forced else 1 + below(stream, n_ways)
-        log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+        chosen = target.word[e] if is_forced else 1 + below(stream, n_ways)
+        log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, target, stream, is_forced)
     return log_q
 
 
@@ -107,7 +107,7 @@ def _take_whole(n, side, group, sides):
 
 
 @helper
-def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
+def _share_tokens(e, chosen, group, sides, target, stream, is_forced):
     """Assign a word's tokens to a side or to both; return −log probability."""
     sides.word[e] = chosen
     if chosen != BOTH:
@@ -115,7 +115,7 @@ def _share_tokens(e, chosen, group, sides, wanted, stream, is_forced):
         return 0.0
     n = group.tokens[e]
     if is_forced:
-        sides.tokens[e] = wanted.tokens[e]
+        sides.tokens[e] = target.tokens[e]
     else:
         sides.tokens[e] = 0
         while sides.tokens[e] == 0 or sides.tokens[e] == n:
@@ -148,7 +148,7 @@ def _odds_on(s, i, sides, group, leaning, rules):
 
 
 @helper
-def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced):
+def _divide_document(n, group, sides, target, leaning, rules, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
@@ -163,7 +163,7 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
         else:
             tokens_b += group.tokens[e]
             mass_b += group.theta[i]
-    # What the text would say were every word to go where it is likelier to.
+    # The text's log ratio if every word went to its more probable side.
     log_both += log_weights_change(group.others[n] + 1, group.length[n], tokens_a, tokens_b, rules.alpha_pi)
     log_both += log_mass(tokens_a + tokens_b, mass_a + mass_b)
     log_both -= log_mass(tokens_a, mass_a) + log_mass(tokens_b, mass_b)
@@ -174,14 +174,14 @@ def _divide_document(n, group, sides, wanted, leaning, rules, stream, is_forced)
     p_a, p_b, p_both = math.exp(log_a - high), math.exp(log_b - high), math.exp(log_both - high)
     total = p_a + p_b + p_both
     if is_forced:
-        side = wanted.doc[n]
+        side = target.doc[n]
     else:
         u = uniform(stream) * total
         side = FIRST_ONLY if u < p_a else (SECOND_ONLY if u < p_a + p_b else BOTH)
     sides.doc[n] = side
     chosen = log_a if side == FIRST_ONLY else (log_b if side == SECOND_ONLY else log_both)
     log_q = chosen - high - math.log(total)
-    return log_q + _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced)
+    return log_q + _divide_words(n, side, group, sides, target, leaning, rules, stream, is_forced)
 
 
 @helper
@@ -193,7 +193,7 @@ def _log_held(s, group, sides, rules):
 
 
 @helper
-def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forced):
+def _divide_words(n, side, group, sides, target, leaning, rules, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
         return 0.0
@@ -203,13 +203,13 @@ def _divide_words(n, side, group, sides, wanted, leaning, rules, stream, is_forc
         a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
         total = a + b + a * b * (group.tokens[e] > 1)
         if is_forced:
-            chosen = wanted.word[e]
+            chosen = target.word[e]
         else:
             u = uniform(stream) * total
             chosen = FIRST_ONLY if u < a else (SECOND_ONLY if u < a + b else BOTH)
         p = a if chosen == FIRST_ONLY else (b if chosen == SECOND_ONLY else a * b)
         log_q += math.log(p / total)
-        log_q -= _share_tokens(e, chosen, group, sides, wanted, stream, is_forced)
+        log_q -= _share_tokens(e, chosen, group, sides, target, stream, is_forced)
     return log_q
 
 

@@ -1,6 +1,6 @@
-"""The documents that hold a concept (or either of two) taken out of the state, and a division of them between two.
+"""Documents that hold a concept (or either of two), and a division of them.
 
-Only words with tokens are here; for those that are on without a token see unused_words.py.
+Only words with tokens are included; for words on without a token see unused_words.py.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: n
 
 
 class Group(NamedTuple):
-    """The documents that hold a concept, or either of two: words used, tokens, and what else a document holds."""
+    """Words used and tokens of the documents that hold a concept, or either of two."""
 
     doc: np.ndarray  # (n)
     ptr: np.ndarray  # (n+1) into word, tokens
     word: np.ndarray  # (E) place in `support` of a word that is used
     tokens: np.ndarray  # (E) n_dji > 0
-    others: np.ndarray  # (n) further concepts of the document
+    others: np.ndarray  # (n) number of other concepts of the document
     length: np.ndarray  # (n) N_d
     support: np.ndarray  # (s) words used anywhere in the group
     theta: np.ndarray  # (s)
@@ -41,7 +41,7 @@ class Sides(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One of the two concepts of a division, or the concept undivided: who holds it and which words they use."""
+    """One concept of a division, or the undivided concept: its documents and words."""
 
     held: np.ndarray  # (n) bool
     ptr: np.ndarray  # (n+1) into word, tokens
@@ -58,7 +58,11 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
     docs = np.unique(doc_of)
     ptr, others = np.zeros(len(docs) + 1, np.int64), np.zeros(len(docs), np.int64)
     word, n_tokens = np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int64)
-    support, theta, lam = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)  # known once the words are
+    support, theta, lam = (
+        np.zeros(0, np.int64),
+        np.zeros(0),
+        np.zeros(0),
+    )  # filled below, when the words are known
     group = Group(docs, ptr, word, n_tokens, others, model.data.length[docs], support, theta, lam)
     side, count = np.zeros(n_entries, np.uint8), np.zeros(n_entries, np.int64)
     which = np.zeros(len(docs), np.uint8)

@@ -1,7 +1,7 @@
-"""A split of one concept on request: the best of many divisions, as a place to sample on from.
+"""Split a concept on request, by the best of many divisions.
 
-No step of a chain: the division is carried out whatever its ratio. The chain then continues from there with its usual
-moves, whose target is what it would be from any other start; where the data are for one concept, a merge undoes it.
+This is not an MCMC step: the division is made whatever its ratio. The chain then continues from there with its usual
+moves and target; if the data favour one concept, a merge undoes the split.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from superwords.sampler.random import SPLIT_MERGE, open_stream_from_python
 from superwords.sampler.state import State, Tokens, sizes_of
 
 _APART = 1 << 42  # these attempts have random numbers of their own
-_LEAST_PART = 0.1  # of the documents, in the smaller concept: a few stray ones are no answer to the request
+_LEAST_PART = 0.1  # minimum share of the documents in the smaller concept
 
 
 def _is_even(proposed: SplitProposal) -> bool:
@@ -26,10 +26,10 @@ def _is_even(proposed: SplitProposal) -> bool:
 def split_concept(
     state: State, tokens: Tokens, model: Model, j: int, stream: np.ndarray, sweep: int, n_attempts: int
 ) -> tuple[State, Tokens, float] | None:
-    """Split concept j into j and a new, last one, by the division with the largest log ratio.
+    """Split concept j into j and a new, last one, by the best of `n_attempts`.
 
-    Returns the new state, its z and the log ratio of split to unsplit; None if no attempt divides it. The same stream
-    and sweep give the same division.
+    Returns the new state, its z and the log ratio of split to unsplit, which is maximised; None if no attempt divides
+    it. The same stream and sweep give the same division.
     """
     snapshot = Snapshot(state, tokens, sizes_of(state), model)
     best, most = -1, -np.inf

@@ -1,9 +1,9 @@
-"""Unused words, on in a document's concept without a token: what splits and merges do with them.
+"""Unused words in splits and merges: words on in a document without a token.
 
-They stay with the documents that keep one concept, or are drawn anew in all; always so where one becomes two, or back.
-Given the words used they follow an urn over the documents (γ integrated out) times (T/(T+θ_i))^n for the text and the
-features' density. The proposal goes through the documents and, in each, through the words, with what is still to come
-foreseen; where it is rough, Metropolis–Hastings makes up for it.
+They are kept in the documents that keep one concept, or redrawn in all; where one concept becomes two, or the reverse,
+they are always redrawn. Given the words used they follow an urn over the documents (γ integrated out) times
+(T/(T+θ_i))^n for the text and the features' density. The proposal draws them document by document and word by word,
+approximating the effect of later documents; Metropolis–Hastings corrects for the approximation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from superwords.sampler.random import uniform
 from superwords.sampler.state import Sizes, State, Tokens
 
 _MOST_LEAN = 4.0
-_MUTED = 0.65  # of what the features say: the rest is lost by foreseeing it roughly (measured)
-_LOOKS = 16  # at the features, on the way through the documents
-_EVERY = 32  # words between two looks at T
+_MUTED = 0.65  # factor on the features' log odds, tuned to the approximation of later documents
+_LOOKS = 16  # updates of the features' odds per pass over the documents
+_EVERY = 32  # words between two updates of T
 
 
 class Unused(NamedTuple):
@@ -53,14 +53,14 @@ class Urn(NamedTuple):
 class UrnState(NamedTuple):
     """The progress of a proposal through the documents."""
 
-    on: np.ndarray  # (V) of the urn, documents to come foreseen
+    on: np.ndarray  # (V) of the urn, with later documents included
     off: np.ndarray  # (V)
     factor: np.ndarray  # (V) of the odds, by the features now
-    foreseen: np.ndarray  # (V) the same at the outset
+    foreseen: np.ndarray  # (V) its initial value
     unused: np.ndarray  # (V) documents that have the word unused
-    used: np.ndarray  # (V) whether the document at hand uses it
+    used: np.ndarray  # (V) whether the current document uses it
     n_held: np.ndarray  # () documents with the concept
-    n_seen: np.ndarray  # () those gone through
+    n_seen: np.ndarray  # () those processed
     document: np.ndarray  # () the next one
 
 
@@ -95,7 +95,7 @@ def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Unused:
 
 
 def keep(unused: list[Unused], docs: np.ndarray) -> Unused:
-    """Return the unused words of these documents (a mask), each with one of the concepts."""
+    """Return the unused words of the documents in a mask, each with one concept."""
     kept = [_pick(one, docs) for one in unused]
     return kept[0] if len(kept) == 1 else _join(*kept)
 
@@ -137,8 +137,8 @@ def with_unused(made: Proposal, frame: Context, present: list[Unused] | None, st
         sizes = Sizes(np.vstack([m, rest.m]), np.append(made.holders, rest.holders), total)
         parts = [limit(side, changing) for side in made.sides]
         for s, urn in enumerate(make_urns(sizes, parts, frame)):
-            wanted = None if present is None else _pick(present[s], changing)
-            found, log_p = propose(parts[s], urn, wanted, stream)
+            target = None if present is None else _pick(present[s], changing)
+            found, log_p = propose(parts[s], urn, target, stream)
             log_q += log_p
             m[s] += _count(found.word, theta)
             unused[s] = _join(unused[s], found)
@@ -157,7 +157,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
     beta, gamma = np.zeros((2, len(parts), len(theta)))
     if data.Y.shape[1]:
         _, x, b, _ = posterior(sizes, data, prior)
-        # Of the Student-t of one word's features given all other words'
+        # Parameters of the Student-t of one word's features given those of all others
         freedom = 2.0 * prior.alpha_sigma + int(data.known.sum()) - 1
         precision = 0.5 * freedom / b
         now = (sizes.m.T.astype(float) @ x) / np.maximum(total, 1.0)[:, None]
@@ -177,7 +177,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
 
 def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) -> tuple[Unused, float]:
     """Draw (or score) unused words for every document; return their log probability."""
-    wanted = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
+    target = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
     n_words, log_q = len(urn.theta), np.zeros(1)
     progress = UrnState(
         urn.on.copy(),
@@ -190,14 +190,14 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
     )
     _foresee_all(side, urn, progress)
     ptr, word = np.zeros_like(side.ptr), np.empty(len(side.word) + n_words, np.int32)
-    while not _go_through(side, urn, progress, wanted, present is not None, ptr, word, log_q, stream):
+    while not _go_through(side, urn, progress, target, present is not None, ptr, word, log_q, stream):
         word = np.append(word, np.empty(len(word) + n_words, np.int32))
     return Unused(ptr, word[: ptr[-1]].copy()), float(log_q[0])
 
 
 @ref_kernel
 def _foresee_all(side, urn, progress):
-    """Count all documents as still to come."""
+    """Count all documents as not yet processed."""
     _look(1.0, progress, urn)
     for i in range(len(urn.theta)):
         progress.foreseen[i] = progress.factor[i]
@@ -210,8 +210,8 @@ def _foresee_all(side, urn, progress):
 
 
 @ref_kernel
-def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream):
-    """Draw or take unused words document by document; return False where room runs out."""
+def _go_through(side, urn, progress, target, is_forced, ptr, word, log_q, stream):
+    """Draw or score unused words by document; return False if space runs out."""
     n_held = progress.n_held
     while progress.document < len(side.held):
         n = progress.document
@@ -223,7 +223,7 @@ def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream
             if progress.n_seen % (1 + n_held // _LOOKS) == 0:
                 _look(to_come, progress, urn)
             progress.n_seen += 1
-            mine = wanted.word[wanted.ptr[n] : wanted.ptr[n + 1]]
+            mine = target.word[target.ptr[n] : target.ptr[n + 1]]
             log_p, found = _draw_document(n, to_come, progress, side, urn, mine, is_forced, word, at, stream)
             log_q[0] += log_p
             at += found
@@ -233,8 +233,8 @@ def _go_through(side, urn, progress, wanted, is_forced, ptr, word, log_q, stream
 
 
 @helper
-def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, at, stream):
-    """Draw one document's unused words given those before; return log probability, number."""
+def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at, stream):
+    """Draw a document's unused words given those before; return log q and number."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
     mass = _mark(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
@@ -253,7 +253,7 @@ def _draw_document(n, to_come, progress, side, urn, wanted, is_forced, word, at,
         rest = max(rest - theta[i] * odds * p_off, 0.0)
         is_on = product * p_off <= threshold
         if is_forced:
-            is_on = found < len(wanted) and wanted[found] == i
+            is_on = found < len(target) and target[found] == i
         if is_on:
             log_q += math.log(product * odds * p_off)
             product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
@@ -287,10 +287,10 @@ def _mark(n, is_used, progress, side, urn):
 
 @helper
 def _foresee(n, step, mass, progress, side, urn):
-    """Count (or uncount) a document still to come; return what unused words may add to T.
+    """Count (or uncount) a later document; return what unused words may add to T.
 
-    A word it uses counts as on. One it does not use is as good as off in so far as it would cost: given γ the document
-    has probability 1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
+    A word it uses counts as on. One it does not use counts as off in part: given γ the document has probability
+    1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
     """
     on, off, theta = progress.on, progress.off, urn.theta
     tokens = side.per_doc[n]
