@@ -6,11 +6,13 @@ An error names the parameter, its value and a remedy as fields; the sentence is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 NO_VALUE: Any = object()
 _LONGEST = 2_000  # characters of a message
+_FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 Spelling = Callable[[str, Any], str]  # a parameter and its value (or NO_VALUE) as one surface writes them
 
 
@@ -25,32 +27,11 @@ def in_python(parameter: str, value: Any = NO_VALUE) -> str:
     return parameter if value is NO_VALUE else f"{parameter}={value!r}"
 
 
-class _Spelled:
-    """A parameter in a message: ``{thin}`` is its name, ``{thin:5}`` its name with a value."""
-
-    def __init__(self, parameter: str, spelling: Spelling):
-        self.parameter, self.spelling = parameter, spelling
-
-    def __format__(self, value: str) -> str:
-        return self.spelling(self.parameter, _Verbatim(value) if value else NO_VALUE)
-
-
 class _Verbatim(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
         return str(self)
-
-
-class _Names(dict[str, Any]):
-    """The fields of a message; a field without a value is the name of a parameter."""
-
-    def __init__(self, fields: dict[str, Any], spelling: Spelling):
-        super().__init__(fields)
-        self.spelling = spelling
-
-    def __missing__(self, name: str) -> _Spelled:
-        return _Spelled(name, self.spelling)
 
 
 class InputError(ValueError):
@@ -113,12 +94,16 @@ class InputError(ValueError):
         """
         if self.parameter is None and not self.remedy:
             return _shortened(self.problem)
-        names = _Names(self.details, spelling)
-        sentence = self.problem.format_map(names)
-        if self.parameter is not None:
-            sentence = f"{spelling(self.parameter, self.value)} {sentence}"
-        end = f"; {self.remedy.format_map(names)}." if self.remedy else "."
-        return _shortened(sentence + end)
+
+        def field(match: re.Match[str]) -> str:
+            name, form = match.groups(default="")
+            if name in self.details:
+                return format(self.details[name], form)
+            return spelling(name, _Verbatim(form) if form else NO_VALUE)
+
+        subject = "" if self.parameter is None else f"{spelling(self.parameter, self.value)} "
+        end = f"; {_FIELD.sub(field, self.remedy)}." if self.remedy else "."
+        return _shortened(subject + _FIELD.sub(field, self.problem) + end)
 
 
 def _shortened(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -36,9 +37,8 @@ def limit_memory(n_bytes: float) -> None:
     if resource is not None and used is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         most = int(used + n_bytes)
-        resource.setrlimit(
-            resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
-        )
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _address_space() -> float | None:
@@ -61,12 +61,10 @@ def _left_of_limit() -> float | None:
 
 def _meminfo() -> float | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
+        found = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return float(found[1]) * 1024 if found else None
 
 
 def _left_in_container() -> float | None:

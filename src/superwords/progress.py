@@ -63,10 +63,10 @@ class Watcher:
 
 
 class Callbacks(Watcher):
-    """Several watchers of one fit, called in their order and left in the reverse order."""
+    """Several watchers of one fit, or a user's own functions, called in their order and left in the reverse order."""
 
-    def __init__(self, watchers: Sequence[Watcher]):
-        self._watchers = list(watchers)
+    def __init__(self, watchers: Sequence[Watcher], *reports: Report):
+        self._watchers, self._reports = list(watchers), (*watchers, *reports)
         self.every = min((one.every for one in watchers), default=math.inf)
 
     def say(self, line: str) -> None:
@@ -91,18 +91,8 @@ class Callbacks(Watcher):
             one.see(swept)
 
     def __call__(self, progress: Progress) -> None:
-        for one in self._watchers:
-            one(progress)
-
-
-class _Calling(Watcher):
-    """A person's own function."""
-
-    def __init__(self, report: Report):
-        self._report = report
-
-    def __call__(self, progress: Progress) -> None:
-        self._report(progress)
+        for report in self._reports:
+            report(progress)
 
 
 def make_watcher(progress: Any) -> Watcher:
@@ -112,19 +102,15 @@ def make_watcher(progress: Any) -> Watcher:
     if isinstance(progress, list | tuple):
         watchers = [made for one in progress if type(made := make_watcher(one)) is not Watcher]
         return Callbacks(watchers) if watchers else Watcher()
-    if progress is True or (isinstance(progress, str) and progress == "auto" and _is_watched()):
-        return Display()
-    if progress is False or progress is None or (isinstance(progress, str) and progress == "auto"):
-        return Watcher()
+    if isinstance(progress, str) and progress == "auto":
+        progress = messages.is_terminal or messages.is_jupyter
+    if progress is None or isinstance(progress, bool):
+        return Display() if progress else Watcher()
     if callable(progress):
-        return _Calling(progress)
+        return Callbacks([], progress)
     raise InputError(
         f"progress={progress!r} is not known; give True, False, 'auto', a function, or a list of these."
     )
-
-
-def _is_watched() -> bool:
-    return messages.is_terminal or messages.is_jupyter
 
 
 def _is_live() -> bool:

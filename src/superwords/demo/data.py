@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from superwords.demo.ranks import WordPair
 from superwords.features import table
@@ -45,29 +44,17 @@ def load_demo() -> Demo:
         [finders[recipe["lang"]].words_in(sentence) for sentence in _SENTENCE_END.split(recipe["text"])]
         for recipe in recipes
     ]
+    corpus = replace(recipe_corpus(recipes, sentences, vocabulary), texts=[one["text"] for one in recipes])
     tokens = [[word for sentence in recipe for word in sentence] for recipe in sentences]
-    corpus = recipe_corpus(recipes, tokens, vocabulary)
-    presence = count(
-        [list(dict.fromkeys(sentence)) for recipe in sentences for sentence in recipe], vocabulary
-    )
-    corpus = replace(
-        corpus,
-        sentences=presence,
-        sentence_row=np.repeat(np.arange(len(recipes)), [len(recipe) for recipe in sentences]),
-        texts=[recipe["text"] for recipe in recipes],
-    )
     pictures = table(read_csv("pictures.csv"), vocabulary)
     return Demo(corpus, tokens, words["lang"].tolist(), pictures, read_pairs())
 
 
-def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[list[str]], vocabulary: list[str]) -> Corpus:
-    """Count the words of each recipe, with language and title as metadata."""
-    return Corpus.from_counts(
-        count(tokens, vocabulary),
-        vocabulary,
-        metadata={key: [recipe[key] for recipe in recipes] for key in ("lang", "title")},
-        ids=[recipe["id"] for recipe in recipes],
-    )
+def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[Any], vocabulary: list[str]) -> Corpus:
+    """Count the words of each recipe, by sentences if it has these, with language and title as metadata."""
+    metadata = pd.DataFrame(recipes)[["lang", "title"]]
+    ids = [recipe["id"] for recipe in recipes]
+    return replace(Corpus.from_tokens(tokens, ids, metadata, vocabulary=vocabulary), notes={})
 
 
 class WordFinder:
@@ -80,18 +67,8 @@ class WordFinder:
         self._pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._word_of))})\b")
 
     def words_in(self, text: str) -> list[str]:
-        return [
-            str(self._word_of[form]) for form in self._pattern.findall(text.lower() if self._fold else text)
-        ]
-
-
-def count(rows: list[list[str]], vocabulary: list[str]) -> sparse.csr_array:
-    index = {word: i for i, word in enumerate(vocabulary)}
-    row = np.repeat(np.arange(len(rows)), [len(words) for words in rows])
-    col = [index[word] for words in rows for word in words]
-    counts = sparse.csr_array((np.ones(len(col), np.int32), (row, col)), shape=(len(rows), len(vocabulary)))
-    counts.sum_duplicates()
-    return counts
+        found = self._pattern.findall(text.lower() if self._fold else text)
+        return [str(self._word_of[form]) for form in found]
 
 
 def read_pairs() -> list[WordPair]:

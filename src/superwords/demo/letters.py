@@ -50,15 +50,8 @@ def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = No
     """Fit the letters with the default settings and find differences between households and over time."""
     from superwords import fit
 
-    model = fit(
-        load_letters(),
-        text="text",
-        id="id",
-        groups=[GROUP, "author"],
-        random_state=seed,
-        progress=progress,
-        n_jobs=n_jobs,
-    )
+    groups = [GROUP, "author"]
+    model = fit(load_letters(), "text", "id", groups, random_state=seed, progress=progress, n_jobs=n_jobs)
     concepts = model.concepts(0)
     sure = set(concepts.loc[concepts["found_by"] == concepts["found_by"].max(), "concept"])
     compared, trends = model.compare_groups(GROUP), model.trends(DATE)
@@ -72,9 +65,8 @@ def differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
     """Return the concept of which the households' words differ most, and the words that each uses more."""
     found = []
     for concept in sorted(concepts):
-        table = (
-            model.group_words(GROUP, concept).pivot(index="word", columns="group", values="share").fillna(0)
-        )
+        table = model.group_words(GROUP, concept)
+        table = table.pivot(index="word", columns="group", values="share").fillna(0)
         if table.shape[1] == 2:
             gap = (table["tenant"] - table["owner"]).sort_values()
             found.append((gap.nlargest(2).sum() - gap.nsmallest(2).sum(), -concept, gap))

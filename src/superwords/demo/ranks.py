@@ -52,9 +52,7 @@ def rank_accuracy(
     for first, second in pairs:
         here, there = positions(first, index), positions(second, index)
         forward, backward = directed(matrix, here, there), directed(matrix, there, here)
-        known = not (
-            np.isnan(matrix[np.ix_(here, there)]).any() or np.isnan(matrix[np.ix_(there, here)]).any()
-        )
+        known = not any(np.isnan(matrix[np.ix_(*way)]).any() for way in ((here, there), (there, here)))
         name = f"{'/'.join(sorted(first))} ↔ {'/'.join(sorted(second))}"
         rows.append((name, forward, backward, (forward + backward) / 2, known))
     table = pd.DataFrame(rows, columns=["pair", "forward", "backward", "accuracy", "known"])

@@ -64,15 +64,9 @@ def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None)
     settings = {**SETTINGS, "random_state": seed, "n_jobs": n_jobs, "progress": progress}
     together = fit(demo.corpus, features=pictures, **settings)
     alone = fit(demo.corpus, features=None, **settings)
-    similarities = {
-        TOGETHER: together.co_membership_,
-        PICTURES: picture_similarity(pictures),
-        TEXT: alone.co_membership_,
-    }
-    accuracy = {
-        name: rank_accuracy(similarity, demo.vocabulary, demo.pairs)
-        for name, similarity in similarities.items()
-    }
+    by_text = {TOGETHER: together.co_membership_, TEXT: alone.co_membership_}
+    similarities = {**by_text, PICTURES: picture_similarity(pictures)}
+    accuracy = {name: rank_accuracy(one, demo.vocabulary, demo.pairs) for name, one in similarities.items()}
     return DemoResult(demo, together, accuracy, bilingual_concepts(demo, together))
 
 
