@@ -253,3 +253,9 @@ def test_other_corpora_with_nothing_set(name, expected):
     assert expected <= set(corpus.vocabulary)
     assert corpus.n_words > 100
     assert corpus.notes["empty_documents"] == []
+
+
+def test_ready_tokens_keep_an_apostrophe_and_s():
+    corpus = Corpus.from_tokens([["women's", "women", "'s"], ["women's", "'s"]], min_df=1)
+    assert corpus.vocabulary == ["'s", "women", "women's"]
+    assert corpus.counts.toarray().tolist() == [[1, 1, 1], [1, 0, 1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import pairwise
 from types import ModuleType, SimpleNamespace
 
@@ -384,6 +385,14 @@ def test_procedural_words_are_reported_and_dropped_on_request():
     assert "speaker" not in without.vocabulary
 
 
+def test_an_error_names_the_option_that_dropped_every_word():
+    read = partial(Corpus.from_texts, ["Mr. Speaker, the gentleman yields."] * 20, min_df=2, n_jobs=1)
+    with pytest.raises(InputError, match=r"^All 2 words found were dropped; leave out drop_procedural\.$"):
+        read(words="phrases", drop_procedural=True)
+    with pytest.raises(InputError, match=r"dropped; give a shorter list of words to drop\.$"):
+        read(drop=read().vocabulary)
+
+
 def test_no_words_are_procedural_where_nothing_is_ritual():
     own_words = [
         s.replace("Mr. Speaker, I rise today on", f"Case {n} tells of")
@@ -409,7 +418,7 @@ def test_no_words_are_procedural_where_nothing_is_ritual():
         ({"tokenizer": "jieba"}, "tokenizer='jieba' cannot be called"),
         ({"language": "km"}, r"Khmer \(km\) is written without spaces"),
         ({"drop": "/no/such/file"}, "cannot be read"),
-        ({"min_df": 2, "max_df": 1}, "words found were dropped"),
+        ({"min_df": 2, "max_df": 1}, r"words found were dropped; give a higher max_df\.$"),
         ({"recipe": {"format": 99}}, "format 99"),
         ({"language": ["en"]}, "1 languages for 4 documents"),
     ],

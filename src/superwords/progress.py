@@ -66,7 +66,8 @@ class Callbacks(Watcher):
     """Several watchers of one fit, or a user's own functions, called in their order and left in the reverse order."""
 
     def __init__(self, watchers: Sequence[Watcher], *reports: Report):
-        self._watchers, self._reports = list(watchers), (*watchers, *reports)
+        self._watchers = list(watchers)
+        self._reports: list[Report] = [*watchers, *reports]
         self.every = min((one.every for one in watchers), default=math.inf)
 
     def say(self, line: str) -> None:

@@ -52,8 +52,7 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
     # A lone carriage return ends a line for many readers, yet pandas does not quote a text for it.
     texts = [out.columns, *(one for one in cells.values() if one.dtype.kind == "O")]
     has_return = any(isinstance(value, str) and "\r" in value for values in texts for value in values)
-    quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
-    return out.to_csv(index=False, lineterminator="\n", quoting=quoting)
+    return out.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if has_return else 0)
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

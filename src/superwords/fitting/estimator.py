@@ -847,9 +847,16 @@ class ConceptModel(TransformerMixin, BaseEstimator):
 
     @property
     def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout; `posterior` has "log_joint", "n_concepts", "n_memberships" and "n_words_on".
+        """Traces in ArviZ layout, as an xarray DataTree.
 
-        `moves` has what the moves of each chain tried and accepted, and their seconds (see `moves()`).
+        `posterior` has, by chain and draw, "log_joint", "n_concepts", "n_memberships" and "n_words_on"; "prevalence"
+        and "strength" of the listed concepts, with their numbers as the coordinate "concept" and NaN where a draw has
+        no match of one; and the sampled hyperparameters ("b1", "b2", "alpha_omega", and "theta" by word) as far as
+        they vary. Where more than 1,000 draws are kept over all chains, those of concepts and hyperparameters are in
+        the group `concepts`, over evenly spaced draws. `sample_stats` has the log density, the sweep and, where all
+        draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
+        `observed_data` the number of tokens of each document. `moves` has what the moves of each chain tried and
+        accepted, and their seconds (see `moves()`).
         """
         trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,10 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.text.cleaning import clean_text
-from superwords.text.grams import Cut, document_frequency
+from superwords.text.grams import document_frequency
 from superwords.text.phrases import TAGGED
 from superwords.text.procedural import procedural_units
-from superwords.text.recipe import Fixed, TextOptions, recipe_of, threshold
+from superwords.text.recipe import TextOptions, recipe_of, threshold
 from superwords.text.stream import LONG_TOKENS, TokenStream
 from superwords.text.vocabulary import (
     FEW_DOCUMENTS,
@@ -56,22 +56,28 @@ def count_stream(stream: TokenStream, options: TextOptions, language: str | None
     row_of_sentence, parent, passage = _rows(stream, options.passage_sentences)
     if options.fixed is None:
         words = _find_words(stream, row_of_sentence, options, notes)
-        cut, column, vocabulary = _choose_words(stream, words, options, language, notes)
+        cut, units = words.cut, _kept_units(stream, words, options, notes)
+        vocabulary = sorted({label for label in units.values() if label is not None})
     else:
-        cut, column, vocabulary = _fixed_words(stream, options.fixed, options.max_length, notes)
-        notes["recipe"] = recipe_of(options, language, options.fixed.units)
+        units, vocabulary = options.fixed.units, list(options.fixed.vocabulary)
+        cut = apply_words(stream, list(units), options.max_length)
+        unknown = unknown_words(stream, cut)
+        examples = dict(unknown.most_common(N_EXAMPLES))
+        notes |= {"unknown_words": unknown.total(), "unknown_examples": examples}
+    notes["recipe"] = recipe_of(options, language, units)
+    number: dict[str | None, int] = {label: n for n, label in enumerate(vocabulary)}
+    column = np.array([number.get(label, -1) for label in units.values()], np.int32)
     sentence = stream.token_sentence[cut.start]
     of_token = column[cut.unit] if len(column) else cut.unit
     is_counted = of_token >= 0
     sentence, of_token = sentence[is_counted], of_token[is_counted]
-    shape = (len(parent), len(vocabulary))
-    notes["words_used"] = int(cut.length[is_counted].sum())
-    counts = _tally(row_of_sentence[sentence], of_token, shape)
+    counts = _tally(row_of_sentence[sentence], of_token, (len(parent), len(vocabulary)))
     sentences = _tally(sentence, of_token, (len(row_of_sentence), len(vocabulary)))
     sentences.data[:] = 1
-    has_word = np.zeros(stream.n_documents, bool)
-    has_word[stream.sentence_document[sentence]] = True
-    notes["empty_documents"] = np.flatnonzero(~has_word).tolist()
+    is_empty = np.ones(stream.n_documents, bool)
+    is_empty[stream.sentence_document[sentence]] = False
+    notes["words_used"] = int(cut.length[is_counted].sum())
+    notes["empty_documents"] = np.flatnonzero(is_empty).tolist()
     spans = _row_spans(stream, row_of_sentence, len(parent))
     return CountedTexts(counts, vocabulary, sentences, row_of_sentence, parent, passage, spans, notes)
 
@@ -83,24 +89,21 @@ def _find_words(
     if options.min_df == "auto":
         if options.passage_sentences is not None and stream.n_documents < FEW_DOCUMENTS:
             parts = Parts(row_of_sentence, int(row_of_sentence.max(initial=-1)) + 1, "passages")
-        choice = choose_words(stream, parts, row_of_sentence, options.max_length)
-        words, min_df = choice.words, choice.min_df
-        notes["min_df_chosen"] = choice.why
+        words, min_df, why = choose_words(stream, parts, row_of_sentence, options.max_length)
+        notes["min_df_chosen"] = why
     else:
         min_df = threshold(options.min_df, stream.n_documents, "min_df")
         words = find_words(stream, parts, min_df, options.max_length)
     if not words.labels:
         raise InputError(_why_no_words(stream, options.method.words, min_df))
-    notes["min_df"], notes["min_df_counts"] = min_df, parts.name
+    notes |= {"min_df": min_df, "min_df_counts": parts.name}
     return words
 
 
-def _choose_words(
-    stream: TokenStream, words: Words, options: TextOptions, language: str | None, notes: dict[str, Any]
-) -> tuple[Cut, np.ndarray, list[str]]:
-    """Return the words of this corpus: frequent, not too frequent, not dropped. Returns the column of each unit, or
-    -1.
-    """
+def _kept_units(
+    stream: TokenStream, words: Words, options: TextOptions, notes: dict[str, Any]
+) -> dict[str, str | None]:
+    """Return the label of each unit's spelling, None if it is too frequent or dropped."""
     procedural = procedural_units(stream, words.cut, words.labels)
     dropped = {
         "above_max_df": _too_frequent(stream, words, options),
@@ -108,14 +111,8 @@ def _choose_words(
         "procedural": set(procedural) if options.drop_procedural else set(),
     }
     gone = set().union(*dropped.values())
-    vocabulary = sorted({label for u, label in enumerate(words.labels) if u not in gone})
-    if not vocabulary:
-        raise InputError(
-            f"All {len(words.labels)} words found were dropped; "
-            "give a higher max_df or a shorter list of words to drop."
-        )
-    number = {label: n for n, label in enumerate(vocabulary)}
-    column = np.array([-1 if u in gone else number[label] for u, label in enumerate(words.labels)], np.int32)
+    if len(gone) == len(words.labels):
+        raise _why_all_dropped(len(gone), dropped)
     unknown = unknown_words(stream, words.cut)
     if options.method.words == "content":
         notes["other_words"] = other_words(stream, words)
@@ -125,12 +122,18 @@ def _choose_words(
         "tokens_below_min_df": unknown.total(),
         **{reason: sorted(words.labels[u] for u in units) for reason, units in dropped.items()},
     }
-    units = {
-        key: None if u in gone else label
-        for u, (key, label) in enumerate(zip(words.keys, words.labels, strict=True))
+    pairs = zip(words.keys, words.labels, strict=True)
+    return {key: None if u in gone else label for u, (key, label) in enumerate(pairs)}
+
+
+def _why_all_dropped(n_words: int, dropped: dict[str, set[int]]) -> InputError:
+    remedies = {
+        "above_max_df": "give a higher {max_df}",
+        "dropped": "give a shorter list of words to drop",
+        "procedural": "leave out {drop_procedural}",
     }
-    notes["recipe"] = recipe_of(options, language, units)
-    return words.cut, column, vocabulary
+    remedy = " or ".join(way for reason, way in remedies.items() if dropped[reason])
+    return InputError(f"All {n_words:,} words found were dropped", remedy=remedy)
 
 
 def _why_no_words(stream: TokenStream, method: str, min_df: int) -> str:
@@ -141,18 +144,6 @@ def _why_no_words(stream: TokenStream, method: str, min_df: int) -> str:
         what = "noun or name" if method == "phrases" else "noun, name, verb or adjective"
         return f"There is no {what} in {documents}; give more text, or ask for plain words."
     return f"There is no word in {documents} but stop words; give more text."
-
-
-def _fixed_words(
-    stream: TokenStream, fixed: Fixed, max_length: int, notes: dict[str, Any]
-) -> tuple[Cut, np.ndarray, list[str]]:
-    cut = apply_words(stream, list(fixed.units), max_length)
-    number = {label: n for n, label in enumerate(fixed.vocabulary)}
-    column = np.array([number.get(label, -1) if label else -1 for label in fixed.units.values()], np.int32)
-    unknown = unknown_words(stream, cut)
-    notes["unknown_words"] = unknown.total()
-    notes["unknown_examples"] = dict(unknown.most_common(N_EXAMPLES))
-    return cut, column, list(fixed.vocabulary)
 
 
 def _too_frequent(stream: TokenStream, words: Words, options: TextOptions) -> set[int]:
@@ -205,11 +196,7 @@ def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> spa
 def row_texts(texts: Iterable[str], counted: CountedTexts, is_passages: bool) -> list[str]:
     """Return the raw text of every row."""
     clean = map(clean_text, texts)
-    return list(_passage_texts(clean, counted) if is_passages else clean)
-
-
-def _passage_texts(texts: Iterable[str], counted: CountedTexts) -> Iterator[str]:
-    bounds = np.searchsorted(counted.parent, np.arange(counted.parent[-1] + 2))
-    for text, start, end in zip(texts, bounds[:-1], bounds[1:]):
-        for row in range(start, end):
-            yield text[counted.spans[row, 0] : counted.spans[row, 1]].strip()
+    if not is_passages:
+        return list(clean)
+    of_document = np.split(counted.spans, np.searchsorted(counted.parent, range(1, counted.parent[-1] + 1)))
+    return [text[a:b].strip() for text, spans in zip(clean, of_document) for a, b in spans]

@@ -75,11 +75,8 @@ def check_languages(language: str | Sequence[str], n_documents: int) -> str | li
 def check_texts(texts: Iterable[Any]) -> Iterable[str]:
     for n, text in enumerate(texts):
         if not isinstance(text, str):
-            hint = (
-                "use Corpus.from_tokens for lists of tokens"
-                if isinstance(text, list | tuple)
-                else "give strings"
-            )
+            are_tokens = isinstance(text, list | tuple)
+            hint = "use Corpus.from_tokens for lists of tokens" if are_tokens else "give strings"
             raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
         yield text
 
@@ -96,29 +93,34 @@ def check_sentences(document: Any, n: int) -> list[list[str]]:
 
 
 def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
-    if ids is None:
-        return [str(d) for d in range(n_documents)]
-    names = [str(name) for name in ids]
+    names = [str(name) for name in (range(n_documents) if ids is None else ids)]
     if len(names) != n_documents:
         raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
-    seen: dict[str, int] = {}
-    for d, name in enumerate(names):
-        if seen.setdefault(name, d) != d:
-            raise InputError(
-                f"The id {name!r} is given twice, to documents {seen[name]} and {d}; give each its own."
-            )
+    if twice := _repeated(names):
+        name, first, second = twice
+        raise InputError(
+            f"The id {name!r} is given twice, to documents {first} and {second}; give each its own."
+        )
     return names
 
 
-def check_unique_words(words: Sequence[str]) -> None:
+def check_unique_words(words: Sequence[str]) -> list[str]:
+    """Return the words as strings."""
+    if twice := _repeated(words):
+        word, first, second = twice
+        raise InputError(
+            f"The vocabulary has the word {word!r} twice, at positions {first} and {second}; "
+            "give each word one column."
+        )
+    return [str(word) for word in words]
+
+
+def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
+    """Return the first name that was there before, and both its places."""
     seen: dict[str, int] = {}
-    for i, word in enumerate(words):
-        if word in seen:
-            raise InputError(
-                f"The vocabulary has the word {word!r} twice, at positions {seen[word]} and {i}; "
-                "give each word one column."
-            )
-        seen[word] = i
+    return next(
+        ((name, seen[name], n) for n, name in enumerate(names) if seen.setdefault(name, n) != n), None
+    )
 
 
 def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:

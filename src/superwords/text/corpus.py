@@ -260,20 +260,17 @@ class Corpus:
             method, max_length, known_language, units = read_recipe(recipe, tokenizer)
             if known_language is not None and isinstance(languages, str):
                 languages = known_language
-            fixed: Fixed | None = Fixed(_columns(units, vocabulary), units)
+            known = sorted({label for label in units.values() if label is not None})
+            fixed: Fixed | None = Fixed(
+                known if vocabulary is None else check_unique_words(vocabulary), units
+            )
         else:
             method, max_length = word_method(words, codes, tagger, lemmas, tokenizer)
-            fixed = None if vocabulary is None else _fixed_vocabulary(vocabulary, codes, method)
-        options = TextOptions(
-            method,
-            max_length,
-            passage_length(unit),
-            min_df,
-            max_df,
-            words_to_drop(drop),
-            drop_procedural,
-            fixed,
-        )
+            fixed = None
+            if vocabulary is not None:
+                fixed = Fixed(check_unique_words(vocabulary), units_of_labels(vocabulary, codes, method))
+        how = (min_df, max_df, words_to_drop(drop), drop_procedural)
+        options = TextOptions(method, max_length, passage_length(unit), *how, fixed)
         names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
         stream = stream_texts(
             check_texts(documents),
@@ -328,8 +325,7 @@ class Corpus:
         names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
         fixed = None
         if vocabulary is not None:
-            check_unique_words(vocabulary)
-            fixed = Fixed(list(vocabulary), {word: word for word in vocabulary})
+            fixed = Fixed(check_unique_words(vocabulary), {word: word for word in vocabulary})
         options = TextOptions(
             Method("tokens"), 1, passage_length(unit), min_df, max_df, words_to_drop(drop), False, fixed
         )
@@ -372,35 +368,13 @@ class Corpus:
         is_passages: bool,
         texts: list[str] | None,
     ) -> Corpus:
-        empty = counted.notes["empty_documents"]
-        notes = {**counted.notes, "empty_documents": [names[d] for d in empty]}
-        parent = counted.parent if is_passages else None
+        empty = [names[d] for d in counted.notes["empty_documents"]]
         if is_passages:
             table = table.iloc[counted.parent].reset_index(drop=True)
             names = [f"{names[d]}#{p + 1}" for d, p in zip(counted.parent, counted.passage, strict=True)]
-        return cls(
-            counted.counts,
-            counted.vocabulary,
-            table,
-            names,
-            parent,
-            counted.sentences,
-            counted.sentence_row,
-            texts,
-            notes,
-        )
-
-
-def _columns(units: Mapping[str, str | None], vocabulary: Sequence[str] | None) -> list[str]:
-    if vocabulary is None:
-        return sorted({label for label in units.values() if label is not None})
-    check_unique_words(vocabulary)
-    return [str(word) for word in vocabulary]
-
-
-def _fixed_vocabulary(vocabulary: Sequence[str], languages: set[str], method: Method) -> Fixed:
-    check_unique_words(vocabulary)
-    return Fixed([str(word) for word in vocabulary], units_of_labels(vocabulary, languages, method))
+        parent = counted.parent if is_passages else None
+        words, notes = (counted.sentences, counted.sentence_row), {**counted.notes, "empty_documents": empty}
+        return cls(counted.counts, counted.vocabulary, table, names, parent, *words, texts, notes)
 
 
 def _first_few(words: Sequence[str], n: int = 8) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -154,9 +153,8 @@ def eligible_grams(
         is_word = ~is_stop_key[words].all(axis=1)
         association = np.ones(len(words))
         if n > 1:
-            company = _company(grams, n)
-            association = company.association
-            is_whole = (company.bound >= BOUND) & is_piece_of_shorter[company.inner]
+            association, inner, bound = _company(grams, n)
+            is_whole = (bound >= BOUND) & is_piece_of_shorter[inner]
             is_word &= ~is_piece & ((association >= (PHRASE if n == 2 else COMPOUND)) | is_whole)
             is_weak = (flags[begins] & WEAK_START) > 0
             begins = begins[~is_weak | (is_whole | (association >= SET_PHRASE))[at[begins]]]
@@ -176,19 +174,11 @@ def can_be_word(flags: np.ndarray, begins: np.ndarray, length: int) -> np.ndarra
     return ends & ((flags[begins] & (CAN_START | WEAK_START | ORDINAL_START)) > 0)
 
 
-class _Company(NamedTuple):
-    """The grams of one length: the gram without its last word (`inner`), how much its words seek each other's
-    company, and in which share of their uses its last words follow its first (`bound`).
-    """
+def _company(grams: Grams, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the association of each gram's words, the gram without its last word, and how bound its last words are.
 
-    inner: np.ndarray
-    association: np.ndarray
-    bound: np.ndarray
-
-
-def _company(grams: Grams, length: int) -> _Company:
-    """Return the association, the normalised pointwise mutual information of the first word and the rest, or of the
-    last word and the rest, whichever is less.
+    The association is the normalised pointwise mutual information of the first word and the rest, or of the last
+    word and the rest, whichever is less; the last words are bound by the share of their uses that follow the first.
     """
     at, shorter = grams.at[length - 1], grams.at[length - 2]
     begins = np.flatnonzero(at >= 0)
@@ -199,13 +189,12 @@ def _company(grams: Grams, length: int) -> _Company:
     key_count = np.bincount(grams.at[0])
     shorter_count = np.bincount(shorter[shorter >= 0])
     first, last = grams.words[length - 1][:, 0], grams.words[length - 1][:, -1]
-    expected = np.maximum(
-        key_count[first] * shorter_count[outer], shorter_count[inner] * key_count[last]
-    ) / len(at)
+    by_first, by_last = key_count[first] * shorter_count[outer], shorter_count[inner] * key_count[last]
+    expected = np.maximum(by_first, by_last) / len(at)
     count = np.bincount(gram, minlength=n_grams)
     surprise = -np.log(count / len(at))
     association = np.divide(np.log(count / expected), surprise, out=np.ones(n_grams), where=surprise > 0)
-    return _Company(inner, association, count / shorter_count[outer])
+    return association, inner, count / shorter_count[outer]
 
 
 def cut_runs(stream: TokenStream, grams: Grams, unit_of: list[np.ndarray]) -> Cut:

@@ -247,16 +247,12 @@ def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgr
     for part in parts:
         renumber = np.array([types.setdefault(t, len(types)) for t in part.types], np.int32)
         form_count.update(part.form_count)
-        pieces.append(
-            replace(
-                part,
-                types=[],
-                token_type=renumber[part.token_type] if len(renumber) else part.token_type,
-                token_sentence=part.token_sentence + np.int32(n_sentences),
-                sentence_document=part.sentence_document + np.int32(n_read),
-                form_count=Counter(),
-            )
-        )
+        moved = {
+            "token_type": renumber[part.token_type] if len(renumber) else part.token_type,
+            "token_sentence": part.token_sentence + np.int32(n_sentences),
+            "sentence_document": part.sentence_document + np.int32(n_read),
+        }
+        pieces.append(replace(part, types=[], form_count=Counter(), **moved))
         n_sentences += len(part.sentence_document)
         n_read += part.n_documents
         if progress is not None:

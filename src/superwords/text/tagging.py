@@ -37,12 +37,6 @@ HANTA_CLASSES = {
 SPACY_CLASSES = {"NOUN": NOUN, "PROPN": NAME, "ADJ": ADJECTIVE, "VERB": VERB}
 
 
-class Tagger(Protocol):
-    """Gives every token of a sentence its class and its base form (lower case)."""
-
-    def tag(self, sentence: list[str]) -> list[tuple[str, str]]: ...
-
-
 class Lemmatizer(Protocol):
     """Gives every token of a sentence its lemma; one in capitals is that of a noun or name."""
 
@@ -244,12 +238,8 @@ class HanTaTagger:
         if form in DUTCH_SINGULARS:
             return DUTCH_SINGULARS[form]
         hard = stem[:-1] + {"v": "f", "z": "s"}.get(stem[-1], stem[-1])
-        spellings = [
-            stem,
-            hard,
-            _LAST_VOWEL.sub(r"\1\1\2", hard),
-            form[:-4] if form.endswith("eren") else stem,
-        ]
+        child = form[:-4] if form.endswith("eren") else stem
+        spellings = [stem, hard, _LAST_VOWEL.sub(r"\1\1\2", hard), child]
         if len(stem) > 2 and stem[-1] == stem[-2]:
             spellings.append(stem[:-1])
         return max(spellings, key=lambda spelling: self._score(spelling, (NOUN,), "N(soort,ev"))
@@ -257,10 +247,8 @@ class HanTaTagger:
     def _score(self, form: str, classes: tuple[str, ...], kind: str = "") -> float:
         """How usual a form is as a word of one of the classes, in HanTa's logarithms."""
         found = self._hanta.tag_word(form, casesensitive=False) if len(form) > 1 else []
-        return max(
-            (float(p) for tag, p in found if self._class(tag) in classes and tag.startswith(kind)),
-            default=-inf,
-        )
+        of_kind = (float(p) for tag, p in found if self._class(tag) in classes and tag.startswith(kind))
+        return max(of_kind, default=-inf)
 
     def _english_singular(self, form: str) -> str:
         """HanTa's lemma, except where it confuses stems with and without a final e ("aides")."""
@@ -321,21 +309,16 @@ class SpacyTagger:
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
         document = self._pipeline(self._make_document(self._pipeline.vocab, words=sentence))
-        return [(_spacy_class(token), _spacy_base(token)) for token in document]
+        return [self._class_and_base(token) for token in document]
 
     def lemmas(self, sentence: list[str]) -> list[str]:
         return [base for _, base in self.tag(sentence)]
 
-
-def _spacy_class(token: Any) -> str:
-    if token.tag_ == "POS":
-        return POSSESSIVE
-    return SPACY_CLASSES.get(token.pos_, OTHER)
-
-
-def _spacy_base(token: Any) -> str:
-    base = token.lemma_ if token.pos_ == "NOUN" else token.text
-    return str(base or token.text).lower()
+    @staticmethod
+    def _class_and_base(token: Any) -> tuple[str, str]:
+        word_class = POSSESSIVE if token.tag_ == "POS" else SPACY_CLASSES.get(token.pos_, OTHER)
+        base = token.lemma_ if token.pos_ == "NOUN" else token.text
+        return word_class, str(base or token.text).lower()
 
 
 @lru_cache

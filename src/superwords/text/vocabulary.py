@@ -93,15 +93,6 @@ def find_words(stream: TokenStream, parts: Parts, min_df: int, max_length: int) 
     return _name_words(stream, cut, keys)
 
 
-@dataclass(frozen=True)
-class ChosenWords:
-    """The words found at the threshold chosen, and why it was chosen."""
-
-    words: Words
-    min_df: int
-    why: str
-
-
 def supported_words(n_tokens: int) -> int:
     """Return how many different words a corpus of `n_tokens` content words supports."""
     return min(MOST_WORDS, max(FEW_WORDS, round(SCALE * n_tokens**GROWTH)))
@@ -109,8 +100,11 @@ def supported_words(n_tokens: int) -> int:
 
 def choose_words(
     stream: TokenStream, parts: Parts, row_of_sentence: np.ndarray, max_length: int
-) -> ChosenWords:
-    """Return the highest threshold that leaves as many words as the tokens support and several in most rows."""
+) -> tuple[Words, int, str]:
+    """Return the words at the threshold chosen, the threshold, and why it was chosen.
+
+    It is the highest that leaves as many words as the tokens support and several in most rows.
+    """
     is_used = is_content(stream.token_flags)
     key, names = key_numbers(stream)
     key, sentence = key[is_used], stream.token_sentence[is_used]
@@ -143,7 +137,7 @@ def choose_words(
         why = f"with a higher number, many texts would be left with fewer than {SEVERAL} different words"
     else:
         why = f"no word needs to be in more than a quarter of the {parts.name}"
-    return ChosenWords(found[place], steps[place], why)
+    return found[place], steps[place], why
 
 
 def _threshold_by_rows(df: np.ndarray, key: np.ndarray, row: np.ndarray) -> int:
@@ -178,7 +172,7 @@ def unknown_words(stream: TokenStream, cut: Cut) -> Counter[str]:
     types, counts = np.unique(stream.token_type[is_left], return_counts=True)
     found: Counter[str] = Counter()
     for t, count in zip(types.tolist(), counts.tolist(), strict=True):
-        found[stream.types[t][0].removesuffix("'s")] += count
+        found[_joined([stream.types[t]], 0)] += count
     return found
 
 
@@ -195,13 +189,8 @@ def matching_words(words: Words, given: Iterable[str]) -> set[int]:
     """Return the units that match any given word by label or by an occurring spelling."""
     names = {" ".join(name.lower().split()) for name in given}
     joined = {spelling_key(name).replace(" ", "") for name in names}
-    return {
-        unit
-        for unit, (label, key, surfaces) in enumerate(
-            zip(words.labels, words.keys, words.surfaces, strict=True)
-        )
-        if label.lower() in names or key in joined or surfaces & names
-    }
+    known = enumerate(zip(words.labels, words.keys, words.surfaces, strict=True))
+    return {u for u, (label, key, forms) in known if label.lower() in names or key in joined or forms & names}
 
 
 def _units(grams: Grams, keys: Sequence[str]) -> list[np.ndarray]:
@@ -239,8 +228,9 @@ def _name_words(stream: TokenStream, cut: Cut, keys: list[str]) -> Words:
         window = stream.token_type[begins[:, None] + np.arange(n)]
         rows, counts = np.unique(np.column_stack([units, window]), axis=0, return_counts=True)
         for (unit, *types), count in zip(rows.tolist(), counts.tolist(), strict=True):
-            labels[unit][_joined([stream.types[t][2] for t in types])] += count
-            surfaces[unit].add(_joined([stream.types[t][0] for t in types]).lower())
+            kinds = [stream.types[t] for t in types]
+            labels[unit][_joined(kinds, 2)] += count
+            surfaces[unit].add(_joined(kinds, 0).lower())
     is_found = np.array([bool(label) for label in labels], bool)
     number = np.cumsum(is_found, dtype=np.int32) - 1
     found = np.flatnonzero(is_found).tolist()
@@ -252,6 +242,11 @@ def _name_words(stream: TokenStream, cut: Cut, keys: list[str]) -> Words:
     )
 
 
-def _joined(words: list[str]) -> str:
-    """Return a word as it is called; an owner's 's is kept inside a word ("women's health") only."""
-    return " ".join([*words[:-1], words[-1].removesuffix("'s")])
+def _joined(types: Sequence[tuple[str, str, str]], part: int) -> str:
+    """Return a word as it is written (part 0) or called (part 2).
+
+    An owner's 's is kept inside a word ("women's health") only; a ready token, which is its own key, is kept whole.
+    """
+    words = [kind[part] for kind in types]
+    surface, key, _ = types[-1]
+    return " ".join(words if key == surface else [*words[:-1], words[-1].removesuffix("'s")])
