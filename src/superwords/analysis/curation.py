@@ -1,7 +1,7 @@
-"""What people decided about concepts (names, merges, hidden ones, themes), and a result with it applied.
+"""User decisions about concepts (names, merges, themes), applied to a result.
 
-A decision is a `Choice` of a model file. A concept keeps its number (1, 2, …) whatever is decided: a merged concept has
-the number of the first of its members, and the numbers of the others, as those of hidden concepts, are not shown.
+A decision is a `Choice` of a model file. Decisions do not change a concept's number (1, 2, …): a merged concept has the
+number of its first member, and the numbers of the other members and of hidden concepts are not shown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from superwords.storage.model_file import Choice
 
 NAME, MERGE, HIDE, THEME, PROPOSED, ABOUT = KINDS = "name", "merge", "hide", "theme", "proposed", "about"
 _YES = "yes"
-# What was decided about concepts, and what it is called when it is taken back.
+# Description of a decision, and of its reversal.
 _DECIDED = {
     NAME: ("called “{}”.", "called by the automatic name again."),
     MERGE: ("merged into concept {}.", "shown apart again."),
@@ -39,13 +39,13 @@ _DECIDED = {
 
 
 class Curation(NamedTuple):
-    """What choices come to; concepts by number."""
+    """The current decisions, by number of the concept."""
 
     names: dict[int, str]
-    merged: dict[int, int]  # a member and the concept that it is counted as
+    merged: dict[int, int]  # member: the concept that it is merged into
     hidden: set[int]
     themes: dict[int, str]
-    proposed: dict[int, str]  # names that nobody has accepted yet
+    proposed: dict[int, str]  # names not accepted yet
     descriptions: dict[int, str]
 
     @property
@@ -76,13 +76,16 @@ class Curation(NamedTuple):
         return [name for j, name in (self.proposed | self.names).items() if j not in concepts]
 
     def columns(self, n_concepts: int) -> np.ndarray:
-        """(J): the column (0, 1, …) that each concept is counted in; -1: hidden."""
+        """Return (J) the column (0, 1, …) of each concept, -1 if it is hidden."""
         top = [self._top(concept) for concept in range(1, n_concepts + 1)]
         return np.array([-1 if one in self.hidden else one - 1 for one in top], int)
 
 
 def decisions(choices: Iterable[Choice]) -> Curation:
-    """What choices come to: of one kind and concept, the last one counts, and an empty value takes it back."""
+    """Return the current decisions: the last of each kind and concept counts.
+
+    An empty value cancels a decision.
+    """
     last: dict[tuple[str, int], str] = {}
     for one in choices:
         last[one.kind, one.concept] = one.value
@@ -95,7 +98,7 @@ def decisions(choices: Iterable[Choice]) -> Curation:
 
 
 def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
-    """Return the result with choices applied (`sampled` itself without any): every table made of it follows them.
+    """Return the result with choices applied; `sampled` itself if there are none.
 
     A merged concept is computed in every draw: a document uses it if it uses any member, a word is on (or used) in a
     document if it is in any member, and weights add. It is found in the draws that find any member.
@@ -127,22 +130,21 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
 
 
 def _merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
-    """What `Result` derives from the draws, with concept j counted in column `into[j]` (-1: in none).
+    """Return the attributes derived from the draws, concept j merged into `into[j]`.
 
-    Merged concepts are matched with the draws anew. A document uses a merged concept if it uses any member, and a word
-    is on (or used) in a document if it is in any member.
+    Concepts with -1 are left out. Merged concepts are matched with the draws again.
     """
     members = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0]) if (into == a).sum() > 1}
     found = rematch(result.consensus, result.spaced, members) if members else result.consensus
     summary = summarize(result.spaced, found, result.order, result.prior.alpha_pi, into)
-    # What tells a concept's words apart from the others' does not depend on what was decided about the others.
+    # How characteristic a word is of a concept does not depend on decisions about other concepts.
     sampled = result.summary.words
     everywhere = np.bincount(sampled.word, sampled.documents, result.corpus.n_words)[summary.words.word]
     return {"summary": summary._replace(words=summary.words._replace(everywhere=everywhere))}
 
 
 def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
-    """What was decided, for a page, as plain JSON."""
+    """Return the decisions for a page, as plain JSON."""
     decided = decisions(choices)
     by_concept = ("names", "proposed", "descriptions", "merged", "themes")
     page = {name: {str(j): value for j, value in getattr(decided, name).items()} for name in by_concept}
@@ -150,7 +152,7 @@ def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
 
 
 def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
-    """What was decided and when, the last decision first, each in a sentence."""
+    """Return the decisions with their times, the latest first, each as a sentence."""
     out = []
     for made in dict.fromkeys(one.made for one in reversed(choices)):
         alike: dict[tuple[str, str], list[int]] = {}
@@ -167,7 +169,7 @@ def _sentence(kind: str, value: str, concepts: list[int]) -> str:
 
 
 def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
-    """Return (D, J) weights with those of merged concepts added, and a column for each concept that is shown."""
+    """Return weights (D, J) summed over merged concepts, a column per shown concept."""
     decided = decisions(choices)
     if not decided.away:
         return weights
@@ -176,7 +178,7 @@ def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
 
 
 def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
-    """Return (D, J) probabilities with a column for each concept that is shown: the largest of its members'."""
+    """Return probabilities (D, J), the maximum over members, per shown concept."""
     decided = decisions(choices)
     if not decided.away:
         return inclusion
@@ -191,7 +193,7 @@ def _shown_columns(into: np.ndarray) -> np.ndarray:
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
-    """Merge concepts under the number of the first, in every draw and in all tables and pages.
+    """Merge concepts under the number of the first, in all draws, tables and pages.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
 
 
 def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
-    """Leave concepts out of all tables and pages.
+    """Hide concepts in all tables and pages.
 
     Parameters
     ----------
@@ -231,13 +233,12 @@ def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
 
 
 def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
-    """Show hidden concepts again, and take merged ones apart.
+    """Show hidden concepts again, and undo merges.
 
     Parameters
     ----------
     concepts : int or sequence of int
-        Their numbers. A merged concept is taken apart by its own number (all its members are shown again) or by a
-        member's (that one is).
+        Their numbers. The number of a merged concept restores all its members, that of a member only this one.
 
     Examples
     --------
@@ -260,12 +261,12 @@ def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
 
 
 def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
-    """Name concepts.
+    """Set the names of concepts.
 
     Parameters
     ----------
     names : mapping
-        From number to name; an empty name asks for the automatic one again.
+        From number to name; an empty name restores the automatic one.
 
     Examples
     --------
@@ -281,7 +282,7 @@ def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
 
 
 def propose(result: Result, proposals: Sequence[Proposal]) -> list[Choice]:
-    """Choices that note proposed names and descriptions."""
+    """Return the choices that record proposed names and descriptions."""
     known = [one for one in proposals if one.name]
     shown_numbers(result, [one.concept for one in known])
     described = {one.concept: one.description for one in known if one.description}
@@ -313,17 +314,17 @@ def accept(result: Result, concepts: int | Sequence[int] | None = None) -> list[
 
 
 def checked_value(choice: Choice) -> str:
-    """The value of a choice, if it can be shown; an error otherwise."""
+    """Return the value of a choice; raise InputError if it cannot be shown."""
     return checked_name(choice.value, LONGEST_TEXT if choice.kind == ABOUT else LONGEST_NAME)
 
 
 def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Choice]:
-    """Put concepts under a theme.
+    """Assign concepts to a theme.
 
     Parameters
     ----------
     theme : str
-        Its name; an empty one takes the concepts out of theirs.
+        Its name; an empty one removes the concepts from their themes.
     concepts : int or sequence of int
         Their numbers.
 
@@ -336,7 +337,7 @@ def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Ch
 
 
 def undone(choices: Sequence[Choice]) -> list[Choice]:
-    """The choices without those of the last call."""
+    """Return the choices without those of the last call."""
     if not choices:
         raise InputError("Nothing has been decided about the concepts, so there is nothing to undo.")
     return [one for one in choices if one.made != choices[-1].made]
@@ -345,9 +346,9 @@ def undone(choices: Sequence[Choice]) -> list[Choice]:
 def carried(
     choices: Sequence[Choice], before: sparse.csc_array, after: sparse.csc_array
 ) -> tuple[list[Choice], list[str]]:
-    """Return the choices with the numbers of another list of concepts, and a sentence for each that is lost.
+    """Return the choices renumbered for another fit, and a message for each lost one.
 
-    `before` and `after` (J, V) describe the concepts of the two lists, in the order of their numbers.
+    `before` and `after` (J, V) describe the concepts of the two fits, in the order of their numbers.
     """
     partner = find_partners(before, after).of
     number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
@@ -365,7 +366,7 @@ def carried(
 
 
 def _lost(one: Choice, missing: int) -> str:
-    told = {
+    decision = {
         NAME: f"the name {one.value!r} of concept {one.concept}",
         MERGE: f"the merge of concept {one.concept} into {one.value}",
         HIDE: f"the decision to hide concept {one.concept}",
@@ -373,7 +374,7 @@ def _lost(one: Choice, missing: int) -> str:
         PROPOSED: f"the proposed name {one.value!r} of concept {one.concept}",
         ABOUT: f"the description of concept {one.concept}",
     }[one.kind]
-    return f"After further sampling there is no concept like {missing}: {told} is lost."
+    return f"After further sampling there is no concept like {missing}: {decision} is lost."
 
 
 def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
@@ -385,7 +386,7 @@ def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
 
 
 def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:
-    """Concepts that are shown, each once."""
+    """Return the concepts' numbers without duplicates; raise if one is not shown."""
     numbers = _whole_numbers(concepts)
     for one in numbers:
         concept_index(result, one)

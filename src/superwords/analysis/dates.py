@@ -1,4 +1,4 @@
-"""Columns that say when a document is from: dates, years or other numbers, and their periods."""
+"""Columns of dates, years or other numbers, and their periods."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from superwords.errors import InputError
 
 # Finest first; a decade is counted by years.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y", "decade": "Y"}
-_YEARS = ("year", "jahr", "año", "année", "jaar", "anno")  # what a column of plain years is called
-_MOST_PERIODS = 24  # that are chosen where nobody says by what
+_YEARS = ("year", "jahr", "año", "année", "jaar", "anno")  # names of columns of plain years
+_MOST_PERIODS = 24  # maximum number of automatic periods
 _FULL_DATE = r"\s*\d{4}-\d{1,2}(-\d{1,2})?([T ].*)?\s*|\s*\d{4}/\d{1,2}/\d{1,2}\s*"
 
 
 class Periods(NamedTuple):
-    """Periods without a gap from the first document to the last, and which one each document is in."""
+    """Contiguous periods from the first document to the last, and that of each row."""
 
     labels: list[str]
     middle: np.ndarray  # in years, or in the column's own unit
@@ -27,7 +27,7 @@ class Periods(NamedTuple):
 
 
 def as_dates(values: pd.Series) -> pd.Series | None:
-    """Return the column as dates; None if it is not one of dates (numbers are not, nor are plain years)."""
+    """Return the column as dates; None if it holds none (or only plain years)."""
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         return values.dt.tz_localize(None)
     if values.dtype.kind == "M":
@@ -45,7 +45,7 @@ def as_dates(values: pd.Series) -> pd.Series | None:
 
 
 def as_years(values: pd.Series) -> pd.Series | None:
-    """Dates as years with their fraction; None if the column is not one of dates."""
+    """Return dates as years with their fraction; None if the column holds no dates."""
     dates = as_dates(values)
     return None if dates is None else dates.dt.year + (dates.dt.day_of_year - 1) / 365.25
 
@@ -74,14 +74,17 @@ class TimeScale(NamedTuple):
 
 
 def as_time(values: pd.Series, name: str) -> pd.Series | None:
-    """Return dates, or plain years of a column that is called so, in years; None of any other column."""
+    """Return dates, or the plain years of a column so named, in years; else None."""
     if values.dtype.kind in "iuf" and str(name).casefold() in _YEARS:
         return values.astype(float) if (values.dropna() % 1 == 0).all() else None
     return as_years(values)
 
 
 def time_scale(years: Any, is_date: bool) -> TimeScale:
-    """Choose the unit by the span: decades from 20 years on, years from 2, months from a quarter, else days."""
+    """Choose the unit by the span.
+
+    Decades from 20 years on, years from 2, months from a quarter, else days.
+    """
     span = float(years.max() - years.min())
     units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 0.25), "day": (1 / 365.25, 0.0)}
     unit = next(name for name, (_, least) in units.items() if span >= least)
@@ -91,9 +94,9 @@ def time_scale(years: Any, is_date: bool) -> TimeScale:
 
 
 def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
-    """Cut a column into periods; raise InputError for values that are neither dates nor numbers.
+    """Cut a column into periods; raise InputError without dates or numbers.
 
-    `by` is "day", "week", "month", "quarter", "year" or "decade" for dates, a width for numbers, None: chosen.
+    `by` is "day", "week", "month", "quarter", "year" or "decade" for dates, a width for numbers, None for automatic.
     """
     values = values.reset_index(drop=True)
     if not values.notna().any():

@@ -1,6 +1,6 @@
-"""What people decided about concepts, as rows of a model file: read, added to, and taken back.
+"""Read, append and undo user decisions about concepts in a model file.
 
-A choice is never changed: a later one of the same kind and concept counts instead, and the last ones can be undone.
+A choice is never changed: a later one of the same kind and concept replaces it, and the last ones can be undone.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def read_choices(path: str | Path) -> list[Choice]:
 
 
 def add_choices(path: str | Path, choices: Iterable[Choice], identity: str = "") -> list[Choice]:
-    """Append choices to a model file, all or none, and return them with the time they were made.
+    """Append choices to a model file in one transaction; return them with their time.
 
-    `identity` is that of the model they are about (`ModelFile.identity`). If the file holds another one by now, its
-    concepts may have other numbers, and a `StorageError` is raised.
+    `identity` is that of the model they refer to (`ModelFile.identity`). If the file now holds another model, whose
+    concepts may have other numbers, a `StorageError` is raised.
     """
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [one if one.made else one._replace(made=now) for one in choices]
@@ -36,20 +36,20 @@ def add_choices(path: str | Path, choices: Iterable[Choice], identity: str = "")
 
 
 def undo_choices(path: str | Path, identity: str = "") -> list[Choice]:
-    """Take back the choices that were made last (one decision may be several), and return them."""
+    """Remove and return the choices of the last decision."""
     with locked(path, identity) as file:
         return file.remove_last_choices()
 
 
 @contextmanager
 def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
-    """Open a model file in a transaction: what is written inside is kept, or nothing of it."""
+    """Open a model file in a transaction, committed as a whole or not at all."""
     opened = _status(path)
     with translate_corruption(str(path)):
         file = ModelFile.open(Path(path), write=True)
     try:
         with closing(file), file.transaction():
-            # Another process may have replaced the file while this one waited for its turn.
+            # Another process may have replaced the file while this one waited for the lock.
             is_replaced = opened is None or not os.path.samestat(opened, os.stat(path))
             if is_replaced or (identity and file.identity() != identity):
                 raise StorageError(
@@ -63,7 +63,7 @@ def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
 
 @contextmanager
 def held(path: str | Path) -> Iterator[None]:
-    """Let nobody decide anything about a model until its file is replaced; whoever waits finds it replaced."""
+    """Block decisions about a model while its file is being replaced."""
     with translate_corruption(str(path)):
         file = ModelFile.open(Path(path), write=True)
     with closing(file), file.reading(alone=True):

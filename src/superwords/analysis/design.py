@@ -47,7 +47,7 @@ class Design(NamedTuple):
         return self._replace(matrix=matrix, columns=columns, labels=labels, terms=[term] * len(chosen))
 
     def at(self, **values: Any) -> np.ndarray:
-        """Return the mean row of the matrix with some columns set to a value, the others as observed."""
+        """Return the mean row of the matrix with some columns set, the others observed."""
         table = self.table.assign(**{name: self._filled(name, value) for name, value in values.items()})
         built = self.spec.get_model_matrix(table, context={"sqrt": np.sqrt})
         return np.asarray(built[["Intercept", *self.columns]], float).mean(axis=0)
@@ -158,11 +158,11 @@ def _label(column: str, table: pd.DataFrame, scales: dict[str, TimeScale]) -> st
     return " × ".join(parts)
 
 
-# What a formula holds, checked before anything is built.
+# Check the formula before the matrix is built.
 
 
 def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
-    """Return the columns that a formula names, each once; refuse anything it may not hold."""
+    """Return the columns that a formula names; raise on anything not allowed."""
     if not isinstance(formula, str):
         raise InputError(f"formula={formula!r} is not text; give columns, such as 'party + date'.")
     if not formula.strip():
@@ -192,7 +192,7 @@ def _unknown(name: str, known: Mapping[str, Any]) -> InputError:
 
 
 def _parsed(formula: str) -> ast.expr:
-    """Return the formula as a Python expression: `:` becomes `@`, a quoted name a constant."""
+    """Return the formula as a Python expression: `:` becomes `@`, quotes a constant."""
     quoted = _PARTS.sub(lambda part: repr(part[1]) if part[1] else part[0], formula)
     outside = re.split(r"('[^']*'|\"[^\"]*\")", quoted)
     outside[::2] = [part.replace(":", "@").replace("^", "**") for part in outside[::2]]
@@ -206,7 +206,7 @@ def _parsed(formula: str) -> ast.expr:
 
 
 def _check_powers(node: ast.AST, power: int = 1) -> None:
-    """Refuse powers, degrees and numbers of knots that no regression needs, however they are nested."""
+    """Raise if powers, degrees or numbers of knots are unreasonably large."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         power *= _whole(node.right)
         if not 1 <= power <= _HIGHEST_POWER:
@@ -294,7 +294,7 @@ def _no_group(name: str, value: Any, known: Sequence[str]) -> InputError:
 def _prepared(
     metadata: pd.DataFrame, used: Sequence[Any], factors: set[str], min_group: int
 ) -> tuple[pd.DataFrame, dict[str, TimeScale], list[str]]:
-    """Return the complete cases: numbers as they are, dates centred and scaled, all else as groups."""
+    """Return the complete cases: dates centred and scaled, text as groups."""
     if isinstance(min_group, bool) or not isinstance(min_group, int) or min_group < 1:
         raise InputError(f"min_group={min_group!r} is not a number of documents; give 1 or more.")
     raw = {str(name): _as_numbers(metadata[name], str(name), str(name) in factors) for name in used}
@@ -326,7 +326,7 @@ def _as_numbers(values: pd.Series, name: str, is_factor: bool) -> pd.Series:
 
 
 def _pooled(table: pd.DataFrame, name: str, min_group: int) -> tuple[pd.DataFrame, str]:
-    """Pool the small groups of a column; leave their documents out where even the pool is small."""
+    """Pool small groups of a column; drop their documents if the pool is small."""
     sizes = table[name].value_counts()
     small = sorted(sizes.index[sizes < min_group])
     other = OTHER if OTHER not in sizes.index or OTHER in small else f"{OTHER} (pooled)"

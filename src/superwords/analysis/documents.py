@@ -1,6 +1,6 @@
-"""Documents: the concepts they use, passages that show a concept, the words expected of them, and their labels.
+"""Documents: their concepts, representative passages, expected words and labels.
 
-Of a corpus of passages, a document is the source that its passages come from, each passage counting by its tokens.
+In a corpus of passages, a document is the source of its passages, each weighted by its tokens.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 SPEAKERS = ("speaker", "author", "speaker_name", "author_name", "name", "member", "sender")
 TITLES = ("title", "headline", "subject", "heading")
-_LENGTH = 80  # characters of a title, and mean characters of a column that names documents, at the most
-_DIFFERENT = 0.8  # share of the values of a column of titles under another name, at the least
+_LENGTH = 80  # maximum characters of a title, and mean characters of a label column
+_DIFFERENT = 0.8  # minimum share of distinct values in a title column with another name
 _PASSAGE = 280
 _MARKER_WORDS = 30
 _LEAST_EXPECTED = 1e-5
@@ -79,7 +79,7 @@ def one_document(result: Result, document: int, passages: bool = False) -> pd.Da
 
 
 def _document_rows(result: Result, passages: bool, only: int | None = None) -> pd.DataFrame:
-    """Return every document, or one, and every concept that it uses in any draw that counts."""
+    """Return each document (or one) with every concept it uses in some draw."""
     corpus = result.corpus
     fold = None if passages or corpus.parent is None else source_shares(corpus)
     key, weight, low, high, held = _weight_intervals(result, fold, only)
@@ -98,7 +98,10 @@ def _document_rows(result: Result, passages: bool, only: int | None = None) -> p
 
 
 def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
-    """Return a table with its rows' metadata; a column whose name the table needs becomes "metadata_<name>"."""
+    """Return a table with its rows' metadata.
+
+    A column whose name the table uses becomes "metadata_<name>".
+    """
     labels = metadata.iloc[rows].reset_index(drop=True)
     labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in _TABLE_COLUMNS})
     return pd.concat([table, labels], axis=1)
@@ -107,10 +110,10 @@ def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray 
 def _weight_intervals(
     result: Result, fold: sparse.csr_array | None, only: int | None
 ) -> tuple[np.ndarray, ...]:
-    """Return (document, concept) as one number; mean weight, bounds and P(used) over the draws with a partner.
+    """Return document-concept keys, mean weights, bounds and P(used).
 
-    The bounds are of π_dj / S_d, a mixture over the draws: given a draw's tokens it has a Beta distribution. They take
-    in the weight, the share of tokens in the text at hand.
+    The bounds are of π_dj / S_d, a mixture over the draws with a partner: given a draw's tokens it has a Beta
+    distribution. They are widened to include the weight, the share of tokens in the observed text.
     """
     row = slice(None) if only is None or fold is not None else [only]
     if only is not None and fold is not None:
@@ -137,7 +140,10 @@ def _weight_intervals(
 
 
 def _drawn_moments(result: Result) -> Iterator[tuple[sparse.csr_array, ...]]:
-    """(D, J) of each draw: weights, and mean and variance of π_dj / S_d given its tokens, at the same places."""
+    """Yield the weights (D, J) of each draw, with mean and variance of π_dj / S_d.
+
+    All three have the same sparsity pattern.
+    """
     kept = result.summary.memberships
     mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
     variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
@@ -151,19 +157,20 @@ def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.
 
 
 def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
-    """Return documents that use a concept strongly and by many tokens, with an excerpt of kept texts.
+    """Return documents with large weight and many tokens of a concept.
 
     Parameters
     ----------
     concept : int
         Its number: 1, 2, …
     n : int
-        The largest number of documents.
+        The maximum number of documents.
 
     Returns
     -------
     DataFrame
-        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens.
+        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens; with an
+        excerpt if texts were kept.
 
     Examples
     --------
@@ -195,7 +202,10 @@ def _marker_words(result: Result, j: int) -> dict[str, float]:
 
 
 def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
-    """Return the stretch of about `length` characters in which the marked words weigh most, each counted once."""
+    """Return the passage of about `length` characters with the most marked weight.
+
+    Each word is counted once.
+    """
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
@@ -214,9 +224,9 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
 
 
 def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: int) -> int:
-    """Return where the stretch of this length begins whose words weigh most, each counted once.
+    """Return the start of the window of this length with the largest sum of weights.
 
-    `hits` are (start, end, word) from the left. Each enters and leaves the stretch once.
+    `hits` are (start, end, word) from the left. Each word is counted once.
     """
     best, most, weight = 0, -1.0, 0.0
     inside: Counter[str] = Counter()
@@ -226,7 +236,7 @@ def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: 
         while coming < len(hits) and hits[by_end[coming]][1] <= start + length:
             k = by_end[coming]
             coming += 1
-            if k >= first:  # else it is behind already
+            if k >= first:  # else it has left the window
                 entered[k] = True
                 inside[hits[k][2]] += 1
                 weight += marks[hits[k][2]] if inside[hits[k][2]] == 1 else 0.0
@@ -245,15 +255,15 @@ def rows_of_documents(result: Result) -> sparse.csr_array:
 
 
 def mean_weights(result: Result) -> sparse.csr_array:
-    """Return (documents, J) the mean over the draws of each document's weight in each concept.
+    """Return (documents, J) each document's weight in each concept, mean over draws.
 
-    A draw without a partner of a concept counts as one without the concept, so rows may sum to less than 1.
+    Draws without a partner of a concept count as 0, so rows may sum to less than 1.
     """
     return sparse.csr_array(source_shares(result.corpus) @ result.weights)
 
 
 def expected_words(result: Result) -> sparse.csr_array:
-    """Return (documents, V) p(the next word of a document is i) under its concepts, in the mean over the draws.
+    """Return (documents, V) the predictive probability of each word, mean over draws.
 
     A document has its own variant of each concept. Word i is on in it with the share of the concept's documents that
     have it on, and surely in the draws in which the document uses it for the concept; p(i | j, d) is that divided by
@@ -293,21 +303,24 @@ def _divided(weights: sparse.csr_array, of_concept: np.ndarray, more: sparse.csr
 
 
 def concept_profiles(result: Result) -> sparse.csr_array:
-    """(J, V): P(word i | a token of concept j) in a document with no variant of its own, in the mean over the draws."""
+    """Return (J, V) P(word i | a token of concept j), the mean over the draws.
+
+    This is for a document without its own variant of the concept.
+    """
     on = _words_on(result)
     total = np.asarray(on.sum(axis=1)).ravel()
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
 
 
 def _words_on(result: Result) -> sparse.csr_array:
-    """Return (J, V) the share of a concept's documents that have a word on, in the mean over the draws."""
+    """Return (J, V) the mean share of a concept's documents with a word on."""
     words = result.summary.words
     shape = result.n_concepts, result.corpus.n_words
     return sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
 
 
 def titles(result: Result) -> list[str]:
-    """What to call each document: its speaker and title, else its first words, else its most frequent words."""
+    """Return a title for each document: from metadata, or its first or top words."""
     corpus = result.corpus
     if label_columns(sources(corpus)[1]):
         return [_shortened(label) for label in document_labels(corpus)]
@@ -332,14 +345,14 @@ def _shortened(text: str) -> str:
 
 
 def label_columns(metadata: pd.DataFrame) -> list[Any]:
-    """Return at most two columns that name documents for a reader: a speaker or author, then a title.
+    """Return up to two columns that label documents: speaker or author, title.
 
-    A column counts by its own name. Where no column has such a name, the first one of short texts of several words,
-    nearly all of them different, is taken for a title.
+    Columns are recognised by name. Otherwise the title is the first column of short texts of several words, nearly
+    all distinct.
     """
     short = [name for name in metadata if _is_short(metadata[name])]
     found = [
-        next((name for wanted in known for name in short if str(name).casefold() == wanted), None)
+        next((name for label in known for name in short if str(name).casefold() == label), None)
         for known in (SPEAKERS, TITLES)
     ]
     known = [name for name in found if name is not None]
@@ -347,7 +360,7 @@ def label_columns(metadata: pd.DataFrame) -> list[Any]:
 
 
 def document_labels(corpus: Corpus) -> list[str]:
-    """Return a label for every document: "speaker: title" as far as there are such columns, else its id."""
+    """Return a label for every document: "speaker: title" where known, else its id."""
     ids, metadata = sources(corpus)
     columns = [_plain(metadata[name]) for name in label_columns(metadata)]
     labels = [": ".join(part for part in parts if part) for parts in zip(*columns)]
@@ -355,7 +368,7 @@ def document_labels(corpus: Corpus) -> list[str]:
 
 
 def passage_places(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every passage: the number of its document, its place in it (from 1), and how many passages that has."""
+    """Return each passage's document, its index there (from 1), and their number."""
     _, document, n_rows = np.unique(parent, return_inverse=True, return_counts=True)
     order = np.argsort(document, kind="stable")
     place = np.empty(len(parent), int)
@@ -365,7 +378,7 @@ def passage_places(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def row_labels(corpus: Corpus) -> list[str]:
-    """Return a label for every row; a passage has its document's, and its place among its passages."""
+    """Return a label for every row; that of a passage includes its number."""
     labels = document_labels(corpus)
     if corpus.parent is None:
         return labels
@@ -389,7 +402,7 @@ def _is_title(values: pd.Series) -> bool:
 
 
 def _texts(values: pd.Series) -> Sequence[str]:
-    """The texts of a column, if all its values are."""
+    """Return the known values of a column if all are texts, else none."""
     known = [
         value for value in values if not (isinstance(value, float) and pd.isna(value)) and value is not None
     ]

@@ -1,4 +1,4 @@
-"""Effects of several columns on prevalence or strength, and the values that a formula predicts."""
+"""Effects of covariates on prevalence or strength, and predicted values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 OUTCOMES = ("prevalence", "strength")
-_GRID, _FEW = 40, 12  # points of a curve; a column of few numbers is predicted at each of them
+_GRID, _FEW = 40, 12  # points of a curve; a column with few distinct numbers is predicted at each
 _MOST_POINTS, _MOST_ROWS = 800, 2_000_000
 _LEAST_CLUSTERS = 5
 
@@ -34,7 +34,7 @@ def effects(
     cluster: str | None = None,
     outcomes: Outcomes | None = None,
 ) -> pd.DataFrame:
-    """Estimate how prevalence or strength depends on several columns at once (docs/effects.md).
+    """Estimate effects of columns on prevalence or strength (docs/effects.md).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def effects(
     cluster : str
         A column of authors or other sources whose documents are not independent of one another.
     X : Corpus or list of str
-        As a method: new documents, which are folded in; those of the fit if None. As a function, `outcomes` has them.
+        As a method: new documents, which are folded in; those of the fit if None. As a function, give `outcomes`.
     metadata : DataFrame
         The columns of the new documents, a row each; those of `X` if it is a Corpus.
 
@@ -73,7 +73,7 @@ def effects(
     adjusted = fit(outcomes, _cases(design, codes), of)
     alone = {}
     for term in dict.fromkeys(design.terms):
-        if ":" not in term:  # an interaction means nothing without its columns
+        if ":" not in term:  # an interaction has no meaning without its columns
             is_all = set(design.terms) == {term}
             alone[term] = adjusted if is_all else fit(outcomes, _cases(design.only(term), codes), of)
     names, rows = concept_names(result), []
@@ -103,7 +103,7 @@ def predicted(
     cluster: str | None = None,
     outcomes: Outcomes | None = None,
 ) -> pd.DataFrame:
-    """Predict prevalence or strength by group, over time, or by group over time, with intervals.
+    """Predict prevalence or strength by group or over time, with intervals.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def predicted(
     Returns
     -------
     DataFrame
-        A row per concept and value of `by` (every group, and a grid over numbers and dates), averaged over the other
-        columns as the documents have them.
+        A row per concept and value of `by` (every group, and a grid over numbers and dates), averaged over the
+        observed values of the other columns.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def predicted(
     rows = []
     for j in result.shown:
         for k, values in enumerate(shown):
-            # A prevalence or a weight is a share; a linear prediction may leave its range.
+            # Prevalences and weights are shares, but a linear prediction may leave [0, 1].
             interval = np.clip(pooled.summary(j - 1, k)[:3], 0, 1).tolist()
             rows.append([j, labels[j - 1], *values, *interval, len(design.matrix)])
     columns = ["concept", "name", *names, "predicted", "low", "high", "documents"]
@@ -190,7 +190,7 @@ def _design(
 
 
 def _clusters(metadata: pd.DataFrame, design: Design, cluster: str) -> np.ndarray:
-    """Return the cluster of each case as a number; a document without one is a cluster of its own."""
+    """Return the cluster of each case as a number, unique where it is missing."""
     known = {str(name): name for name in metadata.columns}
     if cluster not in known:
         raise InputError(f"There is no column {cluster!r}; the columns are {', '.join(map(repr, known))}.")
@@ -213,9 +213,10 @@ def _clusters(metadata: pd.DataFrame, design: Design, cluster: str) -> np.ndarra
 
 
 def _cases(design: Design, codes: np.ndarray | None, contrasts: np.ndarray | None = None) -> Cases:
-    """Return the cases of a design; without contrasts, each coefficient but the intercept is asked for."""
-    asked = np.eye(design.matrix.shape[1])[1:] if contrasts is None else contrasts
-    return Cases(design.rows, design.matrix, asked, codes)
+    """Return the cases of a design; by default with a contrast per coefficient."""
+    if contrasts is None:
+        contrasts = np.eye(design.matrix.shape[1])[1:]
+    return Cases(design.rows, design.matrix, contrasts, codes)
 
 
 def _notes(design: Design, codes: np.ndarray | None, cluster: str | None) -> list[str]:

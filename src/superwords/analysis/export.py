@@ -1,4 +1,4 @@
-"""A fitted model's tables for other programs: CSV, Parquet, Excel, LaTeX, Word, JSON, NetCDF and pyLDAvis's input."""
+"""Export of a model's tables: CSV, Parquet, Excel, LaTeX, Word, JSON, NetCDF."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ from superwords.text.corpus import row_name
 FORMATS = (*SUFFIXES, "json", "netcdf", "pyldavis")
 ALL = "all"
 QUOTES = 3  # of each concept
-FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = 12, 40, 8  # groups of a column: few, comparable, printed
-_SMOOTHING = 0.01  # of a word in a concept: pyLDAvis takes logarithms
+FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = (
+    12,
+    40,
+    8,
+)  # maximum groups of a column: to be preferred, compared, printed
+_SMOOTHING = 0.01  # of a word in a concept, since pyLDAvis takes logarithms
 
 
 class Export:
@@ -99,7 +103,7 @@ class Export:
         raise InputError(f"There is no table {name!r}; choose one of {', '.join(known)}.")
 
     def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
-        """Return one table (`data`, if it is at hand) as it is printed, with its caption and note."""
+        """Return one table (`data`, if given) as printed, with its caption and note."""
         table = self._printed_groups() if name == "groups" else self.table(name) if data is None else data
         notes = " ".join(table.attrs.get("notes", []))
         facts = {"rows": row_name(self.model.corpus_), "chains": len(self.model.chains_), "time": self.time}
@@ -121,7 +125,7 @@ class Export:
 
     @property
     def compared(self) -> list[Any]:
-        """The columns of groups that can be compared in print: those of few groups; all, if there are none."""
+        """Columns with few enough groups to compare in print; all columns if none."""
         sizes = {one: self.model.corpus_.metadata[one].nunique() for one in self.groups if one != self.time}
         for most in (FEW_GROUPS, MOST_COMPARED):
             if few := [one for one, size in sizes.items() if 2 <= size <= most]:
@@ -137,7 +141,7 @@ class Export:
         return of_shown(self.model.result_, self._joined(parts, ["column", "concept", "name", "group"]))
 
     def _documents_wide(self) -> pd.DataFrame:
-        """Return a row per document with all its metadata and its weight of every concept."""
+        """Return a row per document with its metadata and its weight in every concept."""
         corpus = self.model.corpus_
         ids, metadata = (corpus.ids, corpus.metadata) if corpus.parent is None else sources(corpus)
         row = {one: n for n, one in enumerate(ids)}
@@ -167,14 +171,14 @@ class Export:
 def export(
     model: Any, path: str | Path, format: str | None = None, table: str = ALL, **options: Any
 ) -> list[Path]:
-    """Write tables for other programs, or as they are printed in a paper, atomically (docs/paper.md).
+    """Write tables for other programs or for a paper, atomically (docs/paper.md).
 
     Parameters
     ----------
     path : str or Path
         A file, or the folder of all tables.
     format : str, optional
-        "csv", "parquet", "xlsx", "latex", "docx", "json", "netcdf" or "pyldavis"; by the ending if not given.
+        "csv", "parquet", "xlsx", "latex", "docx", "json", "netcdf" or "pyldavis"; from the suffix if not given.
     table : str
         "concepts", "words", "documents", "documents_wide", "vocabulary", "groups", "trends", "periods", "effects",
         "quotes" or "all".
@@ -255,7 +259,7 @@ def _tables_as_json(source: Export, table: str) -> dict[str, Any]:
 
 
 def pyldavis_input(model: Any) -> dict[str, Any]:
-    """The arguments of `pyLDAvis.prepare`; every row of the two distributions sums to 1.
+    """Return the arguments of `pyLDAvis.prepare`; all distributions sum to 1.
 
     A concept's distribution over words is the number of documents that use a word for it, averaged over the
     aligned draws, plus 0.01 for every word. Documents without a word are left out.

@@ -1,11 +1,10 @@
-"""Concepts by group of documents: how many hold them, how strongly, and with which words.
+"""Prevalence, strength and words of concepts by group of documents.
 
-Intervals of prevalences hold two uncertainties: which documents hold the concept (over the draws), and that
-the documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for
-each draw). Passages of one source document are alike, so of a corpus of passages their number is first
-divided by the design effect: how much more the prevalence varies from source to source than it would with
-independent passages. Intervals of strengths are over the draws alone; those of words over documents alone,
-at the mean over the draws.
+Intervals of prevalences include two uncertainties: which documents use the concept (over the draws), and that the
+documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for each draw).
+Passages of one source document are correlated, so their number is first divided by the design effect: the variance of
+the prevalence between sources over that of independent passages. Intervals of strengths are over the draws only; those
+of words over documents only, at the mean over the draws.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ OTHER = "other"
 
 
 def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int | None = None) -> pd.DataFrame:
-    """Return prevalence, strength and words of each concept in each group of a column.
+    """Return prevalence, strength and words of each concept by group of a column.
 
     Parameters
     ----------
@@ -98,7 +97,7 @@ def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
 
 
 def compare_groups(result: Result, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
-    """Return prevalence in one group less that in another, the largest differences first.
+    """Return differences in prevalence between two groups, the largest first.
 
     Parameters
     ----------
@@ -212,7 +211,7 @@ class _GroupWords:
 
     @staticmethod
     def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
-        """Return (J, V) how many of the rows use a word for a concept, the mean over the draws with a partner."""
+        """Return (J, V) how many rows use a word for a concept, mean over draws."""
         uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
         inside = np.zeros(result.corpus.n_documents, bool)
         inside[rows] = True
@@ -223,7 +222,7 @@ class _GroupWords:
         )
 
     def top(self, g: int, j: int, n_words: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return words of concept j in group g with shares, ranked as everywhere but with the group's share."""
+        """Return the top words of concept j in group g, with shares and intervals."""
         groups, rows = self.groups, self.rows[j]
         holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
         if not holders > 0:
@@ -247,7 +246,7 @@ def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[i
         ]
         if one_group is None or not match:
             known = ", ".join(repr(label) for label in groups.labels)
-            asked = "Two groups are needed" if one_group is None else f"There is no group {one_group!r}"
-            raise InputError(f"{asked} to compare; the groups of {column!r} are {known}.")
+            problem = "Two groups are needed" if one_group is None else f"There is no group {one_group!r}"
+            raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
         found.append(match[0])
     return found[0], found[1]

@@ -1,4 +1,4 @@
-"""Maps of a model: documents by their concepts, concepts by coherence and exclusivity."""
+"""Maps of documents by their concepts, and of concepts by quality."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _NEAREST = 10
 
 
 def document_places(result: Result, most: int = MOST_DOCUMENTS) -> pd.DataFrame:
-    """Place documents in the plane: near each other if they use the same concepts to the same extent.
+    """Place documents in the plane by t-SNE on their concept weights.
 
-    The distances are Hellinger's between the documents' concept weights, laid out by t-SNE from a fixed start, so
-    that the same model gives the same map. Of more than `most` documents, evenly spaced ones are placed. Returns
-    `document` (its id) and its `place` among the documents, `x` and `y` from 0 to 1, its main `concept` (0: none) and
-    that one's `weight`.
+    Distances are Hellinger's, and the initial layout is fixed, so that the same model gives the same map. If there
+    are more than `most` documents, evenly spaced ones are placed. Returns `document` (its id) and its `place` among the
+    documents, `x` and `y` from 0 to 1, its main `concept` (0: none) and the `weight` of that.
     """
     corpus, shown = result.corpus, np.array(result.shown, int)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
@@ -57,11 +56,11 @@ def _plane(rows: np.ndarray) -> np.ndarray:
     if n_rows < _FEWEST or n_columns < 3:
         place = np.column_stack([rows, np.zeros((n_rows, 2))])[:, :2]
     else:
-        # Documents with the very same concepts would fall on one point.
+        # Documents with identical weights would overlap.
         jitter = np.random.default_rng(0).normal(scale=1e-4, size=rows.shape)
         n_dimensions = min(_DIMENSIONS, n_columns - 1)
         reduced = TruncatedSVD(n_dimensions, algorithm="arpack", random_state=0).fit_transform(rows + jitter)
-        with threadpool_limits(1):  # sums in one order: the same map on every run
+        with threadpool_limits(1):  # fixed order of summation, for the same map on every run
             tsne = TSNE(2, perplexity=min(_PERPLEXITY, (n_rows - 1) / 3), init="pca", random_state=0)
             place = tsne.fit_transform(reduced)
     low, high = place.min(axis=0, initial=np.inf), place.max(axis=0, initial=-np.inf)
@@ -69,7 +68,7 @@ def _plane(rows: np.ndarray) -> np.ndarray:
 
 
 def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
-    """Return the map of documents as plain JSON: `points`, and for each main concept a labelled region."""
+    """Return the map of documents as plain JSON: points, and a region per concept."""
     places, table = document_places(result, most), concept_table(result, 0)
     regions = []
     for j in np.unique(places["concept"][places["concept"] > 0]) - 1:

@@ -9,7 +9,7 @@ from superwords.errors import InputError
 LONGEST_NAME = 100
 LONGEST_TEXT = 240  # characters of a description
 BLANK = "\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5"  # letters, marks and symbols that leave no ink
-_JOINERS = "\u200c\u200d"  # which Persian, Indic scripts and emoji need between two characters
+_JOINERS = "\u200c\u200d"  # needed between two characters by Persian, Indic scripts and emoji
 
 
 def checked_name(name: str, longest: int = LONGEST_NAME) -> str:
@@ -33,7 +33,7 @@ def checked_name(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def _is_hidden(text: str, k: int) -> bool:
-    """Return whether a character is invisible, a control of direction, or no character of Unicode."""
+    """Return whether a character is invisible, a direction control or unassigned."""
     one = text[k]
     if one in _JOINERS:
         beside = (text[k - 1 : k], text[k + 1 : k + 2])

@@ -1,4 +1,4 @@
-"""Concepts over time: prevalence and strength by period, what rises and falls, and words early and late."""
+"""Concepts over time: prevalence and strength by period, trends, and words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CURVE_POINTS, _LEAST_DATES, _LEAST_DOCUMENTS = 40, 6, 30
 
 
 def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
-    """Return prevalence and strength of every concept in every period, with intervals.
+    """Return prevalence and strength of every concept by period, with intervals.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of `by_group`. A period without documents has an `n_rows` of 0 and nothing else.
+        The columns of `by_group`. For a period without documents `n_rows` is 0 and the other values are missing.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
 
 
 def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
-    """Estimate what rises and what falls: the straight line of prevalence on the documents' own dates.
+    """Estimate each concept's linear trend of prevalence on the documents' dates.
 
-    The line is the regression of `effects` on this column alone, so it does not depend on the periods, which only
-    name the first and the last.
+    The trend is the regression of `effects` on this column alone. It does not depend on the periods, which only label
+    the first and the last.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        What rises most surely first; `change` is along the line from the first document to the last.
+        The surest increases first; `change` is that of the line from the first document to the last.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
 
 
 def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate each concept's prevalence in every period, and a smooth curve over all documents.
+    """Estimate each concept's prevalence by period, and a smooth curve over time.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _predicted(result: Result, outcomes: Outcomes, cases: Cases, when: np.ndarra
 
 
 def _curve_basis(when: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the basis of a natural cubic spline: straight at both ends, where few documents would bend it."""
+    """Return the basis of a natural cubic spline, which is linear at both ends."""
     n_dates, ends = len(np.unique(when)), [when.min(), when.max()]
     if n_dates < _LEAST_DATES or len(when) < _LEAST_DOCUMENTS:
         return lambda at: np.column_stack([np.ones(len(at)), (at - ends[0]) / (ends[1] - ends[0])])
@@ -144,7 +144,7 @@ def _curve_basis(when: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.ndarray, np.ndarray]:
-    """Return the documents' outcomes and periods, and the places and dates of those that have one."""
+    """Return outcomes and periods, and the rows and dates of documents with a date."""
     metadata_column(result, column)
     outcomes = outcomes_of(result)
     periods = make_periods(group_values(outcomes.metadata[column]), column, by)
@@ -156,7 +156,7 @@ def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.
 
 
 def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
-    """Return a concept's words in the earlier and in the later half of the dated documents.
+    """Return a concept's words in the earlier and later half of the dated documents.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
 
 
 def time_page(result: Result, column: str, by: Any = None) -> dict[str, Any]:
-    """All of it for a page, as plain JSON: the periods, the concepts' trends, and each one's values by period."""
+    """Return periods, trends and values by period for a page, as plain JSON."""
     table = over_time(result, column, by)
     periods = table[["period", "middle", "n_rows"]].drop_duplicates()
     values = {

@@ -1,4 +1,4 @@
-"""Shares of documents that use a concept: how much each draw counts, and intervals by groups of rows."""
+"""Prevalence and strength of concepts by group of rows, with intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BETA_DRAWS = 4000
 _LEVELS = 140  # of the Beta distributions of prevalences in the whole corpus
 
-_BETA_SEED = 1785  # the Beta draws are numerical integration: the same call gives the same table
+_BETA_SEED = 1785  # fixed, since the Beta draws are numerical integration
 
 
 def kept_weights(result: Result) -> np.ndarray:
@@ -49,12 +49,12 @@ def found_by_chain(aligned: Alignment) -> np.ndarray:
 
 
 def missed(by_chain: np.ndarray) -> np.ndarray:
-    """Return (J) whether some chain lacks the concept; intervals of its prevalence and rows then begin at 0."""
+    """Return (J) whether some chain lacks the concept; its intervals then begin at 0."""
     return np.asarray((by_chain < TYPICAL).any(axis=0))
 
 
 def drawn_weights(result: Result) -> list[sparse.csr_array]:
-    """Return (D, J) of each draw: the share n_dj / N_d of a document's tokens that is imputed to a concept."""
+    """Return, for each draw, the shares n_dj / N_d of a document's tokens, (D, J)."""
     return drawn(result, result.summary.memberships.weight.astype(float))
 
 
@@ -89,9 +89,9 @@ def groups_of(
     drawn: list[sparse.csr_array] | None = None,
     weights: np.ndarray | None = None,
 ) -> Groups:
-    """Groups by their rows, none of them empty.
+    """Return the groups given their rows, none of them empty.
 
-    With `drawn` and `weights`, of these columns in place of the concepts: `drawn_weights` and `draw_weights` of them.
+    `drawn` and `weights` replace the `drawn_weights` and `draw_weights` of the concepts, for other columns.
     """
     member = sparse.csr_array(
         (
@@ -119,7 +119,10 @@ def _design_effect(
     holders: np.ndarray,
     weight: np.ndarray,
 ) -> np.ndarray:
-    """Return (G, J) variance of the prevalence between sources over that of independent passages, at least 1."""
+    """Return (G, J) the design effect of passages on the prevalence, at least 1.
+
+    It is the variance between sources over that of independent passages.
+    """
     if parent is None:
         return np.ones(holders.shape[1:])
     group = np.repeat(np.arange(len(rows)), [len(here) for here in rows])
@@ -154,7 +157,7 @@ def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
 
 
 def population_interval(whole: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """Return (J) bounds of the prevalence among all documents of which the first group's are a sample."""
+    """Return (J) bounds of the prevalence in the population behind the first group."""
     n_documents = float(len(whole.rows[0]))
     rows, n_rows = whole.holders[:, 0] / whole.effect[0], n_documents / whole.effect[0]
     on, off = rows + 0.5, np.maximum(n_rows - rows, 0.0) + 0.5
@@ -170,21 +173,21 @@ def population_interval(whole: Groups) -> tuple[np.ndarray, np.ndarray]:
 def reaching_the_ends(
     low: np.ndarray, high: np.ndarray, held: np.ndarray, n_rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of shares under Jeffreys' prior that reach 0 where no row holds, and 1 where all do.
+    """Return Jeffreys bounds extended to 0 where no row holds, to 1 where all do.
 
-    So Brown, Cai and DasGupta (2001) have it: else the interval leaves out what was observed.
+    Brown, Cai and DasGupta (2001) recommend this; otherwise the interval excludes the observed share.
     """
     return np.where(held < 0.5, 0.0, low), np.where(held > n_rows - 0.5, 1.0, high)
 
 
 def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """(draws, G, J): a few prevalences from the Beta posterior of every draw's number of holders; their weights."""
+    """Return (draws, G, J) prevalences from each draw's Beta posterior, and weights."""
     n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
     holders = groups.holders / groups.effect
     times = max(1, _BETA_DRAWS // max(len(holders), 1))
     on, off = holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
     drawn = np.empty((len(on) * times, *on.shape[1:]))
-    for j in range(on.shape[2]):  # a generator each: what is decided about one concept changes no other
+    for j in range(on.shape[2]):  # a generator each, so that decisions about one concept do not affect others
         rng = np.random.default_rng([_BETA_SEED, j])
         drawn[:, :, j] = rng.beta(
             np.repeat(on[:, :, j], times, axis=0), np.repeat(off[:, :, j], times, axis=0)
@@ -193,9 +196,9 @@ def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
 
 
 def reported_draws(result: Result) -> dict[str, np.ndarray]:
-    """Return (chain, draw, concept) of prevalence and strength among the documents of which these are a sample.
+    """Return (chain, draw, concept) of population prevalence and strength.
 
-    So the intervals have them, the design effect of passages included.
+    They include the design effect of passages, as the intervals do.
     """
     n_documents = result.corpus.n_documents
     prevalence, strength = (result.concept_trace[name].astype(float) for name in CONCEPT_TRACED)
@@ -220,7 +223,7 @@ def reported_draws(result: Result) -> dict[str, np.ndarray]:
 
 
 def concept_mixing(result: Result) -> dict[str, list[Mixing | None]]:
-    """Return how well the chains have mixed in the prevalence and the strength of each concept; None: a constant."""
+    """Return diagnostics of each concept's prevalence and strength; None if constant."""
     known = result.__dict__.get("concept_mixing")
     if known is None or known[0] is not result.concept_trace:
         drawn = {name: np.moveaxis(values, 2, 0) for name, values in reported_draws(result).items()}
@@ -239,7 +242,7 @@ class _Figures(NamedTuple):
 
 
 def cached_mixing(traces: np.ndarray, is_cached: bool) -> list[Mixing | None]:
-    """Return how well chains mix in each trace; of a saved model from the cache, if it was computed before."""
+    """Return diagnostics of each trace; those of a saved model are cached."""
 
     def compute() -> _Figures:
         found = [mixing(one) or (np.nan,) * 4 for one in traces]

@@ -1,4 +1,4 @@
-"""Tables of a model as they are printed in a paper: few columns, rounded figures, a caption and a note."""
+"""Tables as printed in a paper: few columns, rounded, with caption and note."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from superwords.analysis.table_files import Titled
 from superwords.tabular import short
 
 _INTERVAL = "95% interval"
-_MOST_BESIDE = 4  # groups that are printed side by side
-# The columns that are printed, with their headings; those that a table does not have are left out.
+_MOST_BESIDE = 4  # maximum number of groups printed side by side
+# Printed columns and their headings; columns that a table lacks are left out.
 _COLUMNS: dict[str, dict[str, str]] = {
     "concepts": {
         "concept": "No.",

@@ -1,6 +1,6 @@
-"""Names that a language model proposes for concepts: the prompt, and what is taken from its reply.
+"""Names proposed by a language model: the prompt, and parsing of its reply.
 
-Any function from prompt to text will do. A proposal is a decision like the others, marked until it is accepted.
+Any function from prompt to text can be used. A proposal is a decision like the others, marked until it is accepted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Proposal(NamedTuple):
 
 
 def name_prompt(result: Result, concept: int, language: str = "en", taken: Collection[str] = ()) -> str:
-    """Return the prompt for one concept: its words, passages that show it, and the names that are taken."""
+    """Return the prompt for one concept: its words, passages, and names in use."""
     concept_index(result, concept)
     lines = [
         "Name a concept that a topic model found in a collection of texts.",
@@ -60,7 +60,7 @@ def name_prompt(result: Result, concept: int, language: str = "en", taken: Colle
 
 
 def prompt_for_all(result: Result, language: str = "en") -> str:
-    """Return one prompt for all concepts that are shown, to paste into a chat; `pasted` reads the reply."""
+    """Return one prompt for all shown concepts; `pasted` reads the reply."""
     words = [f"{j}: {', '.join(top_words(result, j, _WORDS))}" for j in result.shown]
     return "\n".join(
         [
@@ -84,7 +84,7 @@ def _passages(result: Result, concept: int) -> list[str]:
 def propose(
     result: Result, ask: Callable[[str], str], language: str, concepts: Sequence[int], taken: Sequence[str]
 ) -> list[Proposal]:
-    """Ask for the name of each concept in turn; a reply that is empty or repeats a name is asked for once more."""
+    """Ask for the name of each concept; an empty or repeated one is asked for twice."""
     names, out = list(taken), []
     for concept in concepts:
         found = _ask(result, ask, language, concept, names)
@@ -114,7 +114,7 @@ def _ask(
 
 
 def pasted(result: Result, reply: str, taken: Sequence[str] = ()) -> list[Proposal]:
-    """Read the reply to `prompt_for_all`: lines of a number, a name and a description."""
+    """Parse the reply to `prompt_for_all`: lines of number, name and description."""
     names, out = list(taken), list[Proposal]()
     for line in str(reply).splitlines():
         found = _NUMBERED.match(_shown(line))
@@ -201,7 +201,7 @@ def _is_taken(name: str, taken: Collection[str]) -> bool:
 
 
 def _distinct(result: Result, found: Proposal, taken: Sequence[str]) -> Proposal:
-    """Return the proposal with one of the concept's words, or its number, added where the name is taken."""
+    """Return the proposal with a word or its number added if the name is taken."""
     words = [*top_words(result, found.concept, _WORDS), str(found.concept)]
     for name in [found.name, *(f"{found.name} ({word})" for word in words)]:
         if not _is_taken(name, taken):

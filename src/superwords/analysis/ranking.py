@@ -1,4 +1,4 @@
-"""Which words tell a concept apart, and what to call it.
+"""Characteristic words of concepts, and names made of them.
 
 A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that
 have the word on and use it for this concept, times the share of all documents' uses of the word that are
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 NAME_WORDS = 3
-TYPICAL = 0.5  # share of the draws from which on a typical draw has something
+TYPICAL = 0.5  # minimum share of the draws for something to be in a typical draw
 _LEAST_TAKEN = 0.25
-_MIN_SHARE_OF_BEST = 0.25  # a name's further words must tell at least that much of what its first word tells
+_MIN_SHARE_OF_BEST = 0.25  # minimum score of a name's further words, as a share of its first word's
 
 
 def scores(words: WordUse, n_vocabulary: int) -> np.ndarray:
@@ -33,7 +33,7 @@ def scores(words: WordUse, n_vocabulary: int) -> np.ndarray:
 
 
 def own_shares(words: WordUse, n_vocabulary: int) -> np.ndarray:
-    """Return, for each row of `words`, the share of all documents' uses of the word that are for the concept."""
+    """Return, for each row of `words`, the concept's share of the word's uses."""
     everywhere = words.everywhere
     if not len(everywhere):
         everywhere = np.bincount(words.word, words.documents, n_vocabulary)[words.word]
@@ -41,7 +41,7 @@ def own_shares(words: WordUse, n_vocabulary: int) -> np.ndarray:
 
 
 def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.ndarray]:
-    """For every concept its used words as rows of `words`, the most telling first."""
+    """Return each concept's used words as rows of `words`, most characteristic first."""
     order = np.lexsort((words.word, -words.on, -scores(words, n_vocabulary), words.concept))
     order = order[words.probability[order] >= TYPICAL]
     return (
@@ -50,7 +50,7 @@ def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.
 
 
 def automatic_names(result: Result) -> list[str]:
-    """A name for every concept: the group of seed words that it took, else its one to three most telling words."""
+    """Return a name for every concept: its seed group, or its one to three top words."""
     words, vocabulary = result.summary.words, result.corpus.vocabulary
     found = names(words, result.n_concepts, vocabulary, result.corpus.notes.get("other_words", ()))
     groups = result.corpus.notes.get("seeds") or {}
@@ -61,7 +61,7 @@ def automatic_names(result: Result) -> list[str]:
         found[j] = " + ".join(taken)
     if result.sampled is None:
         return found
-    # A decision about other concepts does not rename this one.
+    # Decisions about other concepts do not rename this one.
     before = automatic_names(result.sampled)
     return [before[j] if _is_untouched(result, j) else name for j, name in enumerate(found)]
 
@@ -75,9 +75,9 @@ def _is_untouched(result: Result, j: int) -> bool:
 def takers(
     words: WordUse, n_concepts: int, vocabulary: list[str], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, int]:
-    """Return the concept that takes each group of words: that with the largest mean share of the words' uses.
+    """Return the concept of each seed group: that with the largest share of its uses.
 
-    A group of which no concept has at least a quarter is left out.
+    The share is the mean over the group's words. A group of which no concept has a quarter is left out.
     """
     place = {word: i for i, word in enumerate(vocabulary)}
     everywhere = np.bincount(words.word, words.documents, len(vocabulary))
@@ -95,7 +95,7 @@ def takers(
 
 
 def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequence[str] = ()) -> list[str]:
-    """Return a short name for every concept: its one to three most telling words, made unique where they are not."""
+    """Return a unique name for every concept: its one to three top words."""
     score = scores(words, len(vocabulary))
     last = frozenset(behind)
     out: list[str] = []
@@ -109,7 +109,7 @@ def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequen
 
 
 def _nouns_of(ranked: list[tuple[str, float]], behind: frozenset[str]) -> list[tuple[str, float]]:
-    """Return the noun phrases, if the best of them is nearly as telling as the best word."""
+    """Return the noun phrases, if the best is nearly as characteristic as any word."""
     nouns = [item for item in ranked if item[0] not in behind]
     return nouns if nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1] else []
 
@@ -127,7 +127,7 @@ def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
 
 
 def _says_the_same(a: str, b: str) -> bool:
-    """Return whether one phrase only repeats words of the other, as "care" does beside "health care"."""
+    """Return whether a phrase repeats words of another, as "care" in "health care"."""
     stems_a, stems_b = (
         {_stem(part) for part in re.split(r"\W+", word.casefold()) if part} for word in (a, b)
     )
@@ -139,14 +139,14 @@ def _stem(part: str) -> str:
 
 
 def presence(rows: sparse.csr_array) -> sparse.csc_array:
-    """Units of text (rows, sentences or windows) by words: 1 where the word occurs. Units without words count too."""
+    """Return (units, words) 1 where a word occurs in a row, sentence or window."""
     return sparse.csc_array(sparse.csr_array(rows) > 0, dtype=np.int32)
 
 
 def pair_npmi(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> np.ndarray:
-    """NPMI of every two of the words, log(p_il / (p_i p_l)) / -log p_il; NaN where no unit holds both.
+    """Return the NPMI of every two words; NaN where no unit holds both.
 
-    It is 1, the limit, where every unit holds both.
+    log(p_il / (p_i p_l)) / -log p_il, or its limit 1 where every unit holds both.
     """
     chosen = units[:, np.sort(np.asarray(words, dtype=int))]
     together = np.asarray((chosen.T @ chosen).toarray(), dtype=float) / units.shape[0]

@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 LEAST_PER_COLUMN = 3  # documents
-_SEED = 1785  # the draws are numerical integration: the same call gives the same table
+_SEED = 1785  # fixed, since the draws are numerical integration
 _ROUNDS, _LEAST_ROUNDS, _WARM_UP, _DRAWN = 300, 100, 50, 4000  # rounds in all, and at least of each chain
 _CELLS, _FEWEST_ROUNDS = 200_000_000, 30  # documents × concepts × rounds; large corpora get fewer rounds
-_HALF = 0.5  # of a case: where all of a group hold a concept, or none, the next one still may not (Jeffreys' prior)
-_NO_LEVERAGE = 1e-6  # a case that alone decides a coefficient has no residual
+_HALF = 0.5  # pseudo-count of Jeffreys' prior, for groups in which all or none hold a concept
+_NO_LEVERAGE = 1e-6  # 1 − leverage below which a case determines a coefficient and has no residual
 _PRODUCTS = 20_000_000
 _ROUNDING = 1e-9
-_LEAST = 0.005  # a linear probability stays so far from 0 and 1
+_LEAST = 0.005  # minimum distance of a linear probability from 0 and 1
 
 
 class Outcomes(NamedTuple):
-    """Rows in each of T draws, and the documents they are of (a row each, unless rows are passages)."""
+    """Concept weights of rows in each of T draws, and the documents of the rows."""
 
     metadata: pd.DataFrame  # of the documents
     document: np.ndarray  # (rows) the document of each
     weights: list[sparse.csr_array]  # T of (rows, J)
-    found: np.ndarray  # (T, J) weight of a draw for a concept: 1 on average, 0: the draw lacks the concept
+    found: np.ndarray  # (T, J) weight of a draw for a concept, mean 1; 0 if the draw lacks the concept
     chain: np.ndarray  # (T) the chain of each draw
     held: sparse.csr_array | None = None  # (rows, J) P(held) of documents folded in, in place of draws
     overall: np.ndarray | None = None  # (J) P(held) before their texts are seen
@@ -89,17 +89,17 @@ class Outcomes(NamedTuple):
 
 
 class Memberships(NamedTuple):
-    """Which documents hold which concepts: for sure, and as far as their texts leave it open."""
+    """Documents that hold each concept: with certainty, and with a probability."""
 
     sure: np.ndarray  # (documents, J) share of a document's rows that hold the concept in every draw
-    document: np.ndarray  # of each row and concept that some draws affirm and others deny, concept by concept
+    document: np.ndarray  # of each uncertain row and concept, sorted by concept
     concept: np.ndarray
-    share: np.ndarray  # of the document's rows that this one is
+    share: np.ndarray  # of one row among the document's rows
     evidence: np.ndarray  # log odds, less those of the overall prevalence
     weight: np.ndarray  # (J) of this chain
 
     def drawn(self, rngs: Sequence[np.random.Generator], expected: np.ndarray) -> np.ndarray:
-        """Draw the shares (documents, J) of rows that hold a concept, given the expected prevalences.
+        """Draw shares (documents, J) of rows that hold a concept, given prevalences.
 
         `rngs` has a generator for each concept.
         """
@@ -123,14 +123,14 @@ def outcomes_of(result: Result) -> Outcomes:
 def folded_outcomes(
     metadata: pd.DataFrame, weight: sparse.csr_array, held: sparse.csr_array, overall: np.ndarray
 ) -> Outcomes:
-    """Return the outcomes of documents folded in, with their weights and probabilities of holding a concept."""
+    """Return the outcomes of folded-in documents, given weights and probabilities."""
     n_documents, n_concepts = held.shape
     found = np.ones((1, n_concepts))
     return Outcomes(metadata, np.arange(n_documents), [weight], found, np.zeros(1, int), held, overall)
 
 
 class Pooled(NamedTuple):
-    """Combinations of coefficients and their variances in each of R rounds; NaN: unknown."""
+    """Contrasts of coefficients and their variances in each of R rounds, or NaN."""
 
     mean: np.ndarray  # (R, J, q)
     variance: np.ndarray
@@ -175,7 +175,7 @@ class RobustFit:
             self.products = (self.pull[:, None] * self.pull).reshape(-1, len(X))  # (p · p, D)
 
     def _set_clusters(self, cluster: np.ndarray) -> None:
-        """Set the rows by which a cluster's residuals move the coefficients when the cluster is left out."""
+        """Set the change of the coefficients per residual when a cluster is left out."""
         self.order = np.argsort(cluster, kind="stable")
         self.starts = np.flatnonzero(np.diff(cluster[self.order], prepend=-1))
         grouped, n_clusters = self.X[self.order], len(self.starts)
@@ -190,7 +190,7 @@ class RobustFit:
         self.n_clusters = n_clusters
 
     def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coefficients (J, p) of each column of Y and their covariances (J, p, p).
+        """Return coefficients (J, p) of the columns of Y and covariances (J, p, p).
 
         `more` times a case's leverage is added to its squared residual.
         """
@@ -208,7 +208,7 @@ class RobustFit:
 
 
 class Cases(NamedTuple):
-    """The cases of a regression: which documents, their matrix and clusters, and what is asked of the coefficients."""
+    """Cases of a regression: documents, design matrix, clusters and contrasts."""
 
     rows: np.ndarray
     matrix: np.ndarray  # (cases, p)
@@ -227,13 +227,16 @@ def fit(outcomes: Outcomes, cases: Cases, of: str) -> Pooled:
 
 
 def fit_prevalence(outcomes: Outcomes, cases: Cases) -> Pooled:
-    """Fit each chain by itself: that chains differ is no doubt about a text, which the columns could settle."""
+    """Fit prevalence separately for each chain.
+
+    A difference between chains is not uncertainty about a text, which the columns could resolve.
+    """
     regression = RobustFit(cases.matrix, cases.cluster)
     chains = outcomes.memberships(cases.rows)
     n_rounds = max(_LEAST_ROUNDS, _ROUNDS // len(chains))
     affordable = int(_CELLS / max(chains[0].sure.size * len(chains), 1))
     n_rounds = max(min(n_rounds, affordable), _FEWEST_ROUNDS)
-    with threadpool_limits(1):  # the matrices are small: further threads would only wait for each other
+    with threadpool_limits(1):  # the matrices are too small for several threads
         fitted = [_fit_chain(c, one, cases, regression, n_rounds) for c, one in enumerate(chains)]
     mean, variance, weight = (np.concatenate(part) for part in zip(*fitted))
     return Pooled(mean, variance, weight, cases.degrees)
@@ -286,7 +289,7 @@ def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
                 continue
             one = RobustFit(X[own], None if cases.cluster is None else cases.cluster[own])
             if one.alone >= 0:
-                continue  # the spread of a group of one is unknown
+                continue  # the variance of a group of one is unknown
             coefficients, covariance = one.together(strength[own][:, [j]])
             mean[t, j] = L @ coefficients[0]
             variance[t, j] = np.einsum("qp,pr,qr->q", L, covariance[0], L)

@@ -1,4 +1,4 @@
-"""Tables as files of other programs: CSV, Parquet, Excel, LaTeX (booktabs) and Word, each an atomic write."""
+"""Atomic writes of tables as CSV, Parquet, Excel, LaTeX (booktabs) and Word."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from superwords.tabular import csv_text, short
 SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".tex", "docx": ".docx"}
 # One file holds several tables: a workbook has sheets, a document has captions.
 TOGETHER = ("xlsx", "docx")
-PRINTED = ("latex", "docx")  # read by people: few columns, rounded
-_LONG = 40  # rows from which on a LaTeX table may break across pages
-_WIDE = 24  # mean characters from which on the cells of a column are wrapped
+PRINTED = ("latex", "docx")  # for readers: few columns, rounded
+_LONG = 40  # rows from which a LaTeX table may break across pages
+_WIDE = 24  # mean characters from which the cells of a column are wrapped
 _CHARACTER, _BETWEEN, _LEAST_WRAPPED = 0.0135, 0.035, 0.2  # shares of the text width, in small letters
 _CELL = 32_000  # characters that a cell of Excel can hold
 _LATEX = {
@@ -33,9 +33,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
-)  # XML has no place for them
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML
 
 
 class Titled(NamedTuple):
@@ -47,9 +45,9 @@ class Titled(NamedTuple):
 
 
 def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
-    """Write tables to one file, or to a file each in the folder `path`; return the files.
+    """Write tables to one file, or one file each in the folder `path`; return them.
 
-    `tables` are by the name of their file, sheet or label. LaTeX and Word show the cells as they are given.
+    `tables` maps the name of a file, sheet or label to its table. LaTeX and Word write the cells unchanged.
     """
     if format == "xlsx":
         return [_write_excel(tables, path)]
@@ -80,7 +78,7 @@ def _write_parquet(table: pd.DataFrame, target: Path) -> None:
 
 
 def _plain_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with names of columns that are text, and columns of mixed types as text."""
+    """Return the table with column names as text, and mixed columns as text."""
     out = table.copy()
     out.columns = pd.Index([str(name) for name in table.columns])
     for name in [name for name in out.columns if out[name].dtype.kind == "O"]:
@@ -129,7 +127,7 @@ def latex(titled: Titled, label: str) -> str:
     total = letters.sum(axis=0)
     wide = total > _WIDE * len(table)
     narrow = np.maximum(letters.max(axis=0, initial=0), [len(str(name)) for name in table.columns])[~wide]
-    # What the other columns leave of the text width is divided among those that are wrapped.
+    # Wrapped columns share the text width that the other columns leave.
     room = max(_LEAST_WRAPPED, 1 - _CHARACTER * narrow.sum() - _BETWEEN * len(wide))
     root = np.sqrt(np.where(wide, total, 0))
     share = room * root / max(root.sum(), 1.0)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
 TOP_WORDS = 10
-# What a column of `concept_table` means, as every table of concepts explains it; {rows} is "documents" or "passages".
+# Descriptions of the columns of `concept_table` in all tables; {rows} is "documents" or "passages".
 CONCEPT_COLUMNS = {
     "rows": "how many use the concept and, in brackets, its prevalence: the share of all {rows}",
     "documents": "how many documents these {rows} come from",
@@ -55,7 +55,7 @@ def concept_index(result: Result, concept: Any) -> int:
 
 
 def of_shown(result: Result, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table whose `concept` people have neither merged into another nor hidden."""
+    """Return the rows of a table whose concept is neither merged nor hidden."""
     return table[table["concept"].isin(result.shown)].reset_index(drop=True)
 
 
@@ -65,7 +65,7 @@ def listed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """Return all concepts, those of most documents first; see docs/model.md for the columns.
+    """Return all concepts, the most prevalent first (docs/model.md has the columns).
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
 
 def concept_names(result: Result) -> list[str]:
-    """Names of all concepts: those that people gave (`superwords.analysis.decisions`), else `automatic_names`."""
+    """Return the names of all concepts: given ones, else `automatic_names`."""
     return [result.names.get(j, name) for j, name in enumerate(automatic_names(result), 1)]
 
 
 def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """Return one row per concept, in the order of their numbers; see docs/model.md for the columns."""
+    """Return one row per concept, by number (docs/model.md has the columns)."""
     summary, corpus = result.summary, result.corpus
     aligned, weights, n_rows = summary.alignment, draw_weights(result), corpus.n_documents
     low, high = population_interval(groups_of(result, ["all"], [np.arange(n_rows)]))
@@ -137,7 +137,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
 
 def found_again(result: Result) -> np.ndarray:
-    """Return (J) in how many pilot fits, on samples of the documents, a concept has a partner; NaN without pilots."""
+    """Return (J) the number of pilot fits with a partner; NaN without pilots."""
     if result.pilots is None or not result.pilots.n_pilots:
         return np.full(result.n_concepts, np.nan)
     return resampling.found_again(word_scores(result), result.pilots).astype(float)
@@ -151,9 +151,9 @@ def word_scores(result: Result) -> sparse.csr_array:
 
 
 def leftovers(result: Result) -> np.ndarray:
-    """Return (J) whether a concept belongs in the appendix, and carries a mark in every table.
+    """Return (J) whether a concept is a leftover, listed last and marked in tables.
 
-    It is one of a single word, or of a handful of rows, or it was found again in fewer than half of the pilot fits.
+    It has a single word or very few rows, or it was found again in fewer than half of the pilot fits.
     """
     if "leftovers" not in result.__dict__:
         rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
@@ -171,12 +171,12 @@ def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def used_words(result: Result) -> list[np.ndarray]:
-    """For each concept its used words as rows of `summary.words`, the most telling first."""
+    """Return each concept's used words in `summary.words`, most characteristic first."""
     return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
 
 
 def _much_like(result: Result) -> list[int | None]:
-    """For each concept the one it is most like, if they would pass for partners were they of different draws."""
+    """Return the most similar concept of each, if it would be a partner across draws."""
     described = normalised(word_scores(result))
     alike = overlaps(described, described)
     np.fill_diagonal(alike, 0.0)
@@ -187,7 +187,7 @@ def _much_like(result: Result) -> list[int | None]:
 
 
 def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
-    """Return (J) how many documents hold a concept in any of their passages, in the mean over the draws."""
+    """Return (J) how many documents use a concept in any passage, mean over draws."""
     source = source_of_rows(result.corpus)
     passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
     drawn = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
@@ -199,7 +199,7 @@ def objects(values: Any) -> pd.Series:
 
 
 def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """Return concepts that too few chains find to be listed, those of most chains first.
+    """Return concepts found by too few chains to be listed, by number of chains.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
 
 def word_table(result: Result, concept: int) -> pd.DataFrame:
-    """Return the words that are used for a concept, the most characteristic first, with intervals.
+    """Return the words of a concept, most characteristic first, with intervals.
 
     Parameters
     ----------
@@ -265,14 +265,14 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
 
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
-    """Return the most characteristic words that are used for a concept, the best first.
+    """Return the most characteristic words of a concept, the best first.
 
     Parameters
     ----------
     concept : int
         Its number: 1, 2, …
     n : int
-        The largest number of words.
+        The maximum number of words.
 
     Returns
     -------
@@ -296,12 +296,13 @@ def whole_number(n: Any, things: str, least: int = 1) -> int:
 
 
 def vocabulary_table(result: Result) -> pd.DataFrame:
-    """Return every word: how often it occurs, and the concepts that use it, leftovers last.
+    """Return every word with its frequency and the concepts that use it.
 
     Returns
     -------
     DataFrame
-        A row per word; `shares` are the concepts' shares of the rows that use the word for any concept, over all draws.
+        A row per word, leftovers last among its concepts; `shares` are the concepts' shares of the rows that use the
+        word for any concept, over all draws.
 
     Examples
     --------
@@ -328,18 +329,18 @@ def vocabulary_table(result: Result) -> pd.DataFrame:
 
 
 def use_shares(result: Result) -> np.ndarray:
-    """For each row of `summary.words`: of the rows that use the word for any concept, the concept's share.
+    """Return, for each row of `summary.words`, the concept's share of the uses.
 
-    Over all draws: a draw that does not find the concept does not use the word for it.
+    Uses are rows that use the word for any concept, over all draws; a draw that does not find the concept counts as 0.
     """
     words, uses = _uses(result)
-    # Of all concepts, the hidden ones too: a decision about one does not change the shares of another.
+    # Hidden concepts are included, so that a decision about one does not change the shares of another.
     everywhere = np.bincount(*_uses(result.sampled or result), result.corpus.n_words)[words]
     return uses / np.where(everywhere > 0, everywhere, 1.0)
 
 
 def _uses(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each row of `summary.words`, the word and how many rows use it for the concept, over all draws."""
+    """Return the word of each row of `summary.words` and its uses over all draws."""
     words = result.summary.words
     return words.word, words.documents * found_share(result)[words.concept]
 
@@ -352,7 +353,10 @@ def source_of_rows(corpus: Corpus) -> np.ndarray:
 
 
 def source_shares(corpus: Corpus) -> sparse.csr_array:
-    """Return (documents, rows) each row's share of its document's tokens (equal shares where it has none)."""
+    """Return (documents, rows) each row's share of its document's tokens.
+
+    The shares are equal if the document has no tokens.
+    """
     source = source_of_rows(corpus)
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel().astype(float)
     total, rows = np.bincount(source, tokens), np.bincount(source)
@@ -361,7 +365,7 @@ def source_shares(corpus: Corpus) -> sparse.csr_array:
 
 
 def sources(corpus: Corpus) -> tuple[list[str], pd.DataFrame]:
-    """Return ids and metadata of the documents; of a corpus of passages, of those that the passages are of."""
+    """Return ids and metadata of the documents, or of the sources of passages."""
     if corpus.parent is None:
         return corpus.ids, corpus.metadata
     _, first = np.unique(corpus.parent, return_index=True)

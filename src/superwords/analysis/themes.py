@@ -1,4 +1,4 @@
-"""Themes: concepts gathered by the words and documents they share, as a tree that is cut where it is most stable."""
+"""Themes: a tree of concepts by words and documents, cut where most stable."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from superwords.posterior.intervals import weighted_mean
 if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
-WORDS_SHARE = 0.5  # of a likeness; the rest is of documents
+WORDS_SHARE = 0.5  # weight of the words in the similarity; the rest is that of documents
 _MOST_THEMES = 20
 _MOST_DRAWS = 40
-_LEAST_CONCEPTS = 3  # that have anything to be gathered
+_LEAST_CONCEPTS = 3  # minimum number of concepts for themes
 _NAME_WORDS = 3
 
 
@@ -42,7 +42,7 @@ class ConceptTree(NamedTuple):
 
     @property
     def order(self) -> list[int]:
-        """The concepts as they stand side by side in a drawing of the tree."""
+        """The concepts in the order of the leaves of the drawn tree."""
         leaves = hierarchy.leaves_list(self.linkage) if len(self.linkage) else range(len(self.concepts))
         return [self.concepts[k] for k in leaves]
 
@@ -61,7 +61,7 @@ class ConceptTree(NamedTuple):
         return rows.sort_values(["theme", "concept"], key=lambda column: column.map(place).fillna(column))
 
     def as_json(self) -> dict[str, Any]:
-        """The tree for a page: leaves have a concept, nodes have children and a height."""
+        """Return the tree as JSON: leaves have a concept, nodes children and a height."""
         nodes: list[dict[str, Any]] = [
             {"concept": j, "name": name, "theme": int(theme)}
             for j, name, theme in zip(self.concepts, self.names, self.theme)
@@ -74,10 +74,10 @@ class ConceptTree(NamedTuple):
 
 
 def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
-    """Return (J, J) the mean cosine of the words (J, V) that two concepts use and of their documents' weights (D, J).
+    """Return (J, J) the mean cosine of two concepts' words and documents.
 
-    Documents count by how much more they weigh a concept than documents do on average, since a concept that all of
-    them use is near to nothing in particular.
+    `words` is (J, V), the documents' `weights` (D, J). Weights are centred by concept, so that a concept that all
+    documents use is not similar to every other.
     """
     if not words.shape[0]:
         return np.zeros((0, 0))
@@ -93,7 +93,7 @@ def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
 
 
 def make_tree(result: Result) -> ConceptTree:
-    """Return the concepts as a tree by shared words and documents, cut into themes where the draws agree most.
+    """Return a tree of the concepts, cut into themes where the draws agree most.
 
     Returns
     -------
@@ -140,14 +140,14 @@ def _linked(alike: np.ndarray) -> np.ndarray:
 
 
 def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.ndarray:
-    """(n_leaves, cuts): the theme of each concept, for each number of themes."""
+    """Return (n_leaves, cuts) the theme of each concept, for each number of themes."""
     if not len(linkage):
         return np.ones((n_leaves, len(n_themes)), int)
     return hierarchy.cut_tree(linkage, n_themes) + 1
 
 
 def _by_size(theme: np.ndarray) -> np.ndarray:
-    """The same themes numbered by their concepts, most first."""
+    """Return the themes renumbered by their number of concepts, largest first."""
     _, first, sizes = np.unique(theme, return_index=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     number = np.empty(len(order), int)
@@ -177,7 +177,7 @@ def _stability(
 
 
 def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
-    """A name for each list of concepts: the words that tell most over all of them."""
+    """Return a name for each list of concepts: their most characteristic words."""
     words, vocabulary = result.summary.words, result.corpus.vocabulary
     score = scores(words, len(vocabulary))
     out = []
@@ -190,18 +190,18 @@ def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
 
 
 def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame:
-    """Return themes and how many documents use them: those that people made, else those of the tree.
+    """Return themes and their prevalence: those the user made, or those of the tree.
 
     Parameters
     ----------
     tree : ConceptTree, optional
-        As `tree` returns it, to spare its computation.
+        As returned by `tree`, to avoid computing it again.
 
     Returns
     -------
     DataFrame
         `prevalence` is the share of documents (passages, where rows are) that use any of a theme's concepts, over the
-        draws that find all of them, with a 95% interval as in `concepts()`; `proposed`: nobody decided on it.
+        draws that find all of them, with a 95% interval as in `concepts()`; `proposed` if the user did not make it.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
 
 
 def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(themes): prevalence and its bounds, as `concept_table` has them for a concept."""
+    """Return (themes) the prevalence and its bounds, as in `concept_table`."""
     if not themes:
         return np.zeros(0), np.zeros(0), np.zeros(0)
     size = [len(columns) for columns in themes]
@@ -242,7 +242,7 @@ def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np
     drawn = [sparse.csr_array(weights @ member) for weights in drawn_weights(result)]
     aligned = result.summary.alignment
     n_found = aligned.matched @ member
-    # As for a concept alone: a draw that lacks one of them would make the theme rarer than its concepts.
+    # Draws that lack one of the concepts are left out, or the theme could be rarer than its concepts.
     weights = kept_weights(result)[:, None] * (n_found == np.array(size))
     weights /= np.where(weights.any(axis=0), weights.sum(axis=0), 1.0)
     n_rows = result.corpus.n_documents

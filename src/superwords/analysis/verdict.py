@@ -1,4 +1,4 @@
-"""What a fit can be used for: which concepts were found again, and the Monte-Carlo error of the figures."""
+"""Reliability of a fit: concepts found again, and Monte-Carlo error."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from superwords.text.corpus import row_name
 if TYPE_CHECKING:
     from superwords.posterior.result import Result
 
-RELIABLE = 0.75  # share of the pilots: concepts found again in as many are found in fresh samples (docs/lab)
-APPROXIMATE = "approximate"  # a note of the corpus, where what was found is not of the exact chain
+RELIABLE = 0.75  # minimum share of pilots; such concepts are found in new samples (docs/lab)
+APPROXIMATE = "approximate"  # key of the corpus's notes, if results are not from the exact chain
 LOG_JOINT = "log_joint"
-_MOST = 0.5  # share of the concepts found again whose figures the chains must agree on
+_MOST = 0.5  # minimum share of the concepts found again on which the chains must agree
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,16 @@ class Verdict:
 
 
 def convergence_table(result: Result) -> pd.DataFrame:
-    """Return R-hat, bulk and tail effective sample size and Monte-Carlo error of what is reported.
+    """Return R-hat, effective sample sizes and Monte-Carlo error of reported values.
 
-    Prevalence and strength are as their intervals have them: with the sampling of the documents, so that chains which
-    differ by a row of a thousand do not count as different.
+    Prevalence and strength include the sampling of the documents, as their intervals do, so that chains which differ by
+    a row in a thousand do not count as different.
 
     Returns
     -------
     DataFrame
-        A row for the log joint density (`concept` is 0), and for the prevalence and the strength of each concept. A
-        quantity that never moves has no figures.
+        A row for the log joint density (`concept` is 0), and for the prevalence and the strength of each concept. The
+        values of a constant quantity are missing.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def convergence_table(result: Result) -> pd.DataFrame:
 
 
 def verdict(result: Result) -> Verdict:
-    """Judge a fit by the concepts that are found again and by the Monte-Carlo error of what is reported.
+    """Judge a fit by the concepts found again and the Monte-Carlo error.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def _figures_of(table: pd.DataFrame, concepts: np.ndarray) -> pd.DataFrame:
 
 
 def _worst(judged: pd.DataFrame) -> pd.Series | None:
-    """Return the quantity with the largest R-hat or, where all are good, the smallest effective sample size."""
+    """Return the quantity with the largest R-hat, or else the smallest sample size."""
     if judged["ess"].isna().all():
         return None
     if judged["rhat"].max() > GOOD_RHAT:
@@ -242,7 +242,7 @@ def _n_pilots(result: Result) -> int:
 
 
 def _often_found(result: Result) -> np.ndarray:
-    """Return (J) whether a listed concept was found again in enough pilots; without pilots, by every chain."""
+    """Return (J) whether enough pilots found a concept again; else every chain."""
     shown = np.zeros(result.n_concepts, bool)
     shown[np.array(result.shown, int) - 1] = True
     if not shown.any():
@@ -257,7 +257,7 @@ def _often_found(result: Result) -> np.ndarray:
 
 
 def _covered(result: Result, concepts: np.ndarray) -> float:
-    """Return share of all tokens that is imputed to some concepts, the mean over the draws."""
+    """Return the share of tokens that is imputed to these concepts, mean over draws."""
     length = np.asarray(result.corpus.counts.sum(axis=1)).ravel()
     return float(length @ result.weights[:, np.flatnonzero(concepts)].sum(axis=1)) / max(length.sum(), 1)
 

@@ -1,8 +1,8 @@
-"""Words: those that keep one's company, the concepts that use it, and the frequent words that no concept uses.
+"""Similar words, the concepts of a word, and frequent words without a concept.
 
-Two things indicate that a word belongs with given ones: its uses are for their concepts, and rows use it beside them.
-Each is counted, compared with what chance would give, and expressed in standard deviations. A frequent word that is
-used for their concepts a hundred times is surer to belong than a rare one that is twice, however alike their shares.
+Two things indicate that a word belongs with given ones: its uses are for their concepts, and rows use it together with
+them. Each is counted, compared with chance, and expressed in standard deviations. So a frequent word with a hundred
+uses for their concepts ranks above a rare one with two, even if their shares are equal.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LEAST_DRAWS = 4
 
 
 def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd.DataFrame:
-    """Return words that share concepts with one word, or belong with several, the nearest first.
+    """Return words that share concepts with one word, or belong with several.
 
     Parameters
     ----------
     words : str or list of str
         A word of the vocabulary, or several.
     n : int
-        The largest number of words.
+        The maximum number of words.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
 
 
 def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
-    """Return the concepts that a word is a used word of, those that use it most first and leftovers last.
+    """Return the concepts that use a word, by share of its uses, leftovers last.
 
     `share_of_uses` is a concept's share of the rows that use the word for any concept, over all draws; the other
     columns are those of `words_of`.
@@ -111,7 +111,7 @@ def _monte_carlo_error(values: np.ndarray) -> float:
 
 
 def named_words(result: Result, text: str) -> list[str]:
-    """Return the words that a text with commas names: itself, if it is a word of the vocabulary."""
+    """Return the words named in a text with commas, or the text if it is a word."""
     if text in result.corpus.vocabulary:
         return [text]
     return [one for one in map(str.strip, text.split(",")) if one] or [text]
@@ -135,7 +135,7 @@ def word_index(result: Result, word: str) -> int:
 
 
 def used_share(result: Result) -> float:
-    """Return the share of the counted words (tokens) whose word belongs to a listed concept."""
+    """Return the share of tokens whose word belongs to a listed concept."""
     counts = np.asarray(result.corpus.counts.sum(axis=0)).ravel()
     return float(counts[_is_used(result)].sum() / max(1, counts.sum()))
 
@@ -168,16 +168,19 @@ def _is_used(result: Result) -> np.ndarray:
 
 
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
-    """(V): the evidence that each word belongs with the given ones, the mean over these, in standard deviations."""
+    """Return (V) the evidence that each word belongs with the given ones.
+
+    It is in standard deviations, the mean over the given words.
+    """
     at = list(given)
     return (by_rows(result.corpus.counts, at) + by_concepts(result, at)).mean(axis=0)
 
 
 def by_concepts(result: Result, given: list[int]) -> np.ndarray:
-    """(given, V): how far a word's uses are for the concepts of a given one, the mean over draws.
+    """Return (given, V) the excess uses of a word for a given one's concepts.
 
-    Seen are a word's uses for each concept, by the share that the concept has of the given word's uses; expected are
-    as many as the word would have if all words shared in the concepts alike.
+    Observed are a word's uses for each concept, weighted by the concept's share of the given word's uses; expected are
+    those if all words were used for the concepts alike. The result is the mean over draws.
     """
     sets = result.word_sets
     total = np.zeros((len(given), sets.n_words))
@@ -191,7 +194,7 @@ def by_concepts(result: Result, given: list[int]) -> np.ndarray:
 
 
 def by_rows(counts: sparse.csr_array, given: list[int]) -> np.ndarray:
-    """(given, V): how far rows that use a given word use another, too."""
+    """Return (given, V) the excess of rows that use both a given word and another."""
     has = sparse.csr_array(counts > 0, dtype=float)
     n_rows = np.asarray(has.sum(axis=0)).ravel()
     both = np.asarray((has[:, given].T @ has).todense())
@@ -199,7 +202,7 @@ def by_rows(counts: sparse.csr_array, given: list[int]) -> np.ndarray:
 
 
 def excess(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return by how many standard deviations counts exceed what is expected: the signed root Poisson deviance."""
+    """Return the signed root Poisson deviance of counts from their expectation."""
     ratio = np.where(seen > 0, seen, 1.0) / np.where(seen > 0, expected, 1.0)
     deviance = 2 * (seen * np.log(ratio) - seen + expected)
     return np.sign(seen - expected) * np.sqrt(np.maximum(deviance, 0.0))
