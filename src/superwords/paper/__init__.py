@@ -1,4 +1,4 @@
-"""What goes into a paper: a methods paragraph, tables, figures, references, and a manifest that can be verified."""
+"""Material for a paper: methods, tables, figures, references and a manifest."""
 
 from superwords.paper.verify import Verification, verify
 from superwords.paper.write import write_paper

@@ -1,4 +1,4 @@
-"""The manifest of a paper: the data's fingerprint, how it was read, settings, versions, seed, decisions and results."""
+"""Manifest of a paper: the data's fingerprint, settings, versions and results."""
 
 from __future__ import annotations
 
@@ -24,11 +24,17 @@ if TYPE_CHECKING:
 FORMAT = 1
 _PACKAGES = ("superwords", "numpy", "scipy", "numba", "scikit-learn", "pandas", "HanTa")
 _WORDS = 10
-_NOT_OURS = ("n_jobs", "random_state", "n_sweeps", "n_burn_in", "thin")  # the seed and the schedule are apart
+_NOT_OURS = (
+    "n_jobs",
+    "random_state",
+    "n_sweeps",
+    "n_burn_in",
+    "thin",
+)  # seed and schedule are recorded separately
 
 
 def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return what is needed to fit the model again from its data, and to compare the results."""
+    """Return what is needed to repeat the fit from its data and compare results."""
     settings = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in plain_settings(model.get_params()).items()
@@ -73,7 +79,7 @@ def data_facts(corpus: Corpus) -> dict[str, Any]:
 
 
 def fingerprint(corpus: Corpus) -> str:
-    """Return a digest of the ids, words and counts, which does not depend on the file they came from."""
+    """Return a digest of ids, words and counts, independent of the source file."""
     found = hashlib.sha256()
     for texts in (corpus.ids, corpus.vocabulary):
         found.update(json.dumps(texts).encode())
@@ -84,7 +90,7 @@ def fingerprint(corpus: Corpus) -> str:
 
 
 def results(model: ConceptModel) -> dict[str, Any]:
-    """Return a digest of what was sampled, to the bit, and the concepts to compare where bits differ."""
+    """Return a digest of the draws, and the concepts to compare if it differs."""
     sampled = model.sampled_
     found = hashlib.sha256()
     arrays = [np.asarray(sampled.concept_word), sampled.trace_values["log_joint"]]

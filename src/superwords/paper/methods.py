@@ -16,7 +16,7 @@ _HYPERPARAMETERS = ("alpha_omega", "lam", "theta", "alpha_pi", "K", "alpha_sigma
 
 
 def methods_paragraph(source: Export) -> str:
-    """Return the sentences that a methods section needs: corpus, words, model, sampling, agreement, curation."""
+    """Return a methods paragraph: corpus, words, model, sampling and curation."""
     model: ConceptModel = source.model
     sentences = [*_corpus(model), *_model(model), *_agreement(model), *_tables(source), *_curation(model)]
     return " ".join(sentences)

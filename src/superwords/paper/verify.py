@@ -21,14 +21,14 @@ class Verification(NamedTuple):
 
     same_data: bool
     same_bits: bool
-    versions: dict[str, tuple[str | None, str | None]]  # those that differ: then and now
-    n_concepts: tuple[int, int]  # then and now
-    n_found_again: int  # concepts of the manifest that the new fit has by their words
+    versions: dict[str, tuple[str | None, str | None]]  # those that differ: recorded and installed
+    n_concepts: tuple[int, int]  # recorded and new
+    n_found_again: int  # concepts of the manifest with a partner in the new fit
     largest_change: float  # in the prevalence of these
 
     @property
     def passed(self) -> bool:
-        """Whether the bits are the same, or versions differ and every concept was found again."""
+        """Whether the bits agree, or versions differ and all concepts are found again."""
         again = self.n_found_again == self.n_concepts[0]
         return self.same_bits or (self.same_data and bool(self.versions) and again)
 
@@ -79,13 +79,13 @@ def verify(
             "The model was fitted from counts or from a Corpus in Python, so the manifest does not record how texts "
             "are read; give the same Corpus to superwords.paper.verify."
         )
-    asked = _asked(recorded, reading, features)
-    model = fit(documents, **asked, n_jobs=n_jobs, progress=progress)
+    settings = _settings(recorded, reading, features)
+    model = fit(documents, **settings, n_jobs=n_jobs, progress=progress)
     model.choose([Choice(**one) for one in recorded["decisions"]])
     return _compare(recorded, model, documents)
 
 
-def _asked(recorded: dict[str, Any], reading: dict[str, Any], features: Any) -> dict[str, Any]:
+def _settings(recorded: dict[str, Any], reading: dict[str, Any], features: Any) -> dict[str, Any]:
     """Return the arguments of `superwords.fit`."""
     for name in ("file", "sha256"):
         reading.pop(name, None)
@@ -129,7 +129,10 @@ def _compare(recorded: dict[str, Any], model: ConceptModel, documents: Any) -> V
 
 
 def _found_again(then: list[dict[str, Any]], now: list[dict[str, Any]]) -> tuple[int, float]:
-    """Return how many concepts have a partner by their words, and the largest change of a prevalence among those."""
+    """Return how many concepts have a partner by words, and their largest change.
+
+    The change is that of the prevalence.
+    """
     n_found, change = 0, 0.0
     for one in then:
         words = set(one["words"])

@@ -46,7 +46,7 @@ def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list
     try:
         for path in (out, out / "tables", out / "figures"):
             path.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings():  # a glyph that no font has is drawn as a box
+        with warnings.catch_warnings():  # a glyph missing in all fonts is drawn as a box
             warnings.simplefilter("ignore", UserWarning)
             files = _write(source, out)
         digests = {
@@ -111,7 +111,7 @@ def _plain_name(column: Any) -> str:
 def _write_word(
     target: Path, methods: str, tables: dict[str, Titled], figures: dict[str, Figure]
 ) -> Path | None:
-    """Write methods, tables and figures as one Word document; None where python-docx is not installed."""
+    """Write methods, tables and figures as a Word file; None without python-docx."""
     try:
         from docx import Document
         from docx.shared import Inches

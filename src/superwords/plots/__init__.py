@@ -1,4 +1,4 @@
-"""Draw plain data, each time a matplotlib Figure of its own: no pyplot, no global state."""
+"""Drawing of plain data as matplotlib figures, without pyplot or global state."""
 
 from superwords.plots.charts import histogram, prevalence_by_group, traces
 from superwords.plots.clouds import cloud, cloud_grid, cloud_pair

@@ -1,4 +1,4 @@
-"""Draw plain numbers: histograms, prevalence by group, traces of chains, concepts by words."""
+"""Histograms, prevalence by group, traces of chains, and concepts by words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREVALENCE_COLUMNS = ("concept", "group", "prevalence", "low", "high")
 
 
 def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None = None) -> Figure:
-    """Draw a histogram of whole numbers, one bar each while there are few, with the median marked.
+    """Draw a histogram of integers with the median, a bar each if there are few.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
 
 
 def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) -> Figure:
-    """Draw each quantity in a row: its value at each draw, a line per chain, with R-hat in the title.
+    """Draw each quantity by draw in a row, a line per chain, with R-hat in the title.
 
     Parameters
     ----------

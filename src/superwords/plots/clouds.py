@@ -1,4 +1,4 @@
-"""Draw word clouds: a word's area is its weight, the heaviest darkest, all words level."""
+"""Word clouds: area by weight, the heaviest words darkest, all horizontal."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from superwords.plots.fonts import drawable
 from superwords.plots.style import FAINT, INK, TEXT, characters, new_figure, write_texts
 
 MAX_WORDS = 100
-SMALLEST = 0.25  # of the heaviest word's size: smaller is not read
+SMALLEST = 0.25  # share of the heaviest word's size; smaller is not legible
 SHADES = colormaps["viridis"]
-LIGHTEST = 0.45  # of the way along viridis: lighter is too pale on white
+LIGHTEST = 0.45  # position in viridis; lighter is too pale on white
 CELL = 1.0  # points: the step of the layout grid
 GAP = 2.5  # points of free space around a word
 POINTS_PER_INCH = 72.0
@@ -47,7 +47,7 @@ class Layout:
     heaviest: float
 
     def size_of(self, weight: float) -> float:
-        """Return font sizes by the square root of the weight, so that area grows as the weight."""
+        """Return the font size: by the square root of the weight, so area by weight."""
         return self.font_size * max(math.sqrt(min(1.0, weight / self.heaviest)), SMALLEST)
 
 
@@ -128,9 +128,9 @@ def cloud_pair(
     width: float = 3.16,
     height: float = 2.2,
 ) -> Figure:
-    """Draw one concept for two groups, or before and after, each word at the same place in both.
+    """Draw a concept in two groups or at two times, each word at the same place.
 
-    A word has its own group's size, on one scale for both; a word that a group lacks is small and grey.
+    A word's size is by its weight in the group, on one scale for both; a word that a group lacks is small and grey.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def positive(weights: Mapping[str, float]) -> dict[str, float]:
 
 
 def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the heaviest hundred, heaviest first; equal weights in the order of the alphabet."""
+    """Return the hundred heaviest words in descending order, ties alphabetical."""
     ordered = sorted(positive(weights).items(), key=lambda item: (-item[1], item[0]))
     return dict(ordered[:MAX_WORDS])
 
@@ -181,7 +181,7 @@ def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
 def panel_grid(
     n_panels: int, columns: int, titles: Sequence[str] | None, width: float, height: float
 ) -> tuple[Figure, list[Axes]]:
-    """Return panels of exactly `width` by `height` inches, since words are laid out in absolute sizes."""
+    """Return panels of exactly `width` by `height` inches, for absolute font sizes."""
     if titles is not None and len(titles) != n_panels:
         raise InputError(f"There are {len(titles)} titles for {n_panels} clouds; give one per cloud.")
     rows = -(-n_panels // columns)
@@ -208,7 +208,7 @@ def panel_grid(
 
 
 def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout | None:
-    """Place every word, heaviest first, at the largest size at which all of them fit; None without words."""
+    """Place all words at the largest size at which they fit; None without words."""
     if not weights:
         return None
     heaviest = max(weights.values())
@@ -235,8 +235,11 @@ def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float
 
 
 def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: float) -> float:
-    """Return where the search starts: no word wider than the panel, the heaviest at most a quarter of its height,
-    three quarters of the panel covered."""
+    """Return the initial font size of the search.
+
+    No word is wider than the panel, the heaviest has at most a quarter of its height, and three quarters of the panel
+    are covered.
+    """
     area = sum(w * h for w, h in boxes.values())
     widest = max(w for w, _ in boxes.values())
     return min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
@@ -245,7 +248,7 @@ def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: fl
 def place(
     boxes: Mapping[str, tuple[float, float]], font_size: float, wide: float, high: float
 ) -> dict[str, tuple[float, float]] | None:
-    """Return the centre of each word's box at this font size, or None if one does not fit."""
+    """Return the centre of each word's box at a font size; None if they do not fit."""
     rows, columns = int(high / CELL), int(wide / CELL)
     taken = np.zeros((rows, columns), dtype=np.int32)
     centers = {}
@@ -279,7 +282,7 @@ def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] |
 
 
 def draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:
-    """Write each placed word in its own weight's size and shade, centred on its place in the layout."""
+    """Write each placed word in the size and shade of its own weight."""
     if layout is None:
         axes.text(0.5, 0.5, "no words", transform=axes.transAxes, ha="center", va="center", color=INK)
         return

@@ -1,4 +1,4 @@
-"""Choose a font for each word: DejaVu Sans where it covers the script, else an installed one."""
+"""Fonts by script: DejaVu Sans where it covers a word, else an installed one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def drawable(texts: Iterable[str]) -> dict[str, tuple[str, FontProperties]]:
 
 @lru_cache(maxsize=4096)
 def covering_font(characters: frozenset[str]) -> str | None:
-    """Return the first font file with every character: DejaVu Sans, then the system's."""
+    """Return the first font file with all characters: DejaVu Sans, then the system's."""
     if characters <= covered_characters(DEFAULT_FONT):
         return DEFAULT_FONT
     return next((path for path in system_fonts() if characters <= covered_characters(path)), None)
@@ -54,7 +54,7 @@ def covering_font(characters: frozenset[str]) -> str | None:
 
 @lru_cache(maxsize=1)
 def system_fonts() -> tuple[str, ...]:
-    # The disk is asked, not matplotlib's font cache, which misses fonts installed after it was made.
+    # Search the disk, since matplotlib's font cache lacks fonts installed later.
     def plainness(path: str) -> tuple[bool, bool, str]:
         name = Path(path).stem.lower()
         return ("regular" not in name, "sans" not in name, path)

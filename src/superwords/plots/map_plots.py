@@ -1,4 +1,4 @@
-"""Draw maps of a model: documents by their concepts, concepts by coherence and exclusivity."""
+"""Maps of documents by their concepts, and of concepts by quality."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _HALO: list[Any] = [patheffects.withStroke(linewidth=1.8, foreground="white")]
 
 
 def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
-    """Draw each document as a point, near those that use the same concepts, with the main concepts as regions.
+    """Draw documents as points by similarity of concepts, main concepts as regions.
 
-    The seven largest regions of reliable concepts have a colour and a marker; further ones are grey and numbered.
+    The seven largest regions of reliable concepts have a colour and a marker; the others are grey and numbered.
     """
     data, label = map_of_documents(model.result_), Labels(model)
     if not data["regions"]:
@@ -74,7 +74,7 @@ def _number(axes: Axes, region: dict[str, Any], color: str) -> None:
 def _side_labels(
     axes: Axes, regions: list[dict[str, Any]], colors: dict[int, str], label: Labels, room: float
 ) -> None:
-    """Write the regions' names left and right of the map, each with a line to its region, none over another."""
+    """Write the regions' names at the sides, without overlap, with lines to them."""
     ordered = sorted(regions, key=lambda one: one["x"])
     half = (len(ordered) + 1) // 2
     for side, own in ((0, ordered[:half]), (1, ordered[half:])):
@@ -102,7 +102,10 @@ def _side_labels(
 
 
 def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
-    """Draw concepts by coherence and exclusivity, larger the more documents use them; hollow: not reliable."""
+    """Draw concepts by coherence and exclusivity, sized by prevalence.
+
+    Hollow points are concepts that are not reliable.
+    """
     table, label = concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
     if table.empty:
         raise InputError("The model has no concepts, so there is nothing to draw.")
@@ -136,7 +139,7 @@ def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
 
 
 def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels, room: float) -> None:
-    """Name points, the most prevalent reliable ones first, where they fit; the others get their number."""
+    """Name points where there is space, by reliability and prevalence; number others."""
     figure.canvas.draw()
     frame, taken = axes.get_window_extent(), []
     dot = 0.012 * frame.width
@@ -154,7 +157,7 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
 
 
 def _settled(text: Any, axes: Axes, frame: Any, taken: list[Any]) -> bool:
-    """Move a text around its point until it lies in the frame and over no other; return whether it does."""
+    """Move a text around its point until it fits without overlap; return whether."""
     point = axes.transData.transform(text.get_position())
     far, edge = 0.016 * frame.width + 1, frame.padded(-0.02 * frame.width)
     for dx, dy, ha, va in (

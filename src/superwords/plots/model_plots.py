@@ -23,7 +23,7 @@ from superwords.sampler.state import n_concepts as count_concepts
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
-MOST_WORDS = 40  # in a cloud: the words after them are all as small as can be read
+MOST_WORDS = 40  # in a cloud; further words would all have the smallest legible size
 
 
 def concept_weights(model: ConceptModel, concept: int) -> dict[str, float]:
@@ -33,7 +33,7 @@ def concept_weights(model: ConceptModel, concept: int) -> dict[str, float]:
 
 
 def _heaviest(words: pd.Series, weights: pd.Series) -> dict[str, float]:
-    """Return the first words of those that weigh anything: an unused word weighs nothing."""
+    """Return the first words with a positive weight."""
     top = weights[weights > 0].sort_values(ascending=False, kind="stable").index[:MOST_WORDS]
     return dict(zip(words[top], weights[top].astype(float)))
 
@@ -51,7 +51,7 @@ def concept_label(model: ConceptModel, concept: int) -> str:
 def group_clouds(
     model: ConceptModel, column: str, concept: int, first: Any = None, second: Any = None
 ) -> Figure:
-    """Draw a concept's words in two groups of documents; the two largest if not given."""
+    """Draw a concept's words in two groups of documents, by default the largest two."""
     if first is None and second is None:
         first, second = largest_groups(model, column)
     words = model.group_words(column, concept)
@@ -82,10 +82,10 @@ def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
 
 
 def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
-    """Draw where the chain of the most probable draw started, and where it came: the start's concept most alike.
+    """Draw a concept beside the most similar one in the initial state of its chain.
 
-    A word is as large as its score is beside its own panel's highest: a start has no draws to spread its words over.
-    `start` is `start_scores(model)`, for those who draw many concepts.
+    The chain is that of the most probable draw. Sizes are relative to the panel's highest score, since a start has no
+    draws to average over. `start` is `start_scores(model)`, to compute it once for many concepts.
     """
     after = concept_weights(model, concept)
     before = _closest_start(model, concept, start_scores(model) if start is None else start)
@@ -120,7 +120,7 @@ def shown_start(model: ConceptModel) -> tuple[int, str]:
 
 
 def start_scores(model: ConceptModel) -> sparse.csr_array:
-    """Return the scores (J, V) of the start, a document using each word that it has and that is on in it."""
+    """Return the scores (J, V) of the start, taking words on and present as used."""
     data, prior = model.chains_[0].model.data, model.chains_[0].model.prior
     counts = sparse.csr_array(model.corpus_.counts[model.order_])
     chain, name = shown_start(model)
@@ -155,7 +155,7 @@ def words_per_concept(model: ConceptModel) -> Figure:
 
 
 def chain_traces(model: ConceptModel) -> Figure:
-    """Draw the traces, a line per chain, with R-hat where there are chains to compare."""
+    """Draw the traces, a line per chain, with R-hat if there are several chains."""
     plain = plain_quantities(model.result_)
     values = {plain[name].removeprefix("the "): one for name, one in model.result_.trace_values.items()}
     found = {label: mixing(one) for label, one in values.items()}

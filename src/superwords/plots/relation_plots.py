@@ -32,7 +32,7 @@ _PANEL, _ROWS = 38.0, 180.0  # mm: the height of a panel with its title, and of 
 
 
 class Labels:
-    """Concepts as figures call them: number and name, with a mark where the concept is not reliable."""
+    """Labels of concepts in figures: number, name, and a mark if not reliable."""
 
     def __init__(self, model: ConceptModel) -> None:
         table = concept_table(model.result_, 0)
@@ -56,7 +56,7 @@ class Labels:
 def group_prevalence(
     model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = style.PAGE
 ) -> Figure:
-    """Draw concepts by groups with intervals: reliable ones first, those that differ most between groups."""
+    """Draw concepts by group with intervals, reliable and most different ones first."""
     table = by_group(model.result_, column, 0, style.MOST_GROUPS)
     table = table[table["concept"].isin(model.result_.shown)]
     if table["group"].nunique() < 2:
@@ -95,7 +95,7 @@ def _spread(own: pd.DataFrame) -> float:
 
 
 def panel_grid(n_panels: int, width: float, legend_lines: int = 0) -> tuple[Figure, list[Axes], float]:
-    """Return a figure, its panels on one scale (three across on a page), and the width of a panel in mm."""
+    """Return a figure, its panels on one scale, and the width of a panel in mm."""
     across = min(n_panels, 3 if width > 120 else 2)
     down = -(-n_panels // across)
     height = 12 + 3.5 * legend_lines + _PANEL * down
@@ -115,9 +115,10 @@ def small_multiples(
     concepts: Sequence[int] | None = None,
     width: float = style.PAGE,
 ) -> Figure:
-    """Draw prevalence over time, a panel for each concept on one scale: a smooth curve, and each period's share.
+    """Draw prevalence over time by concept: a smooth curve, and each period's share.
 
-    Without `concepts`, those whose trends are surest, the reliable ones first.
+    There is a panel for each concept, on one scale. The default `concepts` are those with the surest trends, reliable
+    ones first.
     """
     for concept in concepts or []:
         concept_index(model.result_, concept)
@@ -202,10 +203,10 @@ def _ticks(panels: list[Axes], places: np.ndarray, labels: Sequence[str], room: 
 def effect_intervals(
     model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = style.PAGE
 ) -> Figure:
-    """Draw effects with intervals, a panel for each term on one scale: adjusted (filled) and alone (hollow).
+    """Draw effects by term with intervals: adjusted (filled) and alone (hollow).
 
     `table` is that of `model.effects`. The concepts and terms with the clearest effects are drawn, reliable concepts
-    first; splines and polynomials, whose coefficients mean nothing by themselves, are for `predicted_values`.
+    first. For splines and polynomials, whose coefficients have no meaning alone, use `predicted_values`.
     """
     drawn = table[~table["term"].str.contains(rf"\b(?:{'|'.join(CURVES)})\(", regex=True)]
     if drawn.empty:
@@ -262,7 +263,7 @@ def _effects(axes: Axes, own: pd.DataFrame) -> None:
 def predicted_values(
     model: ConceptModel, table: pd.DataFrame, of: str = "prevalence", width: float = style.PAGE
 ) -> Figure:
-    """Draw predicted values with intervals: dots by group, curves over numbers and dates, curves by group.
+    """Draw predicted values with intervals: dots by group, curves over numbers.
 
     `table` is that of `model.predicted`. The concepts that vary most are drawn, reliable ones first.
     """
@@ -307,7 +308,7 @@ def _is_numeric(values: pd.Series) -> bool:
 
 
 def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
-    """Draw the tree of the concepts, a colour for each theme; the dashed line is where it is cut."""
+    """Draw the tree of concepts, coloured by theme, with a dashed line at the cut."""
     tree, label = model.tree(), Labels(model)
     n_leaves = len(tree.concepts)
     if n_leaves < 2:

@@ -1,4 +1,4 @@
-"""One style for every figure: sizes in print, colours with markers, labels that are wrapped, files."""
+"""Style of all figures: print sizes, colours with markers, wrapped labels, files."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def print_figure(width: float, height: float) -> Figure:
 
 
 def bare(axes: Axes, size: float = 9) -> None:
-    """Leave only the two axes that are read."""
+    """Remove the top and right spines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["bottom", "left"]].set_linewidth(0.6)
     axes.tick_params(colors=INK, labelsize=size, width=0.6)
 
 
 def group_styles(groups: Iterable[Any]) -> dict[str, tuple[str, str, Any]]:
-    """Return a colour, a marker and a dash for each group; the last of each are for "other"."""
+    """Return a colour, a marker and a dash for each group; the last are for "other"."""
     names = list(dict.fromkeys(map(str, groups)))
     if len(names) > MOST_GROUPS:
         raise InputError(
@@ -84,7 +84,7 @@ def characters(mm: float, size: float = TEXT) -> int:
 
 
 def write_texts(labels: Sequence[Text], width: int | None = None) -> None:
-    """Draw words and names as they are (dollar signs make no formula), in a font that covers them, wrapped."""
+    """Draw texts literally (no mathtext), wrapped, in fonts that cover them."""
     fonts = drawable(label.get_text() for label in labels)
     for label in labels:
         line, font = fonts[label.get_text()]
@@ -96,7 +96,7 @@ def write_texts(labels: Sequence[Text], width: int | None = None) -> None:
 
 
 def row_labels(axes: Axes, places: Any, names: Sequence[str], width: int, size: float = TEXT) -> int:
-    """Label the rows of an axis with wrapped names; return the most lines that one takes."""
+    """Label the rows of an axis with wrapped names; return the largest line count."""
     fonts = drawable(names)
     wrapped = ["\n".join(textwrap.wrap(fonts[name][0], width)) or fonts[name][0] for name in names]
     axes.set_yticks(places, wrapped)
@@ -126,7 +126,7 @@ def legend(figure: Figure, width: float, handles: Sequence[Any], labels: Sequenc
 
 
 def caption(figure: Figure, text: str, width: float, marked: bool = False) -> None:
-    """Write what the horizontal axis shows below all panels, and what a mark means where there is one."""
+    """Write the meaning of the horizontal axis, and of a mark, below all panels."""
     size = characters(width - 6)
     lines = textwrap.wrap(text, size) + (textwrap.wrap(NOTE, size) if marked else [])
     figure.supxlabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
@@ -139,14 +139,14 @@ def side_label(figure: Figure, text: str, height: float) -> None:
 
 
 def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> bytes:
-    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes on every run.
+    """Return the figure as PNG, SVG or PDF, with the same bytes on every run.
 
     Parameters
     ----------
     figure : Figure
         The figure.
     file_format : "png", "svg" or "pdf"
-        How it is written.
+        The file format.
     dpi : int
         Dots per inch of a PNG.
 
