@@ -30,7 +30,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the heavy parts when they are first asked for, so that --help and errors need not wait for them."""
+    """Import heavy modules on first access, so that --help and errors are fast."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in __all__:

@@ -1,7 +1,7 @@
-"""Use more processes and machines through Ray: start or join a cluster, and leave nothing behind.
+"""Run work on processes and machines through Ray: start, join or leave a cluster.
 
-Work inside `with joined("auto"):` goes to the cluster where it can. A process is in one cluster at a time, since Ray
-allows no more.
+Work inside `with joined("auto"):` runs on the cluster where possible. A process is in at most one cluster at a time, as
+Ray requires.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from superwords.errors import InputError
 from superwords.jobs import n_workers
 
 AUTO = "auto"
-ANSWER_WITHIN = 10.0  # seconds in which an address must answer
+ANSWER_WITHIN = 10.0  # seconds in which an address must respond
 _ADDRESS = re.compile(r"(?P<host>[^\s:/]+):(?P<port>\d{1,5})")
 _STORE_BYTES = 256 * 2**20
-_LOOK_EVERY, _LOOKS = 1.0, 3  # seconds between two looks at the head, and how many must fail
+_LOOK_EVERY, _LOOKS = 1.0, 3  # seconds between two checks of the head, and how many must fail
 _LEAVE_WITHIN = 15.0
 _AHEAD = 2  # items per core that wait for a free one
-# What a client and a server of HTTP/2, which Ray speaks, say first.
+# First bytes of a client and a server of HTTP/2, which Ray uses.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS = 4
-_MARK = "SUPERWORDS_CLUSTER"  # in the environment of every process of a cluster that was started here
+_MARK = "SUPERWORDS_CLUSTER"  # in the environment of every process of a cluster started here
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # Longer than ours, so that a busy machine is not taken for a lost one and Ray does not end this process.
+    # Longer than ours, so that a busy machine does not count as lost and Ray does not end this process.
     "RAY_gcs_rpc_server_reconnect_timeout_s": "600",
     "RAY_worker_register_timeout_seconds": "300",
     "RAY_raylet_start_wait_time_s": "120",
 }
 
-# Waits for a process to end; speaks if it ended without a farewell while the head does not answer either.
+# Waits for a process to end; reports if it ended without a final message and the head does not respond.
 _LAST_WORDS = """
 import socket, sys
 _, host, port, sentence = sys.argv
@@ -102,9 +102,9 @@ class Cluster:
         return self._failed >= _LOOKS
 
     def check(self) -> None:
-        """Raise `ClusterLostError` if the head has not answered several times; cheap to call often.
+        """Raise `ClusterLostError` if the head did not respond several times; cheap.
 
-        A head whose process or network is frozen may still accept connections, so it must speak as well.
+        A head whose process or network is frozen may still accept connections, so a reply is required.
         """
         is_due = not self.is_lost and monotonic() >= self._next_look
         if is_due and self._looking.acquire(blocking=False):
@@ -119,9 +119,9 @@ class Cluster:
             raise ClusterLostError(f"{self.name} has gone away: its head no longer answers.")
 
     def watched(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns; raise `ClusterLostError` when the head is lost before it ends.
+        """Return the result of `work`; raise `ClusterLostError` if the head is lost.
 
-        The work is done in a thread of its own, which is left behind if it does not end.
+        The work runs in a separate thread, which is abandoned if it does not end.
         """
         return self.wait_for(in_thread(work))
 
@@ -132,9 +132,9 @@ class Cluster:
         return done.result()
 
     def spread(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Yield `function` of each item, in the order of the items; the item of a lost worker is done again.
+        """Yield `function` of each item in order; items of lost workers are repeated.
 
-        `function` is sent once, items one by one, a few ahead of the results asked for.
+        `function` is sent once, items one by one, a few ahead of the requested results.
         """
         share = self.watched(lambda: ray().put(packed(function)))
         call = ray().remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(_call)
@@ -186,7 +186,10 @@ def causes_raised() -> Iterator[None]:
 
 
 def packed(value: Any) -> bytes:
-    """Pickle a value whole: arrays that Ray shares are read-only, and kernels would be compiled again for them."""
+    """Pickle a value with its arrays, since Ray's shared arrays are read-only.
+
+    Kernels would be compiled again for read-only arrays.
+    """
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
@@ -195,7 +198,7 @@ def unpacked(content: bytes) -> Any:
 
 
 def _call(function: bytes, item: bytes, version: str) -> bytes:
-    """Compute one item; this runs in a worker."""
+    """Compute one item in a worker."""
     check_version(version)
     with threadpool_limits(1):
         return packed(unpacked(function)(unpacked(item)))
@@ -258,8 +261,8 @@ def joined(
     if cluster is None or _now is not None:
         yield _now
         return
-    is_in_one = bool(ray().is_initialized())  # by the person's own ray.init
-    # Ray sets a handler of its own, and logs what is of no use here.
+    is_in_one = bool(ray().is_initialized())  # by the user's own ray.init
+    # Ray sets its own handler, whose messages are not needed here.
     before = signal.getsignal(signal.SIGTERM)
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     try:
@@ -282,7 +285,7 @@ def joined(
 
 @contextmanager
 def _last_words(machines: Cluster) -> Iterator[None]:
-    """Let another process report that the cluster is lost, since Ray then ends a process that uses its object store."""
+    """Let another process report a lost cluster, since Ray then ends this process."""
     host, port = machines.head
     sentence = f"superwords: {machines.name} has gone away; run the same command again (a fit with --resume)."
     program = [sys.executable, "-I", "-S", "-c", _LAST_WORDS, host, str(port), sentence]
@@ -295,7 +298,7 @@ def _last_words(machines: Cluster) -> Iterator[None]:
 
 
 def spread(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None) -> Iterator[Any]:
-    """Yield `function` of each item, in their order: by the cluster, or by processes of this machine."""
+    """Yield `function` of each item in order, by the cluster or local processes."""
     if _now is not None:
         return _now.spread(function, items)
     from joblib import Parallel, delayed
@@ -305,7 +308,7 @@ def spread(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | N
 
 
 def _start(n_cores: int) -> Cluster:
-    # Not where TMPDIR says: names of sockets may not be long.
+    # Not in TMPDIR, since paths of sockets must be short.
     folder = Path(tempfile.mkdtemp(prefix="superwords-", dir="/tmp" if Path("/tmp").is_dir() else None))
     os.environ[_MARK] = folder.name
     try:
@@ -371,10 +374,10 @@ def _first_bytes(address: tuple[str, int], seconds: float) -> bytes:
 
 
 def _leave(folder: Path | None) -> None:
-    """Leave the cluster; end one that was started here, with all its processes and files."""
+    """Leave the cluster; shut it down with its files if it was started here."""
     shutdown = ray().shutdown
     if not wait([in_thread(shutdown)], _LEAVE_WITHIN).done:
-        atexit.unregister(shutdown)  # it would wait for the silent head again
+        atexit.unregister(shutdown)  # it would wait for the lost head again
         atexit.register(_end_at_once)
     if folder is not None:
         _end_processes(folder)
@@ -382,7 +385,7 @@ def _leave(folder: Path | None) -> None:
 
 
 def _end_at_once() -> None:
-    """End a process that has lost its cluster: Ray's library crashes at the exit while one of its calls waits."""
+    """End a process that lost its cluster, as Ray crashes at exit with open calls."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
@@ -407,7 +410,7 @@ def _end_processes(folder: Path, wait: float = 2.0) -> None:
 
 
 def processes_of(mark: str | None = None) -> list[Any]:
-    """Return the processes of a cluster that was started here, or with None of all of them."""
+    """Return the processes of a cluster started here, or with None of all of them."""
     return [
         one
         for one in _psutil().process_iter(["environ", "status"])

@@ -1,6 +1,6 @@
-"""Errors that a user can act on: one clear sentence, no traceback on the command line.
+"""Errors that a user can act on, shown without a traceback on the command line.
 
-An error names the parameter, its value and a remedy as fields; the sentence is put together once for each surface, as
+An error has the parameter, its value and a remedy as fields; the message is formatted once for each surface, as
 ``n_sweeps=0`` in Python and as ``--sweeps 0`` on the command line.
 """
 
@@ -107,7 +107,7 @@ class InputError(ValueError):
 
 
 def _shortened(text: str) -> str:
-    """Return a message with its middle left out where a value that it quotes is very long."""
+    """Return a message without its middle if it quotes a very long value."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 600]} … {text[-500:]}"
 
 
@@ -116,7 +116,7 @@ class ReadingWarning(UserWarning):
 
 
 class StorageError(InputError):
-    """A file cannot be read or written: it is missing, damaged, locked, or the disk is full."""
+    """Error of a file that is missing, damaged or locked, or of a full disk."""
 
 
 class ClusterError(InputError):

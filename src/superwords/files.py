@@ -15,15 +15,15 @@ from typing import BinaryIO
 
 from superwords.errors import StorageError
 
-_STALE_AFTER = 24 * 3600.0  # seconds, for temporary files whose process cannot be asked about
+_STALE_AFTER = 24 * 3600.0  # seconds, for temporary files whose process is unknown
 
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """Give a path to write to that replaces `target` on success and is removed on failure.
+    """Yield a path to write to, which replaces `target` on success.
 
-    Another process sees the old file or the whole new one, never a part. Temporary files that killed processes left
-    beside the target are removed.
+    It is removed on failure. Other processes see either the old or the complete new file. Temporary files of killed
+    processes beside the target are removed.
     """
     _remove_stale(target)
     temporary = target.parent / f".{target.name}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
@@ -39,7 +39,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[BinaryIO]:
-    """Give an open file that replaces `target` on success."""
+    """Yield an open file that replaces `target` on success."""
     with atomic_path(target) as path, open(path, "xb") as file:
         yield file
 
@@ -51,23 +51,23 @@ def write_atomic(target: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to disk, so that a rename in it survives a power failure."""
+    """Flush a folder's entries to disk, so that a rename survives a power failure."""
     if os.name != "posix":  # Windows cannot open a folder, and its renames are journalled
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
     except OSError:
-        pass  # some network file systems do not offer it
+        pass  # not supported by some network file systems
     finally:
         os.close(opened)
 
 
 @contextmanager
 def exclusive(target: Path) -> Iterator[None]:
-    """Let one process at a time write `target`; raise `StorageError` if another one does.
+    """Lock `target` for writing; raise `StorageError` if another process has it.
 
-    The lock is the operating system's on a file beside the target, so that a killed process holds it no longer.
+    The operating system locks a file beside the target, and releases it if the process is killed.
     """
     path = target.parent / f".{target.name}.lock"
     while True:
@@ -81,12 +81,12 @@ def exclusive(target: Path) -> Iterator[None]:
         with suppress(OSError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 break
-        file.close()  # whoever had it has just removed it
+        file.close()  # its owner has just removed it
     try:
         yield
     finally:
         with suppress(OSError):
-            path.unlink()  # Windows does not, and the file stays
+            path.unlink()  # fails on Windows, where the file stays
         file.close()
 
 

@@ -8,7 +8,7 @@ from superwords.errors import InputError
 
 
 def n_workers(n_jobs: Any) -> int:
-    """Return a number of workers as joblib does: 4 is four, -1 all cores, -2 all but one; None is all cores."""
+    """Return the number of workers as joblib does; None is all cores, as is -1."""
     if n_jobs is None:
         n_jobs = -1
     # Integers of any kind (numpy's too) have __index__; True has it too, but is not a number of cores.

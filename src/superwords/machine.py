@@ -15,7 +15,7 @@ except ImportError:  # Windows
 
 
 def peak_memory() -> float:
-    """Return the megabytes that this process has used at the most; NaN where the system does not report it."""
+    """Return the peak memory of this process in megabytes; NaN if unknown."""
     if resource is None:
         return float("nan")
     unit = 1024**2 if sys.platform == "darwin" else 1024
@@ -23,16 +23,16 @@ def peak_memory() -> float:
 
 
 def available_memory() -> float | None:
-    """Return the bytes that can still be used without swapping; None where this is not known.
+    """Return the bytes available without swapping; None if unknown.
 
-    A container's limit and a limit on this process's address space (`ulimit -v`) count as well.
+    Limits of a container and of this process's address space (`ulimit -v`) are included.
     """
     found = [one for one in (_meminfo(), _left_in_container(), _left_of_limit()) if one is not None]
     return max(0.0, min(found)) if found else None
 
 
 def limit_memory(n_bytes: float) -> None:
-    """Let this process use `n_bytes` more than now; does nothing where the system has no such limit."""
+    """Limit this process to `n_bytes` more than now, if the system supports it."""
     used = _address_space()
     if resource is not None and used is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""Callbacks of a fit, and the progress they show in a terminal, a notebook or a log."""
+"""Callbacks of a fit, and progress in a terminal, a notebook or a log."""
 
 from __future__ import annotations
 
@@ -38,32 +38,35 @@ Report = Callable[[Progress], None]
 
 
 class Watcher:
-    """Follow a fit and show nothing; `make_watcher` turns what is given as `progress` into one of these."""
+    """Base class of callbacks, which shows nothing; see `make_watcher`."""
 
     def say(self, line: str) -> None:
-        """Report one sentence about what was chosen or found."""
+        """Report one sentence about a choice or a result."""
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[int, int], None] | None]:
-        """Enter while documents are read; yield a function of the documents read and of all, or None."""
+        """Enter while documents are read; yield a function of documents read and total.
+
+        It yields None if progress is not shown.
+        """
         yield None
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
-        """Wrap the run: entered before the first sweep, left when all chains have stopped."""
+        """Enter before the first sweep, and exit when all chains have stopped."""
         yield
 
-    every = math.inf  # seconds between two positions of a chain that it has to see
+    every = math.inf  # minimum seconds between two positions of a chain that it needs
 
     def see(self, swept: Any) -> None:
-        """Take what a chain hands back after a sweep (`fitting.running.Swept`), before the call."""
+        """Process the output of a sweep (`fitting.running.Swept`), before the call."""
 
     def __call__(self, progress: Progress) -> None:
-        """Take the progress after each sweep, in the chain's own thread."""
+        """Process the progress after each sweep, in the chain's own thread."""
 
 
 class Callbacks(Watcher):
-    """Several watchers of one fit, or a user's own functions, called in their order and left in the reverse order."""
+    """Several watchers or functions of one fit, entered in order, exited in reverse."""
 
     def __init__(self, watchers: Sequence[Watcher], *reports: Report):
         self._watchers = list(watchers)
@@ -97,7 +100,10 @@ class Callbacks(Watcher):
 
 
 def make_watcher(progress: Any) -> Watcher:
-    """Return the watcher of True, False, "auto" (shown in a terminal or notebook), a function, or a list of these."""
+    """Return the watcher for `progress`.
+
+    True, False, "auto" (shown in a terminal or notebook), a function, or a list of these.
+    """
     if isinstance(progress, Watcher):
         return progress
     if isinstance(progress, list | tuple):

@@ -1,4 +1,4 @@
-"""`superwords.simulate`: documents drawn from the model, with the truth behind them."""
+"""Simulation of documents from the model, as `superwords.simulate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables for other programs, and figures for people: the one way in which the project writes CSV, JSON and points."""
+"""Output of tables as CSV, JSON and text, and formatting of numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # --help and messages do without them
+if TYPE_CHECKING:  # not needed for --help and messages
     import pandas as pd
 
 BETWEEN = " | "  # the parts of a list in one cell
-# A spreadsheet takes a text that starts like this for a formula, the wide forms in some countries.
+# Spreadsheets treat texts that start like this as formulas, in some locales the wide forms too.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -49,14 +49,14 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
     }
     out = pd.DataFrame(cells, index=whole.index)
     out.columns = pd.Index([_cell(name) for name in whole.columns], dtype=object)
-    # A lone carriage return ends a line for many readers, yet pandas does not quote a text for it.
+    # Many readers end a line at a lone carriage return, but pandas does not quote it.
     texts = [out.columns, *(one for one in cells.values() if one.dtype.kind == "O")]
     has_return = any(isinstance(value, str) and "\r" in value for values in texts for value in values)
     return out.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if has_return else 0)
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as JSON knows them; what is missing or not finite is null.
+    """Return the rows of a table for JSON; missing and infinite values are null.
 
     Examples
     --------

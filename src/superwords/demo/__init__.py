@@ -1,4 +1,4 @@
-"""The paper's recipe example on data inside the package: English and German recipes, pictures of words."""
+"""The paper's recipe example: English and German recipes, pictures of words."""
 
 from superwords.demo.data import Demo, load_demo
 from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy

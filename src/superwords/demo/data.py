@@ -1,4 +1,4 @@
-"""The demo corpus: recipes written for this project, their words, translations and picture features."""
+"""Demo corpus: recipes written for this project, translations and pictures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True)
 class Demo:
-    """Recipes as a corpus (metadata `lang` and `title`), the tokens of each recipe in order, the language of
-    each word, picture features (V, 10) with NaN rows for words that cannot be drawn, and the translations."""
+    """Recipes as a corpus with metadata `lang` and `title`, and further data.
+
+    The tokens of each recipe in order, the language of each word, picture features (V, 10) with NaN rows for words
+    that cannot be drawn, and the translations.
+    """
 
     corpus: Corpus
     tokens: list[list[str]]
@@ -51,14 +54,14 @@ def load_demo() -> Demo:
 
 
 def recipe_corpus(recipes: list[dict[str, Any]], tokens: list[Any], vocabulary: list[str]) -> Corpus:
-    """Count the words of each recipe, by sentences if it has these, with language and title as metadata."""
+    """Count the words of each recipe, or of its sentences, with metadata."""
     metadata = pd.DataFrame(recipes)[["lang", "title"]]
     ids = [recipe["id"] for recipe in recipes]
     return replace(Corpus.from_tokens(tokens, ids, metadata, vocabulary=vocabulary), notes={})
 
 
 class WordFinder:
-    """Finds the words of one language by their listed forms, from the left: ice cream is not cream."""
+    """Finder of the words of one language by their forms: ice cream is not cream."""
 
     def __init__(self, words: pd.DataFrame) -> None:
         # German nouns are capitalised; English has one only where a sentence begins.

@@ -1,4 +1,4 @@
-"""The letters demo: what two kinds of households write about, and with which words."""
+"""Demo of letters: subjects and words of two kinds of households."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUOTES, _WORDS = 3, 4
 
 @dataclass(frozen=True)
 class LettersResult:
-    """Hold the model, the largest difference between households, words that differ, and a trend."""
+    """Model of the letters, with the largest differences and a trend."""
 
     model: ConceptModel
     difference: dict[str, Any]  # a row of `compare_groups`
@@ -47,7 +47,7 @@ def load_letters() -> pd.DataFrame:
 
 
 def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> LettersResult:
-    """Fit the letters with the default settings and find differences between households and over time."""
+    """Fit the letters with default settings; compare households and time."""
     from superwords import fit
 
     groups = [GROUP, "author"]
@@ -62,7 +62,7 @@ def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = No
 
 
 def differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
-    """Return the concept of which the households' words differ most, and the words that each uses more."""
+    """Return the concept whose words differ most between households, and these."""
     found = []
     for concept in sorted(concepts):
         table = model.group_words(GROUP, concept)

@@ -1,4 +1,4 @@
-"""The paper's measure of multilingual concepts: how high is a word's translation ranked among all words?"""
+"""The paper's measure of multilingual concepts: ranks of translations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ WordPair = tuple[Set[str], Set[str]]
 
 @dataclass(frozen=True)
 class RankAccuracy:
-    """`mean` over the pairs, and a row per pair: `forward` (from the first set to the second), `backward`,
-    their mean `accuracy`, and `known`: whether the similarities needed were all known."""
+    """Rank accuracy: the `mean` over pairs, and a row per pair.
+
+    A row has `forward` (from the first set to the second), `backward`, their mean `accuracy`, and `known`: whether
+    all necessary similarities were known.
+    """
 
     mean: float
     pairs: pd.DataFrame
@@ -32,7 +35,7 @@ class RankAccuracy:
 def rank_accuracy(
     similarity: np.ndarray, vocabulary: Sequence[str], pairs: Sequence[WordPair]
 ) -> RankAccuracy:
-    """Return the share of words that each word's translation is ranked above by similarity.
+    """Return the share of words that a word's translations are ranked above.
 
     For every word w of one set of a pair and every translation t in the other, the competitors are the words
     outside the pair, of both languages, whose similarity to w is known; a tie counts half. Where the
@@ -84,7 +87,7 @@ def positions(words: Set[str], index: dict[str, int]) -> list[int]:
 
 
 def picture_similarity(features: np.ndarray) -> np.ndarray:
-    """Return minus the L2 distance of every two rows, the paper's ranking by pictures; NaN if unknown."""
+    """Return minus the L2 distance of every two rows; NaN if unknown."""
     rows = np.asarray(features, dtype=float)
     if rows.ndim != 2:
         raise InputError(f"The features have the shape {rows.shape}; give a words-by-features array.")

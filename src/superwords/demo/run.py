@@ -1,4 +1,4 @@
-"""The recipes demo: concepts of two languages, and how well translations are found."""
+"""Demo of recipes: concepts of two languages, and ranks of translations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 TOGETHER, PICTURES, TEXT = "text and pictures", "pictures alone", "text alone"
 
-# A word is in few concepts (lam), and keeps to them from recipe to recipe (b2); pictures are believed to a
-# tenth of their variance (beta_sigma / alpha_sigma), since with 16 words per recipe the text
-# would else drown them. docs/cli.md has the figures these were chosen by.
+# A word is in few concepts (lam), the same from recipe to recipe (b2); the noise of pictures is a tenth of their
+# variance (beta_sigma / alpha_sigma), since with 16 words per recipe the text would otherwise dominate them.
+# docs/cli.md has the figures behind this choice.
 SETTINGS: dict[str, Any] = {
     "alpha_omega": 1.0,
     "lam": 0.01,
@@ -36,13 +36,12 @@ SETTINGS: dict[str, Any] = {
     "standardize_features": False,
 }
 SEED = 2012
-_USED = 0.02  # share of the recipes holding a concept that use a word for it
+_USED = 0.02  # minimum share of a concept's recipes that use a word for it
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """The model of text and pictures, the rank accuracy of translations by each source, and the concepts that
-    hold words of both languages."""
+    """Model of text and pictures, rank accuracy by source, and bilingual concepts."""
 
     demo: Demo
     model: ConceptModel
@@ -56,7 +55,7 @@ class DemoResult:
 
 
 def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> DemoResult:
-    """Fit the recipes with text and pictures and with text alone, and rank the translations."""
+    """Fit the recipes with and without pictures, and rank the translations."""
     from superwords import fit
 
     demo = load_demo()
@@ -71,9 +70,9 @@ def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None)
 
 
 def without_artists(demo: Demo) -> np.ndarray:
-    """Return picture features centred by language, since each has its own artist, and scaled.
+    """Return picture features scaled and centred by language, each by one artist.
 
-    No translation is used for it, and pictures alone are ranked by the same numbers.
+    It uses no translations, and the ranking by pictures alone uses the same features.
     """
     features = demo.picture_features.copy()
     languages = np.array(demo.languages)
@@ -83,7 +82,7 @@ def without_artists(demo: Demo) -> np.ndarray:
 
 
 def bilingual_concepts(demo: Demo, model: ConceptModel) -> pd.DataFrame:
-    """Return concepts with words of both languages, most translations first, leftovers last."""
+    """Return concepts with words of both languages, by translations, leftovers last."""
     leftover = model.concepts(0)["leftover"].tolist()
     language = dict(zip(demo.vocabulary, demo.languages))
     rows = []
