@@ -159,9 +159,8 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
     measure_with
         Returns what is found again, by the multiple of the rule's number.
     """
-    tried = {
-        max(2, round(multiple * rule)): multiple for multiple in MULTIPLES[::-1]
-    }  # of multiples with the same number, the first
+    # Of multiples with the same number, the first counts.
+    tried = {max(2, round(multiple * rule)): multiple for multiple in MULTIPLES[::-1]}
     found = {n: measure_with(multiple) for n, multiple in tried.items()}
     usual = max(2, rule)
     while (best := _best(found, usual)) == max(found) and usual < best < _MOST_TIMES * usual:

@@ -21,7 +21,7 @@ from superwords.fitting.folding import fold_elsewhere
 from superwords.fitting.running import Schedule
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
-from superwords.posterior.alignment import Usage, described, find_partners, usage_of
+from superwords.posterior.alignment import Usage, described, find_partners, longer, united_places, usage_of
 from superwords.posterior.draws import ChainDraws, Kept, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import start_of
@@ -184,28 +184,16 @@ def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:
         np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2))
     )
     for usage in shards:
-        n_known = len(together.holders)
         partners = find_partners(
             described(together.used, together.holders), described(usage.used, usage.holders)
         )
-        place = np.full(len(usage.holders), -1)
-        found = partners.of >= 0
-        place[partners.of[found]] = np.flatnonzero(found)
-        new = place < 0
-        place[new] = n_known + np.arange(new.sum())
+        place, put = united_places(partners.of, len(usage.holders))
         places.append(place.astype(np.int32))
-        n = n_known + int(new.sum())
-        put = sparse.csr_array((np.ones(len(place)), (place, np.arange(len(place)))), shape=(n, len(place)))
-        holders = np.bincount(place, usage.holders, n)
-        holders[:n_known] += together.holders
-        both = [_padded(a, n) + put @ b for a, b in zip(together[1:], usage[1:])]
+        holders = np.bincount(place, usage.holders, put.shape[0])
+        holders[: len(together.holders)] += together.holders
+        both = [longer(a, put.shape[0]) + put @ b for a, b in zip(together[1:], usage[1:])]
         together = Usage(holders, *map(sparse.csr_array, both))
     return places
-
-
-def _padded(matrix: sparse.csr_array, n_rows: int) -> sparse.csr_array:
-    more = n_rows - matrix.shape[0]
-    return sparse.csr_array(sparse.vstack([matrix, sparse.csr_array((more, matrix.shape[1]))]))
 
 
 def _in_order(parts: list[tuple[np.ndarray, State, Tokens]], theta: np.ndarray) -> tuple[State, Tokens]:

@@ -186,7 +186,7 @@ def _say_part(starts: Sequence[str], n_part: int, n_rows: int, say: Callable[[st
 
 
 def part_of(model: Model, rows: np.ndarray, given: Mapping[str, Any]) -> Model:
-    """The model of some rows alone, with the rules of its own size."""
+    """Return the model of some rows alone, with the rules of its own size."""
     counts = sparse.csr_array(counts_of(model.data)[rows])
     features = np.where(model.data.known[:, None], model.data.Y, np.nan)
     return model._replace(prior=make_prior(given, counts), data=make_data(counts, features))

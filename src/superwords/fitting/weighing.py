@@ -27,7 +27,7 @@ from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
-from superwords.text.files import Piece
+from superwords.text.files import Piece, batches
 from superwords.text.sources import Documents
 
 if TYPE_CHECKING:
@@ -161,19 +161,6 @@ def _parts(documents: Documents, languages: str | Sequence[str]) -> Iterator[Par
     if len(pieces) > 1:
         cut = ((piece.n_documents, piece) for piece in pieces)
     else:
-        cut = ((len(texts), texts) for texts in _some(documents.texts))
+        cut = ((len(texts), texts) for texts in batches(documents.texts, len, _PART_CHARACTERS))
     for number, (n, texts) in enumerate(cut):
         yield Part(number, list(islice(ids, n)), list(islice(codes, n)), texts)
-
-
-def _some(texts: Iterable[str]) -> Iterator[list[str]]:
-    some: list[str] = []
-    size = 0
-    for text in texts:
-        some.append(text)
-        size += len(text)
-        if size >= _PART_CHARACTERS:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some

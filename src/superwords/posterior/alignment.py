@@ -88,6 +88,25 @@ def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partn
     return Partners(of, overlap)
 
 
+def united_places(of: np.ndarray, n_concepts: int) -> tuple[np.ndarray, sparse.csr_array]:
+    """Return the place of each further concept in a list: its partner's (`of`), or a new one at the end.
+
+    The second value is the matrix (list, concepts) that sums the concepts' rows by their places.
+    """
+    place = np.full(n_concepts, -1)
+    place[of[of >= 0]] = np.flatnonzero(of >= 0)
+    new = place < 0
+    place[new] = len(of) + np.arange(new.sum())
+    shape = len(of) + int(new.sum()), n_concepts
+    return place, sparse.csr_array((np.ones(n_concepts), (place, np.arange(n_concepts))), shape=shape)
+
+
+def longer(matrix: sparse.csr_array, n_rows: int) -> sparse.csr_array:
+    """Return the matrix with empty rows added up to `n_rows`."""
+    more = sparse.csr_array((n_rows - matrix.shape[0], matrix.shape[1]))
+    return sparse.csr_array(sparse.vstack([matrix, more], format="csr"))
+
+
 def described(used: sparse.csr_array, holders: np.ndarray) -> sparse.csc_array:
     """Return (J, V) the words' scores in one draw, each concept's summing to 1 (to 0 where it uses no word)."""
     counts = sparse.csr_array(used, dtype=float)

@@ -19,7 +19,9 @@ from superwords.posterior.alignment import (
     described,
     find_partners,
     handful,
+    longer,
     normalised,
+    united_places,
     usage_of,
 )
 from superwords.posterior.draws import Draws, Kept
@@ -51,7 +53,7 @@ class WordShares(NamedTuple):
 
 
 def word_shares(matrix: sparse.csr_array) -> WordShares:
-    """Inverse of `WordShares.matrix`."""
+    """Invert `WordShares.matrix`."""
     rows = sparse.csr_array(matrix)
     rows.sort_indices()
     return WordShares(rows.indptr, rows.indices, rows.data, int(rows.shape[1]))
@@ -121,7 +123,7 @@ def chain_shares(chain: np.ndarray) -> np.ndarray:
 
 
 def match_draw(description: sparse.csc_array, draw: Kept) -> Partners:
-    """Partners of the listed concepts in one draw."""
+    """Return the partners of the listed concepts in one draw."""
     return find_partners(description, _described(draw).description)
 
 
@@ -146,7 +148,7 @@ def _match(description: sparse.csc_array, drawn: list[_Described]) -> list[Partn
 def _means(
     partners: list[Partners], drawn: list[_Described], weight: np.ndarray
 ) -> tuple[sparse.csc_array, np.ndarray]:
-    """Descriptions and numbers of documents in the mean over the partners."""
+    """Return descriptions and numbers of documents in the mean over the partners."""
     n_concepts, n_words = len(partners[0].of), drawn[0].description.shape[1]
     total, rows = sparse.csr_array((n_concepts, n_words)), np.zeros(n_concepts)
     share = np.zeros(n_concepts)
@@ -169,24 +171,18 @@ def _united(chains: list[_Described], n_words: int) -> _List:
     for c in _by_agreement(chains):
         one = chains[c]
         of = find_partners(normalised(out.total), one.description).of
-        place = np.full(len(one.rows), -1)
-        place[of[of >= 0]] = np.flatnonzero(of >= 0)
-        new = place < 0
-        place[new] = len(of) + np.arange(new.sum())
-        n = len(of) + int(new.sum())
-        put = sparse.csr_array((np.ones(len(place)), (place, np.arange(len(place)))), (n, len(place)))
-        longer = sparse.csr_array(
-            sparse.vstack([out.total, sparse.csr_array((int(new.sum()), n_words))], format="csr")
-        )
-        found = np.concatenate([out.found, np.zeros((int(new.sum()), n_chains), bool)])
+        place, put = united_places(of, len(one.rows))
+        n_new = put.shape[0] - len(of)
+        found = np.concatenate([out.found, np.zeros((n_new, n_chains), bool)])
         found[place, c] = True
-        rows = np.concatenate([out.rows, np.zeros(int(new.sum()))]) + put @ one.rows
-        out = _List(sparse.csr_array(longer + put @ one.description), rows, found)
+        rows = np.concatenate([out.rows, np.zeros(n_new)]) + put @ one.rows
+        total = sparse.csr_array(longer(out.total, put.shape[0]) + put @ one.description)
+        out = _List(total, rows, found)
     return out
 
 
 def _by_agreement(chains: list[_Described]) -> np.ndarray:
-    """Chains in the order in which they are united: those that share most rows' concepts with the others first."""
+    """Return the order in which chains are united: those that agree most with the others first."""
     agreement = np.zeros(len(chains))
     for a, one in enumerate(chains):
         for b, other in enumerate(chains):
@@ -196,13 +192,12 @@ def _by_agreement(chains: list[_Described]) -> np.ndarray:
 
 
 def _listed(found: np.ndarray) -> np.ndarray:
-    """(K): whether enough chains find the concept; those of the first chain if no concept is found by enough."""
+    """Return (K) whether enough chains find the concept; those of the first chain if none is found by enough."""
     n_chains, times = found.shape[1], found.sum(axis=1)
     needed = n_chains * TYPICAL if n_chains < 3 else max(2, n_chains * TYPICAL)
     listed = times >= needed
-    if (
-        n_chains == 2
-    ):  # half of two chains is one: of a concept that only one chain finds, the first chain's is listed
+    # Half of two chains is one: of a concept that only one chain finds, the first chain's is listed.
+    if n_chains == 2:
         listed = found[:, _first(found)]
     return listed if listed.any() or not len(found) else found[:, _first(found)]
 

@@ -56,9 +56,7 @@ class WordUse(NamedTuple):
 
     concept: np.ndarray
     word: np.ndarray
-    probability: (
-        np.ndarray
-    )  # share of the draws in which at least 2% of the concept's documents use the word for it
+    probability: np.ndarray  # share of the draws in which 2% of the concept's documents use the word for it
     on: np.ndarray  # share of the concept's documents that have the word on
     on_low: np.ndarray
     on_high: np.ndarray
@@ -72,9 +70,7 @@ class WordUse(NamedTuple):
 class Memberships(NamedTuple):
     """The concepts that documents (in the order they were given) use, draw by draw."""
 
-    ptr: (
-        np.ndarray
-    )  # (T·D + 1) into concept, weight and mean: the documents of one draw after those of another
+    ptr: np.ndarray  # (T·D + 1) into concept, weight and mean, draw by draw
     concept: np.ndarray
     weight: np.ndarray  # n_dj / N_d
     mean: np.ndarray  # (α_π + n_dj) / (J_d α_π + N_d), of π_dj / S_d given z

@@ -72,7 +72,7 @@ def _of_draw(draw: Kept, found: Consensus, n_rows: int) -> np.ndarray:
 
 
 def mixing(values: np.ndarray) -> Mixing | None:
-    """Mixing of (chain, draw) values; None where there is nothing to judge: too few draws, or a constant.
+    """Return the mixing of (chain, draw) values; None where there is nothing to judge: too few draws, or a constant.
 
     A draw without a value (NaN, of a concept that it does not have) has that of the draw before it.
     """

@@ -19,9 +19,7 @@ class WordSets(NamedTuple):
     """The words on in at least one document of a concept, for every concept of the draws (of many, some)."""
 
     chain: np.ndarray  # (S) of a draw
-    used: list[
-        sparse.csr_array
-    ]  # (J, V) of a draw: documents that use the word; a 0 is kept where it is only on
+    used: list[sparse.csr_array]  # (J, V) of a draw: documents that use the word; 0 where it is only on
 
     @property
     def n_words(self) -> int:

@@ -200,9 +200,7 @@ def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
 class _Query:
     columns: np.ndarray  # of its known terms
     times: np.ndarray
-    informative: dict[
-        str, int
-    ]  # columns of its words as written, except stop words and those of half of the rows
+    informative: dict[str, int]  # columns of its words, except stop words and those of half of the rows
     words: np.ndarray  # (V) how often it has each word of the vocabulary
     unknown: list[str]
     forms: dict[str, int]  # beginnings of its informative words in a text

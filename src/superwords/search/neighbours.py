@@ -11,10 +11,8 @@ from superwords.search.terms import bm25
 N_NEAREST = 5
 _CANDIDATES = 50
 _BLOCK = 256
-_COMMON, _MOST = (
-    0.5,
-    5_000,
-)  # documents, as a share or a number: more frequent terms discriminate little and cost most
+# Documents, as a share or a number: more frequent terms discriminate little and cost most.
+_COMMON, _MOST = 0.5, 5_000
 NEAR_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 N_ITEMS, N_TERMS = 200, 8
 _FEWEST_ITEMS, _FEWEST_TERMS = 10, 4

@@ -46,10 +46,9 @@ def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
     unknown = sorted(set(fields) - set(known))
     missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
     if unknown or missing:
-        found = [f"has {', '.join(unknown)}"] * bool(unknown) + [f"lacks {', '.join(missing)}"] * bool(
-            missing
-        )
-        raise OtherVersionError(f"its {kind.__name__} {' and '.join(found)}")
+        both = (("has", unknown), ("lacks", missing))
+        found = " and ".join(f"{verb} {', '.join(names)}" for verb, names in both if names)
+        raise OtherVersionError(f"its {kind.__name__} {found}")
     return kind(**fields)
 
 

@@ -106,13 +106,7 @@ def _read_fixed(fixed: np.ndarray | None, n_words: int) -> np.ndarray:
 
 def _read_concept_trace(fields: dict[str, Any], n_chains: int) -> dict[str, np.ndarray]:
     for name in CONCEPT_TRACED if fields else ():
-        _array(
-            fields[name],
-            "f4",
-            n_chains,
-            fields[CONCEPT_TRACED[0]].shape[1],
-            fields[CONCEPT_TRACED[0]].shape[2],
-        )
+        _array(fields[name], "f4", n_chains, *fields[CONCEPT_TRACED[0]].shape[1:])
     return fields
 
 

@@ -156,9 +156,7 @@ def _too_frequent(stream: TokenStream, words: Words, options: TextOptions) -> se
 
 
 def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the row of each sentence, and the document and passage number of each row; no document is without a
-    row.
-    """
+    """Return the row of each sentence, and the document and passage of each row; every document has a row."""
     document = stream.sentence_document
     if passage_sentences is None:
         every = np.arange(stream.n_documents)

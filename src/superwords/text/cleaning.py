@@ -21,9 +21,8 @@ _BREAKS = frozenset(_BLOCK.split())
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _HIDDEN = {"<!--": "-->", "<script": "</script>", "<style": "</style>"}  # elements whose content is not text
 _UNSEEN = re.compile("[\u00ad\u2060\ufeff]")  # soft hyphen, word joiner, byte order mark
-_PRESENTATION = re.compile(
-    "[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]+"
-)  # ligatures and Arabic glyphs of PDFs
+# Ligatures and Arabic glyphs of PDFs.
+_PRESENTATION = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_LEVELS = 3  # of entities inside entities: "&amp;nbsp;"
 

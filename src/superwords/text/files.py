@@ -22,13 +22,15 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 import pandas as pd
 from scipy import sparse
 from scipy.io import mmread
 
 from superwords.errors import InputError
+
+Item = TypeVar("Item")
 
 DOCUMENT_FILES = (".txt", ".md", ".html", ".htm", ".docx", ".pdf")  # one document each, in a folder
 PIECE_BYTES = 400_000  # of files that one task reads
@@ -254,16 +256,23 @@ def _opened_parquet(path: Path) -> Iterator[Any]:
 
 def file_pieces(paths: Sequence[Path], encoding: str) -> list[Piece]:
     """Return files in order, in batches large enough for a task."""
-    pieces: list[Piece] = []
-    some: list[Path] = []
-    size = 0
-    for path in paths:
-        some.append(path.resolve())
-        size += path.stat().st_size
-        if size >= PIECE_BYTES or path is paths[-1]:
-            pieces.append(Piece(len(some), partial(_file_texts, tuple(some), encoding)))
-            some, size = [], 0
-    return pieces
+    whole = [path.resolve() for path in paths]
+    some = batches(whole, lambda path: path.stat().st_size, PIECE_BYTES)
+    return [Piece(len(batch), partial(_file_texts, tuple(batch), encoding)) for batch in some]
+
+
+def batches(items: Iterable[Item], size: Callable[[Item], int], enough: int) -> Iterator[list[Item]]:
+    """Yield the items in order, in lists that end where the sizes of their items sum to enough."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= enough:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def _file_texts(paths: Sequence[Path], encoding: str) -> Iterator[str]:

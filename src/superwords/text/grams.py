@@ -29,8 +29,11 @@ BOUND = 0.7  # share of its uses from which the end of a phrase belongs to the w
 
 @dataclass(frozen=True)
 class Grams:
-    """All sequences of 1 to n keys within a run. `at[n - 1][p]` is the n-gram that begins at token p, or -1;
-    `words[n - 1][g]` are the keys of n-gram g, and `key_names` their spelling."""
+    """All sequences of 1 to n keys within a run.
+
+    `at[n - 1][p]` is the n-gram that begins at token p, or -1; `words[n - 1][g]` are the keys of n-gram g, and
+    `key_names` their spelling.
+    """
 
     key_names: list[str]
     at: list[np.ndarray]
@@ -66,7 +69,7 @@ def run_lengths_left(flags: np.ndarray) -> np.ndarray:
 
 
 def document_frequency(gram: np.ndarray, document: np.ndarray, n_grams: int, n_documents: int) -> np.ndarray:
-    """In how many documents each gram is, by one pass that puts the grams of each document together."""
+    """Return in how many documents each gram is."""
     ones = np.ones(len(gram), bool)
     is_there = sparse.csr_array(sparse.coo_array((ones, (document, gram)), shape=(n_documents, n_grams)))
     return np.bincount(is_there.indices, minlength=n_grams)
@@ -75,9 +78,7 @@ def document_frequency(gram: np.ndarray, document: np.ndarray, n_grams: int, n_d
 def frequent_grams(
     stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int, max_length: int
 ) -> Grams:
-    """Sequences in at least `min_df` parts (`part` is each token's), grown one token at a time from the
-    frequent shorter ones.
-    """
+    """Return sequences in at least `min_df` parts (`part` is each token's), grown from frequent shorter ones."""
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)
     at, words = [key], [np.arange(len(names)).reshape(-1, 1)]
@@ -103,7 +104,7 @@ def frequent_grams(
 
 
 def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> Grams:
-    """Sequences whose joined spelling is, or begins, a known word."""
+    """Return sequences whose joined spelling is, or begins, a known word."""
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)
     prefixes = frozenset(word[:n] for word in known for n in range(1, len(word) + 1))
@@ -131,7 +132,7 @@ def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> 
 def eligible_grams(
     stream: TokenStream, grams: Grams, part: np.ndarray, n_parts: int, min_df: int
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """For each length, which grams may be words, and how closely their words belong together.
+    """Return for each length which grams may be words, and how closely their words belong together.
 
     A word is frequent where a word may begin and end, and is not of stop words alone. A phrase is more than its
     parts too, and no piece of a longer phrase: it ends its run often enough ("affordable care" is nearly always
@@ -198,9 +199,10 @@ def _company(grams: Grams, length: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def cut_runs(stream: TokenStream, grams: Grams, unit_of: list[np.ndarray]) -> Cut:
-    """Cuts every run into words: the longest first, of equally long ones the first listed, and of one word the
-    last. A phrase that is no word itself gives way to the longest words inside it. `unit_of[n - 1][g]` is the
-    word of n-gram g, or -1.
+    """Cut every run into words: the longest first, of equally long ones the first listed, and of one word the last.
+
+    A phrase that is no word itself gives way to the longest words inside it. `unit_of[n - 1][g]` is the word of n-gram
+    g, or -1.
     """
     flags = stream.token_flags
     is_covered = np.zeros(len(flags), bool)

@@ -14,13 +14,10 @@ from superwords.text.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, 
 NEW_RUN = 1  # a run (a maximal noun phrase, or a stretch of plain words) begins here
 CAN_END = 2  # a word may end here: a noun, or a plain word that is no stop word
 CAN_START = 4  # a word may begin here
-WEAK_START = (
-    8  # a word may begin here only if it is a set phrase: a stop word such as "small" in "small business"
-)
+WEAK_START = 8  # only if it is a set phrase: a stop word such as "small" in "small business"
 ORDINAL_START = 32  # only if its words belong together closely: "first lady", but not "first time"
 STOP = 16  # a stop word, which is no word of the vocabulary by itself
 BEHIND = 64  # a verb or adjective: a word by itself only where no noun phrase covers it
-
 
 LINKS = {"en": "of"}  # what joins the parts of a name: "House of Representatives"
 WHEN = ("last", "next")  # ordinals that say when: "last week"
@@ -29,11 +26,7 @@ CAPITAL = {"de": (NOUN, NAME), "nl": (NAME,)}
 _ENDING = re.compile("(?<=e)[mnrs]$")
 _SYLLABLE = re.compile("[\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]")  # of Han and Hangul
 _UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u0652\u0670\u200c\u200d]")
-FOLDED = frozenset(
-    {"de", "nl"}
-)  # languages whose words are called by their base form, in the case as written
-
-
+FOLDED = frozenset({"de", "nl"})  # whose words are called by their base form, in the case as written
 TAGGED = ("content", "phrases")  # kinds of words that need a tagger
 
 
@@ -65,8 +58,9 @@ def is_folded(language: str, lemmas: bool | None, words: str = "plain") -> bool:
 def plain_candidates(
     sentence: list[str], bases: list[str], stop: frozenset[str], keep_stops: bool
 ) -> Iterator[Candidate]:
-    """Every word, stop words only where they may be part of one; a run ends at punctuation and numbers. A base
-    form in capitals is that of a noun or name.
+    """Yield every word; a run ends at punctuation and numbers.
+
+    Stop words are kept only where they may be part of a word. A base form in capitals is that of a noun or name.
     """
     is_new = True
     for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):

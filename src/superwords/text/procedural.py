@@ -1,9 +1,8 @@
-"""Procedural words: those that serve the occasion ("mr president", "floor", "ingredients"), not the subject
-on it.
-"""
+"""Procedural words: those that serve the occasion ("mr president", "floor", "ingredients"), not its subject."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,12 +13,12 @@ from superwords.text.stream import TokenStream
 # Forms of address of parliaments and meetings, in any phrase; greetings of letters; marks of short messages.
 ADDRESS = frozenset({"hon", "honourable", "honorable", "speaker", "gentleman", "gentlemen", "gentlewoman"})
 ROUTINE = frozenset(
-    """noble lord;noble lords;noble friend;my lords;point of order;madam president;mr president;mr chairman;
+    re.split(
+        r";\s*",
+        """noble lord;noble lords;noble friend;my lords;point of order;madam president;mr president;mr chairman;
     madam chair;mr chair;chairman;order paper;dear sir;dear madam;sincerely;regards;kind regards;
-    best regards;yours faithfully;rt;retweet;tweet;tweets;follower;followers;weekend;livestream
-    """.replace("\n", "")
-    .replace("    ", "")
-    .split(";")
+    best regards;yours faithfully;rt;retweet;tweet;tweets;follower;followers;weekend;livestream""",
+    )
 )
 ROUTINE_SPREAD = 0.02  # share of the documents from which such words count
 RITUAL_DOCUMENTS = 0.03  # share of documents, but at least three, in which a ritual sentence begins alike
@@ -46,9 +45,8 @@ def procedural_units(stream: TokenStream, cut: Cut, labels: Sequence[str]) -> li
     is_ritual = _ritual_sentences(stream)
     count = np.bincount(cut.unit, minlength=n_units)
     ritual_share = np.bincount(cut.unit[is_ritual[sentence]], minlength=n_units) / np.maximum(count, 1)
-    spread = (
-        document_frequency(cut.unit, stream.sentence_document[sentence], n_units, n_documents) / n_documents
-    )
+    df = document_frequency(cut.unit, stream.sentence_document[sentence], n_units, n_documents)
+    spread = df / n_documents
     is_core = (ritual_share >= RITUAL_SHARE) & (spread >= RITUAL_SPREAD)
     is_core |= np.array([_is_routine(label) for label in labels]) & (spread >= ROUTINE_SPREAD)
     if not is_core.any():
@@ -57,9 +55,8 @@ def procedural_units(stream: TokenStream, cut: Cut, labels: Sequence[str]) -> li
     is_near[sentence[is_core[cut.unit]]] = True
     pairs = np.unique(cut.unit.astype(np.int64) * len(is_near) + sentence)
     unit, of_sentence = pairs // len(is_near), pairs % len(is_near)
-    near_share = np.bincount(unit[is_near[of_sentence]], minlength=n_units) / np.bincount(
-        unit, minlength=n_units
-    )
+    n_near = np.bincount(unit[is_near[of_sentence]], minlength=n_units)
+    near_share = n_near / np.bincount(unit, minlength=n_units)
     usual = is_near[of_sentence].mean()
     is_company = (spread >= NEAR_SPREAD) & (near_share >= max(NEAR_SHARE, NEAR_LIFT * usual))
     order = np.lexsort((np.arange(n_units), -near_share, -ritual_share * is_core))

@@ -271,13 +271,8 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
     codes = {language_code(code) for code in given}
     if unit is not None:
         passage_length(unit)
-    word_method(
-        options.get("words"),
-        codes,
-        options.get("tagger"),
-        bool(options.get("lemmas")),
-        options.get("tokenizer"),
-    )
+    words, tagger, tokenizer = map(options.get, ("words", "tagger", "tokenizer"))
+    word_method(words, codes, tagger, bool(options.get("lemmas")), tokenizer)
     for name in ("min_df", "max_df"):
         if options.get(name) not in (None, "auto"):
             threshold(options[name], sys.maxsize, name)

@@ -1,6 +1,4 @@
-"""What a user may ask for when texts become words, checked, and the recipe that lets new texts be treated
-alike.
-"""
+"""The options of finding words, checked, and the recipe by which new texts are read alike."""
 
 from __future__ import annotations
 
@@ -95,7 +93,7 @@ def word_method(
 
 
 def passage_length(unit: str) -> int | None:
-    """None for "document", 5 for "passages:5"."""
+    """Return the sentences of a passage: None for "document", 5 for "passages:5"."""
     if unit == "document":
         return None
     kind, _, size = unit.partition(":")
@@ -110,7 +108,7 @@ def unit_name(passage_sentences: int | None) -> str:
 
 
 def threshold(value: float | str, n_documents: int, name: str) -> int:
-    """A number of documents, given as one (10) or as a share (0.1)."""
+    """Return a number of documents, given as one (10) or as a share (0.1)."""
     if isinstance(value, bool) or not isinstance(value, Real):
         also = ' or "auto"' if name == "min_df" else ""
         remedy = f"give a number of documents, a share of them{also}"
@@ -128,7 +126,7 @@ def threshold(value: float | str, n_documents: int, name: str) -> int:
 
 
 def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
-    """A list of words, or a file with one word per line."""
+    """Return the words of a list, or of a file with one word per line."""
     if drop is None:
         return ()
     if not isinstance(drop, str | Path):
@@ -144,7 +142,7 @@ def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
 
 
 def recipe_of(options: TextOptions, language: str | None, units: Mapping[str, str | None]) -> dict[str, Any]:
-    """All that is needed to find the same words in new text, as plain JSON."""
+    """Return all that is needed to find the same words in new text, as plain JSON."""
     return {
         "format": RECIPE_FORMAT,
         "language": language,
@@ -184,7 +182,7 @@ def read_recipe(
 def units_of_labels(
     vocabulary: Sequence[str], languages: Iterable[str], method: Method
 ) -> dict[str, str | None]:
-    """The joined spelling of each word of a bare vocabulary, as reading it in a text would give it."""
+    """Return the joined spelling of each word of a bare vocabulary, as reading it in a text would give it."""
     units: dict[str, str | None] = {}
     for language in sorted(languages):
         for label in vocabulary:

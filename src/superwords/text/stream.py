@@ -15,7 +15,7 @@ import numpy as np
 
 from superwords.cluster import current, spread
 from superwords.text.cleaning import clean_text
-from superwords.text.files import Piece
+from superwords.text.files import Piece, batches
 from superwords.text.languages import stop_words
 from superwords.text.phrases import (
     CAN_END,
@@ -40,9 +40,10 @@ ReadingProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Method:
-    """How candidates are found: noun phrases and behind them verbs and adjectives ("content"), noun phrases alone
-    ("phrases"), plain words ("plain") or several in a row ("ngrams"),
-    with which tagger, as lemmas or not.
+    """How candidates are found.
+
+    `words` is "content" (noun phrases, and behind them verbs and adjectives), "phrases" (noun phrases alone), "plain",
+    "ngrams" (several plain words in a row) or "tokens" (ready ones).
     """
 
     words: str = "phrases"
@@ -53,11 +54,11 @@ class Method:
 
 @dataclass(frozen=True)
 class TokenStream:
-    """Candidate tokens in order. A type is a surface, a key and a label; tokens of one key are one word, however
-    spelt.
+    """Candidate tokens in order.
 
-    `sentence_opening` is a fingerprint of how a sentence begins, and 0 where that is not known; `form_count`
-    is how often each lower-case form occurs, candidate or not.
+    A type is a surface, a key and a label; tokens of one key are one word, however spelled. `sentence_opening` is a
+    fingerprint of how a sentence begins, and 0 where that is not known; `form_count` is how often each lower-case form
+    occurs, candidate or not.
     """
 
     types: list[tuple[str, str, str]]
@@ -116,7 +117,7 @@ def stream_texts(
     progress: ReadingProgress | None = None,
     pieces: Sequence[Piece] = (),
 ) -> TokenStream:
-    """All candidates of all texts, by all cores or by the cluster; how the work is cut does not change a bit.
+    """Return all candidates of all texts, found by all cores or the cluster; how the work is cut changes no bit.
 
     Where there are pieces enough, workers read them by themselves; else the texts are read here and handed over.
     """
@@ -125,7 +126,7 @@ def stream_texts(
         cut = ((piece, list(islice(codes, piece.n_documents))) for piece in pieces)
         parts = spread(partial(_read_piece, method=method), cut, n_jobs)
     else:
-        chunks = _chunks(texts, languages)
+        chunks = batches(zip(texts, languages), lambda pair: len(pair[0]), CHUNK_CHARACTERS)
         first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
         read, work = partial(read_chunk, method=method), chain(first, chunks)
         is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
@@ -165,7 +166,7 @@ def _read_piece(work: tuple[Piece, list[str]], method: Method) -> TokenStream:
 
 
 def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
-    """The candidates of a few documents, given as (text, language) pairs."""
+    """Return the candidates of a few documents, given as (text, language) pairs."""
     builder = _StreamBuilder()
     for text, language in chunk:
         stop = stop_words(language)
@@ -187,7 +188,7 @@ def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
 
 
 def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
-    """A fingerprint of the first few items of a sentence, where a noun phrase is one item."""
+    """Return a fingerprint of the first few items of a sentence, where a noun phrase is one item."""
     run_of: dict[int, int] = {}
     for n, candidate in enumerate(phrases):
         is_same_run = n > 0 and not candidate.flags & NEW_RUN
@@ -224,19 +225,6 @@ def _candidates(
     else:
         bases = [token.lower() for token in sentence]
     return plain_candidates(sentence, bases, stop, keep_stops=method.words == "ngrams")
-
-
-def _chunks(texts: Iterable[str], languages: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
-    chunk: list[tuple[str, str]] = []
-    size = 0
-    for pair in zip(texts, languages):
-        chunk.append(pair)
-        size += len(pair[0])
-        if size >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgress | None) -> TokenStream:

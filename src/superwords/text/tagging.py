@@ -20,9 +20,8 @@ POSSESSIVE, VERB, OTHER = "possessive", "verb", "other"
 
 DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen": "boom"}
 _LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
-_LEAST_KNOWN = (
-    -25.0
-)  # log score of a noun: below it, HanTa guesses (words it knows: -8 to -16; compounds of them: to -25)
+# Log score of a noun below which HanTa guesses (words it knows: -8 to -16; compounds of them: to -25).
+_LEAST_KNOWN = -25.0
 BEAM, PIECE_BEAM = 5, 3  # HanTa's own search widths and floor
 LOWEST = -1e6
 MOST_ANALYSES, MOST_PIECES = 4000, 16_000  # that are remembered
@@ -44,11 +43,11 @@ class Lemmatizer(Protocol):
 
 
 class FastHanTa(HanoverTagger):
-    """HanTa with the same tags in a fraction of the time: each word form is analysed once, of an unknown piece of
-    a word only the kinds are tried that it can be, and a sentence is searched over the few tags a word can have,
-    not over all tags there are.
+    """HanTa with the same tags in a fraction of the time.
 
-    It relies on how HanTa 1.2 keeps its model; tests compare it with HanTa itself.
+    Each word form is analysed once, of an unknown piece of a word only the kinds are tried that it can be, and a
+    sentence is searched over the few tags a word can have, not over all tags there are. It relies on how HanTa 1.2
+    keeps its model; tests compare it with HanTa itself.
     """
 
     def __init__(self, filename: str) -> None:
@@ -70,7 +69,7 @@ class FastHanTa(HanoverTagger):
         return self._analyses[word]
 
     def _forward(self, word: str) -> list[tuple[int, float]]:
-        """HanTa's analyze_forward, step by step, without the kinds that an unknown piece cannot be."""
+        """Do as HanTa's analyze_forward does, without the kinds that an unknown piece cannot be."""
         size = len(word)
         table = [{}, *(self._first_piece(word[:j], size).copy() for j in range(1, size + 1)), {}]
         for i in range(1, size + 1):
@@ -147,7 +146,7 @@ class FastHanTa(HanoverTagger):
 
 
 def _make_room(memory: dict[Any, Any], most: int) -> None:
-    """Whole analyses are large, and soon asked for again or not at all."""
+    """Empty a full memory: whole analyses are large, and soon asked for again or not at all."""
     if len(memory) >= most:
         memory.clear()
 
@@ -245,13 +244,13 @@ class HanTaTagger:
         return max(spellings, key=lambda spelling: self._score(spelling, (NOUN,), "N(soort,ev"))
 
     def _score(self, form: str, classes: tuple[str, ...], kind: str = "") -> float:
-        """How usual a form is as a word of one of the classes, in HanTa's logarithms."""
+        """Return how usual a form is as a word of one of the classes, in HanTa's logarithms."""
         found = self._hanta.tag_word(form, casesensitive=False) if len(form) > 1 else []
         of_kind = (float(p) for tag, p in found if self._class(tag) in classes and tag.startswith(kind))
         return max(of_kind, default=-inf)
 
     def _english_singular(self, form: str) -> str:
-        """HanTa's lemma, except where it confuses stems with and without a final e ("aides")."""
+        """Return HanTa's lemma, except where it confuses stems with and without a final e ("aides")."""
         stem = form[:-1]
         if form.endswith("s") and stem in self._hanta.cache:
             tag = self._hanta.tag_word(stem, casesensitive=False)[0][0]
@@ -283,7 +282,7 @@ class HanTaTagger:
 
 
 def _is_verb_after_all(tags: list[str], n: int, word: str) -> bool:
-    """English verbs that HanTa takes for nouns: "will skyrocket", "was crafted"."""
+    """Return whether HanTa takes an English verb for a noun: "will skyrocket", "was crafted"."""
     return tags[n] == "NN1" and ((n > 0 and tags[n - 1] == "VM0") or (word.islower() and word.endswith("ed")))
 
 

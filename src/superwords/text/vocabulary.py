@@ -33,23 +33,19 @@ LOWEST = 2
 
 @dataclass(frozen=True)
 class Words:
-    """Words found in a stream, each a unit of `cut`: its joined spelling, its label (rarely, two units share
-    one), and every spelling of it that occurs.
-    """
+    """Words found in a stream, each a unit of `cut`; rarely, two units share a label."""
 
     cut: Cut
-    keys: list[str]
+    keys: list[str]  # joined spellings
     labels: list[str]
-    surfaces: list[frozenset[str]]
+    surfaces: list[frozenset[str]]  # every spelling that occurs
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What `min_df` counts: documents, or the passages of a few documents. `of_sentence` is the part that
-    holds each sentence.
-    """
+    """What `min_df` counts: documents, or the passages of a few documents."""
 
-    of_sentence: np.ndarray
+    of_sentence: np.ndarray  # the part that holds each sentence
     number: int
     name: str = "documents"
 
@@ -60,9 +56,7 @@ def has_words(stream: TokenStream) -> bool:
 
 
 def find_words(stream: TokenStream, parts: Parts, min_df: int, max_length: int) -> Words:
-    """Return words in at least `min_df` parts, counted as they are cut: a word inside a longer word does not
-    count.
-    """
+    """Return words in at least `min_df` parts, where a word inside a longer word does not count."""
     part = parts.of_sentence[stream.token_sentence]
     grams = frequent_grams(stream, part, parts.number, min_df, max_length)
     eligible, associations = eligible_grams(stream, grams, part, parts.number, min_df)
@@ -155,13 +149,13 @@ def _threshold_by_rows(df: np.ndarray, key: np.ndarray, row: np.ndarray) -> int:
 
 
 def _steps(highest: int) -> list[int]:
-    """Round numbers up to the highest: 2 to 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, …"""
+    """Return round numbers up to the highest: 2 to 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120, 150, …"""
     tens = [10**n * step for n in range(1, len(str(highest))) for step in (2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15)]
     return [int(step) for step in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, *tens) if step <= highest]
 
 
 def apply_words(stream: TokenStream, keys: Sequence[str], max_length: int) -> Cut:
-    """Cuts new text into known words, given by their joined spelling and numbered as listed."""
+    """Cut new text into known words, given by their joined spelling and numbered as listed."""
     grams = known_grams(stream, frozenset(keys), max_length)
     return cut_runs(stream, grams, _units(grams, keys))
 
@@ -203,7 +197,7 @@ def _units(grams: Grams, keys: Sequence[str]) -> list[np.ndarray]:
 
 
 def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
-    """Keys whose usual form is mostly outside noun phrases: verbs that are at times mistaken for nouns."""
+    """Return which keys are mostly outside noun phrases: verbs that are at times mistaken for nouns."""
     is_noun = (stream.token_flags & (CAN_END | BEHIND)) > 0
     noun_count = np.bincount(stream.token_type[is_noun], minlength=len(stream.types)).tolist()
     phrase_count = np.bincount(stream.token_type, minlength=len(stream.types)).tolist()
