@@ -173,7 +173,7 @@ def in_thread(work: Callable[[], Result]) -> Future[Result]:
 
 @contextmanager
 def causes_raised() -> Iterator[None]:
-    """Raise here what a worker raised."""
+    """Raise an exception of a worker in this process."""
     errors = importlib.import_module("ray.exceptions")
     try:
         yield
@@ -365,7 +365,7 @@ def _check_answer(address: str) -> None:
 
 
 def _first_bytes(address: tuple[str, int], seconds: float) -> bytes:
-    """Return what a server says first to a client of HTTP/2."""
+    """Return the first bytes that a server sends to a client of HTTP/2."""
     until = monotonic() + seconds
     with socket.create_connection(address, timeout=seconds) as talk:
         talk.settimeout(max(1.0, until - monotonic()))
@@ -392,7 +392,7 @@ def _end_at_once() -> None:
 
 
 def leave_at_once() -> None:
-    """Remove what this process started, before it ends by force."""
+    """Remove everything that this process started, before it ends by force."""
     if _now is not None and _now.folder is not None:
         _end_processes(_now.folder, wait=0.0)
         shutil.rmtree(_now.folder, ignore_errors=True)

@@ -51,7 +51,7 @@ def _address_space() -> float | None:
 
 
 def _left_of_limit() -> float | None:
-    """Return what a limit on the address space leaves to this process."""
+    """Return the bytes left under a limit on the address space."""
     if resource is None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)

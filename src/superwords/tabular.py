@@ -69,7 +69,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON knows it: what is missing or not finite becomes null."""
+    """Return a value for JSON: missing and infinite values become null."""
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, dict):

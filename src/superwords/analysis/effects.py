@@ -159,7 +159,7 @@ def _values(design: Design, name: str) -> list[Any]:
 
 
 def _shown(design: Design, name: str, value: Any) -> Any:
-    """Return a value as the user's column has it."""
+    """Return a value in the format of the user's column."""
     scale = design.scales.get(name)
     if scale is None:
         return value

@@ -67,7 +67,7 @@ class Export:
 
     @property
     def makers(self) -> dict[str, Callable[[], pd.DataFrame]]:
-        """The tables that this model can give, in the order in which they are written."""
+        """The tables available for this model, in the order of writing."""
         out: dict[str, Callable[[], pd.DataFrame]] = {
             "concepts": self.model.concepts,
             "words": lambda: self._of_each(self.model.words_of, "word"),
@@ -87,7 +87,7 @@ class Export:
         return out
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return one table; an error names what it needs where it cannot be made."""
+        """Return one table; raise InputError with the missing input if it is unavailable."""
         if name in self.makers:
             return self.makers[name]()
         needs = {
@@ -133,7 +133,7 @@ class Export:
         return self.groups
 
     def _printed_groups(self) -> pd.DataFrame:
-        """Return the groups as a paper has them: small groups pooled."""
+        """Return the groups for print, with small groups pooled."""
         self.table("groups")
         parts = [
             by_group(self.model.result_, one, 0, MOST_PRINTED).assign(column=one) for one in self.compared

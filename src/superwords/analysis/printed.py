@@ -97,10 +97,10 @@ _ABOUT: dict[str, tuple[str, str]] = {
 
 
 def printed(name: str, table: pd.DataFrame, **facts: Any) -> Titled:
-    """Return one of the model's tables as it is printed.
+    """Return one of the model's tables for print.
 
-    `facts` are what captions and notes mention: `rows`, `chains`, `pilots`, `groups`, `time` and `notes`; and whether
-    people have `named` any concept.
+    `facts` are the values in captions and notes: `rows`, `chains`, `pilots`, `groups`, `time` and `notes`; and whether
+    the user has `named` any concept.
     """
     columns = {one: head for one, head in _COLUMNS.get(name, {}).items() if one in table}
     if "found_again" in columns and table["found_again"].isna().all():

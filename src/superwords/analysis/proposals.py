@@ -29,7 +29,7 @@ _BREAK = re.compile(r"\s+[–—|-]\s+|:\s+|\t+")
 
 
 class Proposal(NamedTuple):
-    """A name and a sentence for a concept; `problem` tells why there is none."""
+    """A name and a sentence for a concept; `problem` is the reason if there is none."""
 
     concept: int
     name: str = ""

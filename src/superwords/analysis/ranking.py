@@ -164,8 +164,8 @@ def pair_npmi(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> np.
 def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
     """Return the mean NPMI over all pairs of the words; NaN for fewer than two.
 
-    A pair that no unit has together counts `never`: 0 says that absence from little text means nothing, −1 is NPMI's
-    limit, by which any set of frequent words wins (docs/lab/compare.md).
+    A pair without a common unit counts as `never`: 0 treats absence from little text as no evidence, −1 is NPMI's
+    limit, which favours any set of frequent words (docs/lab/compare.md).
     """
     if len(words) < 2:
         return float("nan")

@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
 
     @property
     def n_rows(self) -> np.ndarray:
-        """(documents): how many rows each has."""
+        """Number of rows of each document."""
         return np.bincount(self.document, minlength=len(self.metadata))
 
     def memberships(self, rows: np.ndarray) -> list[Memberships]:
@@ -247,7 +247,7 @@ def _fit_chain(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw memberships and coefficients in turn.
 
-    Each concept has a generator of its own, so that what is decided about one changes no other.
+    Each concept has its own generator, so that decisions about one do not affect others.
     """
     X, L = cases.matrix, cases.contrasts
     rngs = [np.random.default_rng([_SEED, chain, j]) for j in range(memberships.sure.shape[1])]

@@ -25,7 +25,7 @@ _MOST = 0.5  # minimum share of the concepts found again on which the chains mus
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a fit can be used for; `str` gives it in a few sentences.
+    """Reliability of a fit; `str` gives it in a few sentences.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ def _covered(result: Result, concepts: np.ndarray) -> float:
 
 
 def plain_quantities(result: Result) -> dict[str, str]:
-    """Return what the traced quantities are, in words."""
+    """Return descriptions of the traced quantities."""
     return {
         "log_joint": "the log joint density",
         "n_concepts": "the number of concepts",

@@ -143,7 +143,7 @@ def used_share(result: Result) -> float:
 def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
     """Return the words that belong to no listed concept, the most frequent first.
 
-    Columns are word, documents (rows that have it) and tokens; `n` is the most words, None: all.
+    Columns are word, documents (rows that have it) and tokens; `n` is the maximum number of words, None for all.
     """
     corpus = result.corpus
     words = np.flatnonzero(~_is_used(result))

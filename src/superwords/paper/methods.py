@@ -111,7 +111,7 @@ def _tables(source: Export) -> list[str]:
 
 
 def _curation(model: ConceptModel) -> list[str]:
-    """Return what people decided, in one sentence."""
+    """Return the user's decisions in one sentence."""
     decided = decisions(model.choices_)
     counts = {
         "named": len(decided.names),

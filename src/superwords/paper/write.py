@@ -29,13 +29,13 @@ _DPI = 200
 
 
 def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list[Path]:
-    """Write what a paper needs about a model; return the files.
+    """Write the material for a paper about a model; return the files.
 
     Parameters
     ----------
     model : ConceptModel
     folder : str or Path
-        Made if it is not there. It gets methods.md and methods.tex, tables/ (LaTeX and CSV), figures/ (PDF),
+        Created if necessary. It gets methods.md and methods.tex, tables/ (LaTeX and CSV), figures/ (PDF),
         paper.docx (all of it, if python-docx is installed), references.bib and manifest.json.
     **options
         groups, time, formula and cluster, as in `superwords.analysis.export.Export`.

@@ -16,7 +16,7 @@ MISSING = "□"
 
 
 def drawable(texts: Iterable[str]) -> dict[str, tuple[str, FontProperties]]:
-    """Return what to draw for each text, and in which font.
+    """Return the characters to draw for each text, and the font.
 
     Characters that no single installed font covers are drawn as □, with one warning for all
     of `texts` together.

@@ -133,7 +133,7 @@ def caption(figure: Figure, text: str, width: float, marked: bool = False) -> No
 
 
 def side_label(figure: Figure, text: str, height: float) -> None:
-    """Write what the vertical axis shows beside all panels."""
+    """Write the label of the vertical axis, shared by all panels."""
     lines = textwrap.wrap(text, characters(height * 0.9))
     figure.supylabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
 

@@ -57,7 +57,7 @@ class Chain:
         self.accepted: Counter[str] = Counter()
 
     def position(self) -> Position:
-        """Return a checkpoint of the chain as plain arrays of its own."""
+        """Return a checkpoint of the chain, with copies of its arrays."""
         state = State(*(array.copy() for array in self.state))
         counts = dict(self.seconds), dict(self.tried), dict(self.accepted)
         return Position(self.sweep, self.model.prior, state, self.tokens, *counts)

@@ -1,8 +1,8 @@
 """X and σ² drawn for a step, so that a change of counts is cheap to evaluate.
 
 Given them, word i has y_i ~ N(p_i/n_i, σ²) with p_i = Σ_j m_ji x_j (docs/algebra.md section 3). Its density depends on
-three numbers, n_i, y_i·p_i and p_i·p_i (products weighed by 1/σ²); a change of m_ji changes them by y_i·x_j, p_i·x_j
-and x_j·x_j, which are kept. A newborn concept's own x is integrated out of its ratio, and drawn when it is accepted.
+three numbers, n_i, y_i·p_i and p_i·p_i (products weighted by 1/σ²); a change of m_ji changes them by y_i·x_j, p_i·x_j
+and x_j·x_j, which are stored. The x of a new concept is integrated out of its ratio, and drawn when it is accepted.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _step_feature_sum(regression, w, j, step):
 
 @helper
 def step_count(regression, w, j, step):
-    """Add `step` to m_jw; p_w is left as it is."""
+    """Add `step` to m_jw, without updating p_w."""
     regression.total[w] += int(step)
     if not regression.known[w]:
         return
@@ -209,7 +209,7 @@ def log_fit_newborn(regression, K, words, j, counted):
 
 @helper
 def draw_newborn(regression, words, j, B, stream):
-    """Draw x_new,k ~ N(Σ_i b_i e_ik / B, σ_k²/B) and update what depends on it."""
+    """Draw x_new,k ~ N(Σ_i b_i e_ik / B, σ_k²/B) and update dependent quantities."""
     x, precision = regression.x, regression.precision
     for f in range(len(precision)):
         pulled = 0.0

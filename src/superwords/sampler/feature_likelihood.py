@@ -1,7 +1,7 @@
 """P(Y | Φ): the semantic likelihood with X and σ² integrated out.
 
 Words are exchangeable cases of a conjugate regression of y_i on φ_i = m_i / n_i (docs/algebra.md section 3). The moves
-draw X and σ² from their posterior (feature_draw.py), by which a change of m_ji costs a few operations.
+draw X and σ² from their posterior (feature_draw.py), so that a change of m_ji costs a few operations.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _LEAST_TOKENS = 2
 
 
 class Halves(NamedTuple):
-    """Documents of which some tokens are shown, and the tokens to predict."""
+    """Documents with observed tokens, and held-out tokens to predict."""
 
     first: sparse.csr_array  # (W, V) counts a model may see
     row: np.ndarray  # (N) document of each token to predict, ascending

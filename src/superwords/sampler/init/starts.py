@@ -95,14 +95,14 @@ def row_shares(
     source
         (D) the document of each row; each its own if not given.
     word_vectors
-        (V, F) by which rows are placed, NaN where unknown; the features of the model if not given, and without any the
-        rows that words occur in.
+        (V, F) to compute the vectors of rows, NaN where unknown; by default the features of the model or, without any,
+        the rows that words occur in.
     vectors
         (D, F) of the rows, in place of those of their words.
     picked
         The rows to cluster; all if not given.
     beside_words
-        Whether `vectors` are used beside those of the rows' words, both with the same weight.
+        Whether to use `vectors` together with those of the rows' words, with equal weights.
     """
     counts = counts_of(data)
     source = np.arange(counts.shape[0]) if source is None else source

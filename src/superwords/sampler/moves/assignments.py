@@ -15,7 +15,7 @@ from superwords.sampler.threads import map_blocks
 
 
 class Explainers(NamedTuple):
-    """For one document: which entries explain each of its words."""
+    """Entries that explain each word of one document."""
 
     local_index: np.ndarray  # (V) a + 1 of the document's a-th word, else 0
     share: np.ndarray  # (P) π / T

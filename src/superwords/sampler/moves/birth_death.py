@@ -154,7 +154,7 @@ def _from_prior(doc, model):
 
 @helper
 def _draw_words(doc, concepts, model, stream):
-    """Draw a newborn's words to the arena's end; return its new end."""
+    """Draw the words of a new concept to the arena's end; return its new end."""
     lam, affinity = model.prior.lam, model.affinity
     end, scale, s = doc.used, 1.0, -1
     if uniform(stream) >= _from_prior(doc, model):

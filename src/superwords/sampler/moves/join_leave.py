@@ -96,7 +96,7 @@ def _try_join(j, is_data_driven, doc, concepts, regression, stream):
 
 @helper
 def _log_second(k, weight, mass, size, doc):
-    """Return what the words drawn for a join gain over what the screen assumed."""
+    """Return the gain of the words drawn for a join over that assumed by the screen."""
     return log_gain_over_tilt(k, weight / mass, doc.explained, doc.factor, doc) if size > 0 else 0.0
 
 

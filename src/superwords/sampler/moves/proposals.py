@@ -71,7 +71,7 @@ def _tilt_words(j, tilt, rest, factor, p, times, n_words):
 
 @helper
 def screen(log_ratio):
-    """Return the part of a rough log ratio by which a proposal is screened first."""
+    """Return the part of an approximate log ratio used to screen a proposal."""
     return log_ratio - min(max(log_ratio, -_SLACK), _SLACK)
 
 

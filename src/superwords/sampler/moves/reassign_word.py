@@ -25,7 +25,7 @@ OFF = -1
 
 
 class TokenTable(NamedTuple):
-    """The tokens of a document at hand: a counts its different words, k its concepts."""
+    """Tokens of the current document; a indexes its distinct words, k its concepts."""
 
     local_index: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
     tokens: np.ndarray  # (a, k) imputed tokens of a word that is on, else OFF
@@ -33,7 +33,7 @@ class TokenTable(NamedTuple):
     n_tokens: np.ndarray  # (k) n_dj
     log_weight: np.ndarray  # (k) log π
     log_rest: np.ndarray  # (k) n_dj log T/(T + θ), what one more word of θ costs the concept's present tokens
-    log_token: np.ndarray  # (k) log π/(T + θ), and what it gains for each of its own
+    log_token: np.ndarray  # (k) log π/(T + θ), the gain for each token of that word
     gain: np.ndarray  # (k) both, for one token, on the linear scale
     share: np.ndarray  # (k) scratch
     theta: np.ndarray  # () the θ that these are for
@@ -42,7 +42,7 @@ class TokenTable(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What the documents see of each other: live counts."""
+    """Counts shared by the documents, updated with every move."""
 
     odds: np.ndarray  # (V, J) that a document has a word on in a concept, by the others' counts
     sizes: Sizes
@@ -165,7 +165,7 @@ def _pick_holder(a, n_pairs, table, stream):
 
 @helper
 def _weigh(k, theta, table):
-    """Return what the k-th concept gains by one more word of θ."""
+    """Set the log gain of the k-th concept by one more word of θ."""
     mass, used = table.mass[k], table.n_tokens[k]
     table.log_rest[k] = used * math.log(mass / (mass + theta)) if used > 0 else 0.0
     table.log_token[k] = table.log_weight[k] - math.log(mass + theta)

@@ -1,7 +1,7 @@
-"""Within one document: one concept in place of another (docs/algebra.md 4).
+"""Replace a concept of one document by another (docs/algebra.md 4).
 
-Joining a concept pays for its π in S_d^{−N_d}; a swap leaves S_d as it is, which lets short documents pass between
-rival explanations. It is a Metropolis–Hastings step on (c, f, π) with z summed out, accepted in two stages as a flip.
+The π of a joined concept enters S_d^{−N_d}; a swap leaves S_d unchanged, so short documents can move between
+alternative explanations. It is a Metropolis–Hastings step on (c, f, π) with z summed out and delayed acceptance.
 """
 
 from __future__ import annotations

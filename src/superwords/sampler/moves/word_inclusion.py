@@ -43,7 +43,7 @@ class EntriesByWord(NamedTuple):
 
 
 class SweepContext(NamedTuple):
-    """What all words see, and nothing here changes but a word's own counts."""
+    """Data shared by all words; only a word's own counts are updated."""
 
     page: PairIndex
     sizes: Sizes

@@ -55,7 +55,7 @@ _MOST_LEAN = 12.0
 
 
 class Seeds(NamedTuple):
-    """What a division is launched from."""
+    """Two seed words of a division, and the share of the second concept."""
 
     first: int  # index into a group's support
     second: int
@@ -64,7 +64,7 @@ class Seeds(NamedTuple):
 
 @dataclass
 class Snapshot:
-    """A state, its z, and what follows from them, computed when asked for."""
+    """A state, its z, and quantities derived from them on demand."""
 
     state: State
     tokens: Tokens
@@ -213,7 +213,7 @@ def _screen(log_ratio: float) -> float:
 
 
 def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Context:
-    """Return what stays when these concepts are split or merged."""
+    """Return what does not change when these concepts are split or merged."""
     rest = Sizes(
         np.delete(snapshot.sizes.m, rows, axis=0),
         np.delete(snapshot.sizes.holders, rows),
@@ -262,7 +262,7 @@ def _partner_weights(m: np.ndarray, feature_sum: np.ndarray, a: int) -> np.ndarr
 
 
 def _partners_after_split(snapshot: Snapshot, split: Proposal, j: int) -> np.ndarray:
-    """Return the same for j in the split state, of which two rows are new."""
+    """Return P(b | j is merged) in the split state, in which two rows are new."""
     own, Y = split.m.astype(float), snapshot.model.data.Y
     m, feature_sum = np.vstack([snapshot.m, own[1:]]), np.vstack([snapshot.feature_sum, own[1:] @ Y])
     m[j], feature_sum[j] = own[0], own[0] @ Y

@@ -13,7 +13,7 @@ from superwords.sampler.moves.split_merge.attempt import Snapshot, SplitProposal
 from superwords.sampler.random import SPLIT_MERGE, open_stream_from_python
 from superwords.sampler.state import State, Tokens, sizes_of
 
-_APART = 1 << 42  # these attempts have random numbers of their own
+_APART = 1 << 42  # offset of sweep numbers, for separate random streams
 _LEAST_PART = 0.1  # minimum share of the documents in the smaller concept
 
 

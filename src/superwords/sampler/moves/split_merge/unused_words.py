@@ -34,7 +34,7 @@ class Unused(NamedTuple):
 
 
 class Urn(NamedTuple):
-    """What the probability of an unused word starts from.
+    """Initial counts and parameters of the probabilities of unused words.
 
     The features are Normal about a mean that moves by t = e/(n_i + e) of the way to the concept's when the word is
     unused in e documents: log density g(e) = tβ − t²γ/2, up to a constant.
@@ -65,7 +65,7 @@ class UrnState(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a split or merge leaves as it is."""
+    """Quantities that a split or merge does not change."""
 
     rest: Sizes  # all further concepts
     fuller: float  # their words on, over their words used
