@@ -366,7 +366,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         -------
         DataFrame
             A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays` after it,
-            and the first words of both parts.
+            the first words of both parts (`first`, `second`), and the `problem` where the chain was not split.
 
         Examples
         --------

@@ -112,8 +112,9 @@ def _read_concept_trace(fields: dict[str, Any], n_chains: int) -> dict[str, np.n
 
 def _read_corpus(fields: dict[str, Any]) -> Corpus:
     (notes,) = fields["notes"]
-    _check_notes(notes)
-    corpus = construct(Corpus, {**fields, "metadata": read_table(fields["metadata"]), "notes": notes})
+    metadata = read_table(fields["metadata"])
+    _check_notes(notes, metadata)
+    corpus = construct(Corpus, {**fields, "metadata": metadata, "notes": notes})
     counts, sentences = corpus.counts, corpus.sentences
     _require(sparse.issparse(counts) and min(counts.shape) > 0, "it has no counts")
     n_documents, n_words = counts.shape
@@ -135,7 +136,7 @@ def _read_corpus(fields: dict[str, Any]) -> Corpus:
     return corpus
 
 
-def _check_notes(notes: Any) -> None:
+def _check_notes(notes: Any, metadata: pd.DataFrame) -> None:
     """Check what is computed with: the recipe by which new texts are read, and the columns to compare."""
     _require(isinstance(notes, dict), "its notes cannot be read")
     recipe = notes.get("recipe", {})
@@ -146,8 +147,10 @@ def _check_notes(notes: Any) -> None:
     for name, kinds in {"language": str, "words": str, "tagger": str, "unit": str, "lemmas": bool}.items():
         _require(isinstance(recipe.get(name), kinds | None), "its recipe cannot be read")
     _require(type(recipe.get("max_length", 1)) is int, "its recipe cannot be read")
-    is_list = isinstance(groups, list) and all(isinstance(one, str) for one in groups)
-    _require(is_list, "its groups cannot be read")
+    _require(isinstance(groups, list), "its groups cannot be read")
+    for one in groups:  # a column may be named by a number
+        is_name = isinstance(one, str) or (type(one) is int and one in metadata.columns)
+        _require(is_name, "its groups cannot be read")
 
 
 def _check_texts(texts: Any, n: int) -> None:

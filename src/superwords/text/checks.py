@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.text.recipe import language_code
+from superwords.text.recipe import given_languages, language_code
 
 
 def check_counts(counts: Any) -> sparse.csr_array:
@@ -63,13 +63,14 @@ def check_counts(counts: Any) -> sparse.csr_array:
 def check_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
     if isinstance(language, str):
         return language_code(language)
-    codes = {name: language_code(name) for name in set(language)}
-    if len(language) != n_documents:
+    given = given_languages(language)
+    codes = {name: language_code(name) for name in set(given)}
+    if len(given) != n_documents:
         raise InputError(
-            f"There are {len(language)} languages for {n_documents} documents; "
+            f"There are {len(given)} languages for {n_documents} documents; "
             "give one language, or one per document."
         )
-    return [codes[name] for name in language]
+    return [codes[name] for name in given]
 
 
 def check_texts(texts: Iterable[Any]) -> Iterable[str]:
@@ -82,7 +83,8 @@ def check_texts(texts: Iterable[Any]) -> Iterable[str]:
 
 
 def check_sentences(document: Any, n: int) -> list[list[str]]:
-    parts: list[Any] = [None] if isinstance(document, str) else list(document)
+    is_list = isinstance(document, Iterable) and not isinstance(document, str)
+    parts: list[Any] = list(document) if is_list else [None]
     if all(isinstance(part, str) for part in parts):
         return [parts] if parts else []
     if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
@@ -93,6 +95,8 @@ def check_sentences(document: Any, n: int) -> list[list[str]]:
 
 
 def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
+    if isinstance(ids, str) or not isinstance(ids, Iterable | None):
+        raise InputError("is not a list", "ids", ids, "give one id per document")
     names = [str(name) for name in (range(n_documents) if ids is None else ids)]
     if len(names) != n_documents:
         raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
@@ -106,6 +110,9 @@ def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
 
 def check_unique_words(words: Sequence[str]) -> list[str]:
     """Return the words as strings."""
+    if isinstance(words, str) or not len(words):
+        kind = "one string" if words else "empty"
+        raise InputError(f"The vocabulary is {kind}; give a list of words.")
     if twice := _repeated(words):
         word, first, second = twice
         raise InputError(
@@ -126,7 +133,13 @@ def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
 def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
     if metadata is None:
         return pd.DataFrame(index=range(n_documents))
-    table = pd.DataFrame(metadata).reset_index(drop=True)
+    try:
+        table = pd.DataFrame(metadata).reset_index(drop=True)
+    except (TypeError, ValueError) as error:
+        reason = str(error).strip("!.")
+        raise InputError(
+            f"The metadata are not a table ({reason}); give a DataFrame, or columns of one length."
+        ) from None
     if len(table) != n_documents:
         raise InputError(
             f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."

@@ -25,6 +25,7 @@ from socket import gethostname
 from typing import Any, NamedTuple, TextIO, TypeVar
 
 import pandas as pd
+from pandas.api.types import is_scalar
 from scipy import sparse
 from scipy.io import mmread
 
@@ -288,15 +289,20 @@ def _check_shared(path: Path) -> None:
         )
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a cell has no value: None, NaN, or pandas' NA or NaT."""
+    return not isinstance(value, str) and bool(is_scalar(value) and pd.isna(value))
+
+
 def text_of(row: Row, column: str) -> Any:
     """Return the text of a row, or its tokens."""
     if row.values is None or column not in row.values:
         raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
     value = row.values[column]
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
     if isinstance(value, str):
         return value
+    if is_missing(value):
+        return ""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):

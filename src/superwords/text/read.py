@@ -16,9 +16,17 @@ import pandas as pd
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages
 from superwords.text.corpus import Corpus, n_sources
+from superwords.text.files import is_missing
 from superwords.text.fingerprint import size_of
 from superwords.text.languages import doubtful_language, has_stop_words
-from superwords.text.recipe import language_code, passage_length, threshold, word_method, words_to_drop
+from superwords.text.recipe import (
+    given_languages,
+    language_code,
+    passage_length,
+    threshold,
+    word_method,
+    words_to_drop,
+)
 from superwords.text.sentences import LONGEST_TOKEN
 from superwords.text.sources import Documents, open_documents
 from superwords.text.stream import ReadingProgress
@@ -106,13 +114,11 @@ def read_documents(
     >>> corpus.vocabulary
     ['cat', 'dog']
     """
-    columns = [groups] if isinstance(groups, str) else list(groups or [])
     tell = say or (lambda line: None)
     if isinstance(documents, Corpus):
-        check_groups(columns, documents.metadata)
-        return _with_groups(documents, columns)
+        return _with_groups(documents, _group_columns(groups, documents.metadata))
     found = open_documents(documents, text, id, encoding, vocabulary=vocabulary)
-    check_groups(columns, found.metadata)
+    columns = _group_columns(groups, found.metadata)
     found = _with_columns(found, columns, date_format)
     for line in (*found.notes, *_proposals(found.metadata, columns)):
         tell(line)
@@ -227,7 +233,7 @@ def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
 def _is_missing(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in MISSING or not value.strip()
-    return value is None or value != value
+    return is_missing(value)
 
 
 def _is_group(values: pd.Series) -> bool:
@@ -267,8 +273,7 @@ def are_texts(X: Any) -> bool:
 def check_options(language: str | Sequence[str] = "en", unit: str | None = None, **options: Any) -> None:
     """Refuse what no documents could be read with, before any are; options as in `read_documents`."""
     is_column = isinstance(language, str) and language.startswith(LANGUAGE_COLUMN)
-    given = [] if is_column else [language] if isinstance(language, str) else list(language)
-    codes = {language_code(code) for code in given}
+    codes = set() if is_column else {language_code(code) for code in given_languages(language)}
     if unit is not None:
         passage_length(unit)
     words, tagger, tokenizer = map(options.get, ("words", "tagger", "tokenizer"))
@@ -277,6 +282,16 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
         if options.get(name) not in (None, "auto"):
             threshold(options[name], sys.maxsize, name)
     words_to_drop(options.get("drop"))
+
+
+def _group_columns(groups: Any, metadata: pd.DataFrame) -> list[Any]:
+    """Return the columns to group by; a number that names a column may also be given as text."""
+    is_one = isinstance(groups, str) or not isinstance(groups, Iterable)
+    given = [] if groups is None else [groups] if is_one else list(groups)
+    by_text = {str(name): name for name in metadata.columns}
+    columns = [by_text.get(str(name), name) for name in given]
+    check_groups(columns, metadata)
+    return columns
 
 
 def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:
@@ -302,7 +317,14 @@ def document_languages(language: str | Sequence[str], documents: Documents) -> s
         return language
     if column not in documents.metadata.columns:
         raise InputError(f"There is no column {column!r} to take each document's language from.")
-    return [str(code) for code in documents.metadata[column]]
+    codes = documents.metadata[column]
+    n_missing = sum(is_missing(code) or not str(code).strip() for code in codes)
+    if n_missing:
+        raise InputError(
+            f"{n_missing:,} documents have no language in the column {column!r}; "
+            'give each its code, or "none" for plain words with no stop words.'
+        )
+    return [str(code) for code in codes]
 
 
 def corpus_lines(corpus: Corpus) -> list[str]:

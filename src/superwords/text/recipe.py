@@ -58,6 +58,16 @@ def language_code(language: str) -> str:
     return code
 
 
+def given_languages(language: str | Iterable[str]) -> list[str]:
+    """Return the languages given: one, or one per document."""
+    if isinstance(language, str):
+        return [language]
+    if not isinstance(language, Iterable):
+        remedy = 'give a code such as "en", or one for each document'
+        raise InputError("is not a language", "language", language, remedy)
+    return list(language)
+
+
 def word_method(
     words: str | None,
     languages: Iterable[str],
@@ -79,7 +89,7 @@ def word_method(
     if words is None:
         can_tag = tokenizer is None and all(code in HANTA_MODELS for code in codes)
         words = "content" if tagger or can_tag else "plain"
-    kind, _, size = words.partition(":")
+    kind, _, size = str(words).partition(":")
     if kind == "ngrams" and size.isdigit() and int(size) > 0:
         max_length = int(size)
     elif words in ("content", "phrases", "plain"):
@@ -96,7 +106,7 @@ def passage_length(unit: str) -> int | None:
     """Return the sentences of a passage: None for "document", 5 for "passages:5"."""
     if unit == "document":
         return None
-    kind, _, size = unit.partition(":")
+    kind, _, size = str(unit).partition(":")
     if kind == "passages" and size.isdigit() and int(size) > 0:
         return int(size)
     remedy = 'give "document", or "passages:5" for passages of five sentences'
@@ -129,6 +139,9 @@ def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
     """Return the words of a list, or of a file with one word per line."""
     if drop is None:
         return ()
+    if not isinstance(drop, Iterable | Path):
+        remedy = "give a list of words, or a file with one word per line"
+        raise InputError("is not a list of words", "drop", drop, remedy)
     if not isinstance(drop, str | Path):
         return tuple(str(word) for word in drop)
     try:
@@ -164,9 +177,10 @@ def read_recipe(
     recipe: Mapping[str, Any], tokenizer: Tokenizer | None = None
 ) -> tuple[Method, int, str | None, dict[str, str | None]]:
     """Return how words were found; a recipe holds the name of the user's tokenizer only, so give it again."""
-    if recipe.get("format") != RECIPE_FORMAT:
+    found = recipe.get("format") if isinstance(recipe, Mapping) else None
+    if found != RECIPE_FORMAT:
         raise InputError(
-            f"The recipe has format {recipe.get('format')!r} but this version reads {RECIPE_FORMAT}; "
+            f"The recipe has format {found!r} but this version reads {RECIPE_FORMAT}; "
             "give the corpus's notes['recipe'] unchanged."
         )
     name = recipe.get("tokenizer")

@@ -31,6 +31,7 @@ from superwords.text.files import (
     file_lines,
     file_pieces,
     guessed_encoding,
+    is_missing,
     json_items,
     json_rows,
     line_rows,
@@ -326,7 +327,7 @@ def _choose_columns(
 
 def _id_of(row: Row, column: str) -> str:
     value = (row.values or {}).get(column)
-    if value is None or str(value) == "":
+    if is_missing(value) or str(value) == "":
         raise InputError(f"{row.place}, has no {column!r}; give every document an id.")
     return str(value)
 
@@ -345,6 +346,9 @@ def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Docume
     columns = [str(column) for column in frame.columns]
     if frame.empty:
         raise InputError("The table is empty: it holds no document; give at least one row.")
+    name, times = Counter(columns).most_common(1)[0]
+    if times > 1:
+        raise InputError(f"The table has two columns named {name!r}; give each column its own name.")
     read = _in_memory(
         (
             Row(f"the table, row {n}", dict(zip(columns, values)))
