@@ -182,5 +182,7 @@ def test_conditions_that_cannot_be_kept_are_refused(model):
         model.condition(pin={1: ["apple"]}, ban={1: ["apple"]})
     with pytest.raises(InputError, match="no concept 99"):
         model.condition(ban={99: ["apple"]})
+    with pytest.raises(InputError, match="pin: 5 is not a list of words; give those of concept 1"):
+        model.condition(pin={1: 5})
     with pytest.raises(InputError, match="is not a mapping"):
         model.condition(pin=["apple"])

@@ -133,3 +133,8 @@ def test_a_folder_that_holds_no_model_is_said_in_one_sentence(tmp_path):
 def test_words_that_no_model_knows_are_said(folder):
     with pytest.raises(InputError, match="None of the 1 words is known"):
         features.embeddings(folder, ["xylophone"])
+
+
+def test_one_string_is_not_a_list_of_texts():
+    with pytest.raises(InputError, match="The texts are one string"):
+        features.text_vectors("tea")

@@ -164,3 +164,12 @@ def test_in_python_groups_are_given_as_they_are_and_name_their_concepts():
         superwords.fit(corpus, features={"sky": ["cloud"]})
     with pytest.raises(InputError, match="cannot be joined"):
         make_features(["none", groups], corpus)
+
+
+def test_seed_words_that_are_no_list_and_tables_without_columns_are_refused():
+    with pytest.raises(InputError, match="The seed words of 'sweet' are given as 5; give a list of words"):
+        features.seeds({"sweet": 5}, ["sugar"])
+    with pytest.raises(InputError, match="The table of seeds has no column 'word'; the columns are none"):
+        features.seeds(pd.DataFrame(), ["sugar"])
+    with pytest.raises(InputError, match="The table of seeds is of type int; give a DataFrame"):
+        features.seeds(5, ["sugar"])

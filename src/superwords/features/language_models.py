@@ -161,6 +161,8 @@ def text_vectors(texts: Sequence[str], model: str = WORDLLAMA) -> np.ndarray:
     """
     if model != WORDLLAMA:
         raise InputError(f"model={model!r} has no text vectors; give {WORDLLAMA!r}.")
+    if isinstance(texts, str):
+        raise InputError("The texts are one string; give a list with one string per text.")
     tokenizer, token_vectors = _wordllama()
     out = np.full((len(texts), token_vectors.shape[1]), np.nan, dtype=np.float32)
     for start in range(0, len(texts), _BATCH):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +156,8 @@ def _positive(strength: Any, word: Any) -> float:
 def _strengths(words: Any, group: str) -> dict[str, float]:
     if isinstance(words, str):
         raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
+    if not isinstance(words, Iterable):
+        raise InputError(f"The seed words of {group!r} are given as {words!r}; give a list of words.")
     given = words if isinstance(words, Mapping) else dict.fromkeys(words, STRENGTH)
     members = {str(word): _positive(value, word) for word, value in given.items()}
     if not members:

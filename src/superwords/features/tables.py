@@ -82,7 +82,8 @@ def read_table(source: Any, what: str) -> pd.DataFrame:
         except ValueError as error:
             raise InputError(f"The columns of {what} do not fit together: {error}.") from None
     if not isinstance(source, (str, Path)):
-        raise InputError(f"{what} is a {type(source).__name__}; give a DataFrame or the path of a CSV file.")
+        kind = type(source).__name__
+        raise InputError(f"{what} is of type {kind}; give a DataFrame or the path of a CSV file.")
     path = Path(source)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; give a CSV or TSV file with a word column.")
@@ -97,7 +98,6 @@ def read_table(source: Any, what: str) -> pd.DataFrame:
 
 def column(table: pd.DataFrame, name: str, what: str) -> pd.Series:
     if name not in table.columns:
-        raise InputError(
-            f"{what} has no column {name!r}; its columns are {', '.join(map(str, table.columns))}."
-        )
+        there = ", ".join(map(str, table.columns)) or "none"
+        raise InputError(f"{what} has no column {name!r}; the columns are {there}.")
     return table[name]

@@ -79,7 +79,7 @@ def lookup(source: Any, words: list[str]) -> tuple[dict[str, np.ndarray], str]:
             return read_vectors(Path(source), words), str(source)
         return spacy_vectors(str(source), words), f"the spaCy pipeline {source}"
     raise InputError(
-        f"The vectors are given as a {type(source).__name__}; give (matrix, words), a file, "
+        f"The vectors are of type {type(source).__name__}; give (matrix, words), a file, "
         "the name of a spaCy pipeline or a function."
     )
 

@@ -87,6 +87,10 @@ def _fixed_words(model: FittedModel, pin: Words, ban: Words) -> dict[int, np.nda
                 raise InputError(
                     f"Concept {concept} is merged from several; restore it before you condition on it."
                 )
+            if not isinstance(words, Iterable):
+                raise InputError(
+                    f"{option}: {words!r} is not a list of words; give those of concept {concept}."
+                )
             row = fixed.setdefault(int(concept), np.zeros(len(at), np.int8))
             for word in [words] if isinstance(words, str) else words:
                 if word not in at:

@@ -93,6 +93,8 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
     init, n_chains = given["init"], whole_number("n_chains", given["n_chains"], 1)
     if isinstance(init, str):
         init = [init] * n_chains
+    if not hasattr(init, "__len__"):
+        parse_start(init)  # which refuses it
     if len(init) != n_chains:
         raise InputError(
             f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all."
@@ -174,7 +176,7 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
 
 def make_steps(given: Mapping[str, Any]) -> Steps:
     """Return the moves of a sweep: the named kind, and the hyperparameters it samples."""
-    if given["steps"] not in STEPS:
+    if given["steps"] not in list(STEPS):
         raise InputError("is not known", "steps", given["steps"], "choose 'exact' or 'prior'")
 
     def sampled(name: str) -> bool:

@@ -124,7 +124,7 @@ def threshold(value: float | str, n_documents: int, name: str) -> int:
         remedy = f"give a number of documents, a share of them{also}"
         raise InputError("is not possible", name, value, remedy)
     is_share = isinstance(value, float) and (0 < value < 1 or (name == "max_df" and value == 1))
-    if not is_share and (value < 1 or value != int(value)):
+    if not is_share and not (value >= 1 and value % 1 == 0):
         remedy = "give a whole number of documents (at least 1), or a share between 0 and 1"
         raise InputError("is not possible", name, value, remedy)
     if is_share:

@@ -323,8 +323,8 @@ class SpacyTagger:
 @lru_cache
 def make_tagger(language: str, tagger: str | None = None) -> HanTaTagger | SpacyTagger:
     """Return the tagger named ("hanta", "spacy:PIPELINE"), or HanTa where it knows the language."""
-    if tagger is not None and tagger.startswith("spacy:"):
-        return SpacyTagger(tagger.removeprefix("spacy:"))
+    if str(tagger).startswith("spacy:"):
+        return SpacyTagger(str(tagger).removeprefix("spacy:"))
     if tagger not in (None, "hanta"):
         raise InputError(f'There is no tagger {tagger!r}; give "hanta" or "spacy:PIPELINE".')
     if language not in HANTA_MODELS:

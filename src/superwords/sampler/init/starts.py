@@ -124,10 +124,10 @@ def parse_start(init: str) -> tuple[str, int | None]:
     """Return the name of a start and its number of concepts, if one is given."""
     name, _, number = init.partition(":") if isinstance(init, str) else ("", "", "")
     if number and not (number.isdigit() and int(number) > 0 and name in NUMBERED):
-        remedy = "give e.g. 'topics', 'topics:30', 'kmeans:60', 'single' or 'prior'"
+        remedy = "give e.g. 'rows', 'rows:30', 'kmeans:60', 'single' or 'prior'"
         raise InputError("is not understood", "init", init, remedy)
     if name not in STARTS:
-        remedy = "choose 'topics', 'kmeans', 'random', 'single' or 'prior'"
+        remedy = "choose 'rows', 'topics', 'kmeans', 'random', 'single' or 'prior'"
         raise InputError("is not known", "init", init, remedy)
     return name, int(number) if number else None
 
