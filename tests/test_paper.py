@@ -136,6 +136,23 @@ def test_the_manifest_records_what_was_decided(tmp_path):
     assert json.loads(json.dumps(manifest)) == manifest
 
 
+def test_the_methods_count_hidden_concepts_and_say_where_the_chains_disagree():
+    from superwords.analysis.export import Export
+
+    model = copy.deepcopy(planted_model())
+    n = model.n_concepts_
+    model.choose([]).hide([2])
+    text, found = methods_paragraph(Export(model)), model.verdict()
+    assert f"{n} concepts were found; 1 is hidden, so {n - 1} are listed." in text
+    agreed = f"strength of {found.n_settled} of the {n - 1} listed concepts (R-hat at most 1.1"
+    assert agreed in text
+    assert (f"The other {n - 1 - found.n_settled} do not meet this limit" in text) == (
+        found.n_settled < n - 1
+    )
+    assert "Hyperparameters were alpha_omega = " in text
+    assert "the defaults" not in text
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"manifest": 99}', '{"manifest": 1}'])
 def test_what_is_no_manifest_gets_one_sentence(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)

@@ -36,8 +36,10 @@ class Verdict:
     n_found_again : int
         Of these, concepts found again in at least three quarters of the pilot fits; without pilots, by every chain.
     n_reliable : int
-        Of these, concepts on whose prevalence and strength the chains agree (`settled` in `concepts()`): R-hat and
-        effective sample sizes of what is reported, the sampling of the documents included, are within bounds.
+        Of those found again, concepts that are also settled.
+    n_settled : int
+        Of the listed concepts, those on whose prevalence and strength the chains agree (`settled` in `concepts()`):
+        R-hat at most 1.1 and effective sample sizes of at least 30, the sampling of the documents included.
     n_pilots : int
         Fits on samples of the documents; 0 if there were none.
     covered : float
@@ -50,6 +52,8 @@ class Verdict:
     rhat, ess_bulk, ess_tail : float
         The largest R-hat and the smallest effective sample sizes of the prevalences and strengths of the reliable
         concepts; without any, of those found again. NaN where they cannot be judged.
+    rhat_listed : float
+        The largest R-hat of the prevalences and strengths of all listed concepts.
     rhat_log_joint : float
         R-hat of the log joint density.
     number_kept : bool
@@ -66,6 +70,7 @@ class Verdict:
     n_listed: int
     n_found_again: int
     n_reliable: int
+    n_settled: int
     n_pilots: int
     covered: float
     n_chains: int
@@ -74,6 +79,7 @@ class Verdict:
     rhat: float
     ess_bulk: float
     ess_tail: float
+    rhat_listed: float
     rhat_log_joint: float
     number_kept: bool
     n_others: int
@@ -102,25 +108,32 @@ class Verdict:
         elif self.n_chains > 1:
             found = f"{verb} found by {'both' if self.n_chains == 2 else f'all {self.n_chains}'} chains"
         else:
-            return f"{self.n_listed} concepts were found by one chain; whether they are found again is not known."
-        return f"{count} {found}; they cover {self.covered:.0%} of the text."
+            many = "concept was" if self.n_listed == 1 else "concepts were"
+            return f"{self.n_listed} {many} found by one chain; whether other chains would find the same is not known."
+        if not self.n_found_again:
+            return f"{count} {found}."
+        cover = "it covers" if self.n_found_again == 1 else "they cover"
+        return f"{count} {found}; {cover} {self.covered:.0%} of the text."
 
     def _of_error(self) -> str:
-        joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
-        if self.converged and self.n_reliable == self.n_found_again:
-            return f"The chains agree on their figures: {self._figures()}{joint}."
-        if self.converged:
-            return (
-                f"The chains agree on the figures of {self.n_reliable} of these: {self._figures()}{joint}. The others "
-                "are marked as not settled; their intervals include the differences between the chains."
-            )
         if not self.is_judged:
-            return f"The Monte-Carlo error is not known: {self.reason}."
-        some = f" They agree on the figures of {self.n_reliable} of these." if self.n_reliable else ""
-        return (
-            f"The chains differ: {self.reason}.{some} The intervals include the differences between the chains, which "
-            "longer chains seldom remove."
+            return f"The Monte-Carlo error is not known: {self.reason}." if self.n_listed else ""
+        agree = (
+            f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: R-hat at most "
+            f"{GOOD_RHAT}, effective sample size at least {GOOD_ESS}; the largest R-hat is {self.rhat_listed:.2f})."
         )
+        count = (
+            f"{self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} reliable (found again and settled)"
+        )
+        if not self.converged:
+            return (
+                f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains; "
+                "longer chains may reduce them (`superwords fit --more`)."
+            )
+        others = " The intervals of the others include the differences between the chains."
+        joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
+        rest = others if self.n_settled < self.n_listed else ""
+        return f"{agree} {count}: {self._figures()}{joint}.{rest}"
 
     @property
     def is_judged(self) -> bool:
@@ -180,7 +193,8 @@ def verdict(result: Result) -> Verdict:
     """
     n_chains, n_draws = result.trace_values[LOG_JOINT].shape
     again = _often_found(result)
-    reliable = again & settled(result)
+    agreed = settled(result)
+    reliable = again & agreed
     table = convergence_table(result)
     worst, reason = _worst(_figures_of(table, again)), ""
     if reliable.sum() < max(1, _MOST * again.sum()):
@@ -192,6 +206,7 @@ def verdict(result: Result) -> Verdict:
         n_listed=len(result.shown),
         n_found_again=int(again.sum()),
         n_reliable=int(reliable.sum()),
+        n_settled=int(agreed[np.array(result.shown, int) - 1].sum()),
         n_pilots=_n_pilots(result),
         covered=_covered(result, again),
         n_chains=n_chains,
@@ -200,6 +215,7 @@ def verdict(result: Result) -> Verdict:
         rhat=float(judged["rhat"].max()),
         ess_bulk=float(judged["ess"].min()),
         ess_tail=float(judged["ess_tail"].min()),
+        rhat_listed=float(table["rhat"].iloc[1:].max()),
         rhat_log_joint=float(table["rhat"].iloc[0]),
         number_kept=bool(numbers.size and (np.ptp(numbers, axis=1) == 0).all()),
         n_others=len(result.consensus.others.rows) if result.n_concepts else 0,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.printed import listed
+from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
 from superwords.text.corpus import n_sources, row_name
 
 if TYPE_CHECKING:
     from superwords.analysis.export import Export
+    from superwords.analysis.verdict import Verdict
     from superwords.fitting.estimator import ConceptModel
 
 _HYPERPARAMETERS = ("alpha_omega", "lam", "theta", "alpha_pi", "K", "alpha_sigma", "beta_sigma", "b1", "b2")
@@ -51,11 +55,11 @@ def _model(model: ConceptModel) -> list[str]:
     from superwords import __version__
 
     schedule, params = model.schedule_, model.get_params()
-    fixed = {name: params[name] for name in _HYPERPARAMETERS if params[name] not in (None, "auto")}
     data = model.chains_[0].model.data
     known = int(data.known.sum())
-    features = f"{data.Y.shape[1]} features of {known:,} words" if data.Y.shape[1] else "no features of words"
-    settings = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+    features = "no features of words"
+    if data.Y.shape[1]:
+        features = f"{data.Y.shape[1]} numeric features of {known:,} words{_kind(model)}"
     sampled = "sampled by the exact Markov chain Monte Carlo of"
     if model.approximate is not None:
         sampled = f"sampled by an approximation ({model.approximate}) of"
@@ -63,33 +67,76 @@ def _model(model: ConceptModel) -> list[str]:
         "We fitted the concept model of El-Arini, Fox and Guestrin (2012), a nested beta process in which each "
         f"document uses a few concepts and each concept is a sparse set of words, {sampled} superwords {__version__}, "
         f"with {features}.",
-        f"Hyperparameters were {settings}, and otherwise the defaults."
-        if fixed
-        else "Hyperparameters were the defaults.",
+        f"Hyperparameters were {listed(_hyperparameters(model, params))}.",
         f"We ran {len(model.chains_)} chains of {schedule.n_sweeps:,} sweeps, discarded the first "
         f"{schedule.n_burn_in:,} and kept every {_ordinal(schedule.thin)} (seed {model.seed_}).",
     ]
 
 
+def _kind(model: ConceptModel) -> str:
+    """Return what the features are, where the model file records it."""
+    given = model.corpus_.notes.get("source", {}).get("features")
+    if given == "auto":
+        return " (principal components of which words occur together)"
+    return f" ({given})" if isinstance(given, str) else ""
+
+
+def _hyperparameters(model: ConceptModel, params: dict[str, Any]) -> list[str]:
+    """Return each hyperparameter with its value, or the range if it differs by word."""
+    prior, out = model.result_.prior, []
+    for name in _HYPERPARAMETERS:
+        value = getattr(prior, name, params[name])
+        if value is None:
+            continue
+        if np.ndim(value):
+            out.append(f"{name} from {np.min(value):.3g} to {np.max(value):.3g} by word")
+        else:
+            out.append(f"{name} = {value:.3g}" if isinstance(value, float) else f"{name} = {value}")
+    return out
+
+
 def _agreement(model: ConceptModel) -> list[str]:
-    verdict = model.verdict()
-    many = _plural("concept", verdict.n_listed)
-    out = [f"{verdict.n_listed} {many} found."]
+    verdict, n_found, n_again = model.verdict(), model.n_concepts_, model.verdict().n_found_again
+    away = list(model.result_.away.values())
+    n_hidden = away.count("is hidden")
+    counts = {"hidden": n_hidden, "merged into others": len(away) - n_hidden}
+    parts = [f"{n} {'is' if n == 1 else 'are'} {how}" for how, n in counts.items() if n]
+    left = f"; {listed(parts)}, so {verdict.n_listed} are listed" if parts else ""
+    out = [f"{n_found} {_plural('concept', n_found)} found{left}."]
+    were = "was" if n_again == 1 else "were"
     if verdict.n_pilots:
         out.append(
             f"To see which would be found again, the model was fitted to {verdict.n_pilots} samples of the documents: "
-            f"{verdict.n_found_again} were found in at least three quarters of them."
+            f"{n_again} of {verdict.n_listed} {were} found again in at least three quarters of them."
         )
     elif verdict.n_chains > 1:
         every = "both" if verdict.n_chains == 2 else f"all {verdict.n_chains}"
-        out.append(f"Of these, {verdict.n_found_again} were found by {every} chains.")
-    if verdict.n_chains > 1 or verdict.n_pilots:
-        out.append(f"They cover {verdict.covered:.0%} of the words.")
-    if verdict.rhat == verdict.rhat and verdict.ess == verdict.ess:
+        out.append(f"Of these, {n_again} {were} found by {every} chains.")
+    if n_again and (verdict.n_chains > 1 or verdict.n_pilots):
         out.append(
-            f"Over the prevalence and strength of {verdict.n_reliable or verdict.n_found_again} of these, R-hat is at "
-            f"most {verdict.rhat:.2f} and the effective sample size at least {verdict.ess:.0f}."
+            f"{'It covers' if n_again == 1 else 'They cover'} {verdict.covered:.0%} of the counted words."
         )
+    return [*out, *_convergence(verdict)]
+
+
+def _convergence(verdict: Verdict) -> list[str]:
+    """Return on how many concepts the chains agree, by which limit, and whether it is met."""
+    if not verdict.is_judged:
+        return [f"Convergence could not be judged: {verdict.reason}."] if verdict.n_listed else []
+    n_settled, n_listed, n_reliable = verdict.n_settled, verdict.n_listed, verdict.n_reliable
+    out = [
+        f"The chains agree on the prevalence and strength of {n_settled} of the {n_listed} listed concepts (R-hat at "
+        f"most {GOOD_RHAT} and effective sample sizes of at least {GOOD_ESS})."
+    ]
+    if n_settled < n_listed:
+        out.append(
+            f"The other {n_listed - n_settled} do not meet this limit (the largest R-hat is "
+            f"{verdict.rhat_listed:.2f}); their intervals include the differences between the chains."
+        )
+    figures = f", with R-hat at most {verdict.rhat:.2f} and effective sample size at least {verdict.ess:.0f}"
+    out.append(
+        f"{n_reliable} {_plural('concept', n_reliable)} both found again and settled{figures if n_reliable else ''}."
+    )
     return out
 
 
@@ -116,7 +163,7 @@ def _curation(model: ConceptModel) -> list[str]:
     counts = {
         "named": len(decided.names),
         "merged into others": len(decided.merged),
-        "left out of all tables": len(decided.hidden),
+        "hidden": len(decided.hidden),
         "put under themes": len(decided.themes),
     }
     parts = [f"{n} {_plural('concept', n)} {text}" for text, n in counts.items() if n]

@@ -18,6 +18,7 @@ from superwords.analysis.ranking import TYPICAL, automatic_names
 from superwords.analysis.tables import concept_index, marked, of_shown
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
 from superwords.tabular import plain
 from superwords.text.corpus import Corpus, row_name
 from superwords.web.json_tables import Column, Table
@@ -60,6 +61,7 @@ class Catalog:
             "times": self.time_columns,
             "columns": [str(name) for name in corpus.metadata.columns],
             "verdict": self._verdict,
+            "limits": {"rhat": GOOD_RHAT, "ess": GOOD_ESS},
             "marks": self.marks,
             "decided": self.decided(),
         }

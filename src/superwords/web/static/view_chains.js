@@ -17,7 +17,7 @@ export async function showChains({ model }) {
       alt: "Four charts, one below the other: each traced quantity by draw, with a line for each chain. The next table has the numbers.",
     }),
     h("h2", {}, "Convergence"),
-    h("p", {}, "R-hat compares the chains: 1 is best, at most 1.01 is recommended; the effective sample size is the number of independent draws that would be as precise."),
+    h("p", {}, `R-hat compares the chains: 1 is best, at most ${model.limits.rhat} is recommended; the effective sample size is the number of independent draws that would be as precise, and at least ${model.limits.ess} is recommended.`),
     numbers.element,
     h("h2", {}, "Agreement"),
     h("p", {}, "The share of each chain’s draws in which a concept is found, the least agreed on first."),
