@@ -17,9 +17,8 @@ from scipy import sparse
 from statsmodels.api import OLS
 
 from experiments.harness import Lab
-from superwords.analysis.design import make_design
 from superwords.analysis.effects import effects, predicted
-from superwords.analysis.regression import Cases, fit_prevalence, folded_outcomes, outcomes_of
+from superwords.analysis.regression import Cases, fit_prevalence, folded_outcomes
 from superwords.fitting.estimator import ConceptModel
 from superwords.text.corpus import Corpus
 
@@ -103,7 +102,6 @@ def nested_cases(seed: int, n_authors: int, n_concepts: int = 20) -> list[dict[s
         pd.DataFrame({"x": x}),
         sparse.csr_array(held, dtype=float),
         sparse.csr_array(held, dtype=float),
-        held.mean(0),
     )
     X, rows = np.column_stack([np.ones(len(x)), x]), []
     for method, cluster in (("clusters ignored", None), ("clusters", author)):
@@ -128,24 +126,8 @@ def found_concepts(model: ConceptModel) -> dict[int, int]:
     return out
 
 
-def plain_composition(model: ConceptModel, concept: int, of: str) -> np.ndarray:
-    """Return (2, 3) mean and interval as of stm: a regression on every draw as it is, all pooled."""
-    outcomes = outcomes_of(model.result_)
-    X = make_design(outcomes.metadata, FORMULA).matrix
-    rng, drawn = np.random.default_rng(0), []
-    for weights, found in zip(outcomes.weights, outcomes.found):
-        own = weights[:, [concept - 1]].toarray()
-        rows = np.full(len(own), True) if of == "prevalence" else own.ravel() > 0
-        if found[concept - 1] and rows.sum() > X.shape[1] * 3:
-            value = (own > 0).astype(float) if of == "prevalence" else own
-            one = OLS(value[rows, 0], X[rows]).fit()
-            drawn.append(rng.multivariate_normal(one.params, one.cov_HC3, 10)[:, 1:])
-    every = np.concatenate(drawn)
-    return np.column_stack([every.mean(axis=0), *np.quantile(every, [0.025, 0.975], axis=0)])
-
-
 def one_corpus(seed: int, n_documents: int, n_tokens: int, sweeps: int) -> list[dict[str, Any]]:
-    """Return every effect of one corpus by both methods."""
+    """Return every effect of one corpus."""
     generated, truth = generate(seed, n_documents, n_tokens), true_effects(n_tokens)
     corpus = Corpus.from_counts(sparse.csr_array(generated.counts), metadata=generated.columns)
     model = ConceptModel(
@@ -165,11 +147,10 @@ def one_corpus(seed: int, n_documents: int, n_tokens: int, sweeps: int) -> list[
     for of in ("prevalence", "strength"):
         table = effects(model.result_, FORMULA, of).set_index(["concept", "term"])
         for j, concept in found_concepts(model).items():
-            plain = plain_composition(model, concept, of)
             for k, term in enumerate(("x", "u")):
                 ours = table.loc[(concept, term), ["effect", "low", "high"]]
                 base = {"seed": seed, "tokens": n_tokens, "of": of, "true": float(truth[of][j, k])}
-                methods = [("given the columns", ours), ("plain composition", plain[k])]
+                methods = [("effects", ours)]
                 if of == "prevalence":
                     methods.append(("use known", known_use(generated, j)[k]))
                 for method, values in methods:
@@ -200,7 +181,7 @@ def predicted_cases(
                 "true": true,
                 "effect": one["predicted"],
             }
-            rows.append({**base, "method": "given the columns", "low": one["low"], "high": one["high"]})
+            rows.append({**base, "method": "effects", "low": one["low"], "high": one["high"]})
     return rows
 
 

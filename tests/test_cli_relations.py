@@ -47,7 +47,8 @@ def test_effects_take_groups_clusters_and_predictions(saved, capsys):
     assert {(one["year"], one["party"]) for one in page["predicted"]} == {
         (year, party) for year in (2000, 2001, 2002) for party in "AB"
     }
-    assert "Predicted: the prevalence" in run(capsys, "effects", saved, "party", "--predict", "party").out
+    out = run(capsys, "effects", saved, "party", "--predict", "party").out
+    assert "Predicted: the share of documents that use the concept" in out
     assert "party=" in run(capsys, "effects", saved, "party", "--reference", "party=").err
     assert "There is no column 'who'" in run(capsys, "effects", saved, "party", "--cluster-by", "who").err
 

@@ -83,10 +83,10 @@ def as_time(values: pd.Series, name: str) -> pd.Series | None:
 def time_scale(years: Any, is_date: bool) -> TimeScale:
     """Choose the unit by the span.
 
-    Decades from 20 years on, years from 2, months from a quarter, else days.
+    Decades from 20 years on, years from 2, months from two months, else days.
     """
     span = float(years.max() - years.min())
-    units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 0.25), "day": (1 / 365.25, 0.0)}
+    units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 1 / 6), "day": (1 / 365.25, 0.0)}
     unit = next(name for name, (_, least) in units.items() if span >= least)
     if not is_date and unit in ("month", "day"):
         unit = "year"

@@ -23,6 +23,13 @@ _MOST_POINTS, _MOST_ROWS = 800, 2_000_000
 _LEAST_CLUSTERS = 5
 
 
+def outcome(rows: str) -> str:
+    """Return what effects on prevalence are effects on, where a corpus has these rows."""
+    if rows == "documents":
+        return "the share of documents that use the concept"
+    return f"the share of a document's {rows} that use the concept, each document counting the same"
+
+
 def effects(
     result: Result,
     formula: str,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from superwords.analysis.effects import outcome
 from superwords.analysis.table_files import Titled
 from superwords.tabular import short
 
@@ -90,7 +91,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "periods": ("Prevalence by period of {time}", _PREVALENCE),
     "effects": (
         "Effects on prevalence",
-        "Effect: difference in prevalence in percentage points, the other terms held fixed. {notes}",
+        "Effect: change of {outcome}, in percentage points, the other terms held fixed. {notes}",
     ),
     "quotes": ("Passages that show the concepts", "The documents with the most evidence for each concept."),
 }
@@ -117,7 +118,7 @@ def printed(name: str, table: pd.DataFrame, **facts: Any) -> Titled:
         low, high = _BOUNDS.get(column, (f"{column}_low", f"{column}_high"))
         if low in table and high in table and column != "strength":
             out[_INTERVAL] = [_interval(column, a, b) for a, b in zip(table[low], table[high])]
-    facts = {"again": "", **facts}
+    facts = {"again": "", "outcome": outcome(facts.get("rows", "documents")), **facts}
     if "found_again" in columns:
         facts["again"] = " Found again: by how many of the {pilots} fits to samples of the documents.".format(
             **facts

@@ -1,17 +1,13 @@
-"""Fit linear regressions of memberships on columns, with documents as cases.
+"""Fit linear regressions of the use of concepts on columns, with documents as cases.
 
-The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`: draw which documents
-hold a concept, fit a regression, draw its coefficients from their sampling distribution, repeat, and pool.
-
-The model does not know the columns. Where a text leaves open whether it holds a concept, the sampler's draws follow
-the overall prevalence, and regressions on them find effects that are too small. The evidence of the text is the ratio
-of two odds, those of the draws over those of the overall prevalence; here the prevalence that the columns lead to
-expect takes the place of the latter. Regression and memberships are drawn in turn, chain by chain.
+The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`, by the method of
+composition: take which documents use a concept from a draw of the sampler, fit a regression, draw its coefficients from
+their sampling distribution, repeat for every draw, and pool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,13 +24,11 @@ if TYPE_CHECKING:
 
 LEAST_PER_COLUMN = 3  # documents
 _SEED = 1785  # fixed, since the draws are numerical integration
-_ROUNDS, _LEAST_ROUNDS, _WARM_UP, _DRAWN = 300, 100, 50, 4000  # rounds in all, and at least of each chain
-_CELLS, _FEWEST_ROUNDS = 200_000_000, 30  # documents × concepts × rounds; large corpora get fewer rounds
+_DRAWN = 4000  # of a pooled coefficient
+_ROUNDS = 100  # draws of the use of documents folded in
 _HALF = 0.5  # pseudo-count of Jeffreys' prior, for groups in which all or none hold a concept
 _NO_LEVERAGE = 1e-6  # 1 − leverage below which a case determines a coefficient and has no residual
 _PRODUCTS = 20_000_000
-_ROUNDING = 1e-9
-_LEAST = 0.005  # minimum distance of a linear probability from 0 and 1
 
 
 class Outcomes(NamedTuple):
@@ -44,89 +38,42 @@ class Outcomes(NamedTuple):
     document: np.ndarray  # (rows) the document of each
     weights: list[sparse.csr_array]  # T of (rows, J)
     found: np.ndarray  # (T, J) weight of a draw for a concept, mean 1; 0 if the draw lacks the concept
-    chain: np.ndarray  # (T) the chain of each draw
-    held: sparse.csr_array | None = None  # (rows, J) P(held) of documents folded in, in place of draws
-    overall: np.ndarray | None = None  # (J) P(held) before their texts are seen
+    used: sparse.csc_array | None = None  # (rows, J) P(used) of documents folded in, in place of draws
 
-    @property
-    def n_rows(self) -> np.ndarray:
-        """Number of rows of each document."""
-        return np.bincount(self.document, minlength=len(self.metadata))
+    def gather(self, documents: np.ndarray) -> sparse.csr_array:
+        """Return the matrix (documents, rows) that sums rows by document."""
+        n_rows = len(self.document)
+        places = (np.ones(n_rows), (self.document, np.arange(n_rows)))
+        return sparse.csr_array(places, shape=(len(self.metadata), n_rows))[documents]
 
-    def memberships(self, rows: np.ndarray) -> list[Memberships]:
-        """Return the memberships of the documents in the given places, chain by chain."""
-        if self.held is not None:
-            assert self.overall is not None
-            return [self._memberships(rows, self.held, self.overall, self.found.sum(axis=0))]
-        return [self._of_chain(rows, self.chain == c) for c in np.unique(self.chain)]
-
-    def _of_chain(self, rows: np.ndarray, chosen: np.ndarray) -> Memberships:
-        weight = self.found[chosen].sum(axis=0)
-        times = sparse.csr_array(self.weights[0].shape)
-        for t in np.flatnonzero(chosen):
-            times = times + sparse.csr_array((self.weights[t] > 0).multiply(self.found[t][None, :]))
-        share = 1 / np.maximum(weight, 1e-300)
-        overall = np.asarray(times.mean(axis=0)).ravel() * share
-        return self._memberships(rows, sparse.csr_array(times.multiply(share[None, :])), overall, weight)
-
-    def _memberships(
-        self, rows: np.ndarray, probability: sparse.csr_array, overall: np.ndarray, weight: np.ndarray
-    ) -> Memberships:
-        place = np.full(len(self.metadata), -1)
-        place[rows] = np.arange(len(rows))
-        entries = sparse.coo_array(probability)
-        row, concept = entries.coords
-        document, share = place[self.document[row]], 1 / self.n_rows[self.document[row]]
-        prior = np.clip(overall, 1e-9, 1 - 1e-9)
-        sure = np.zeros((len(rows), probability.shape[1]))
-        known = (entries.data >= 1 - _ROUNDING) & (document >= 0)
-        np.add.at(sure, (document[known], concept[known]), share[known])
-        is_open = (entries.data > 0) & (entries.data < 1 - _ROUNDING) & (document >= 0)
-        chosen = np.flatnonzero(is_open)[np.argsort(concept[is_open], kind="stable")]
-        held, concept = entries.data[chosen], concept[chosen]
-        evidence = np.log(held / (1 - held)) - np.log(prior / (1 - prior))[concept]
-        return Memberships(sure, document[chosen], concept, share[chosen], evidence, weight)
-
-
-class Memberships(NamedTuple):
-    """Documents that hold each concept: with certainty, and with a probability."""
-
-    sure: np.ndarray  # (documents, J) share of a document's rows that hold the concept in every draw
-    document: np.ndarray  # of each uncertain row and concept, sorted by concept
-    concept: np.ndarray
-    share: np.ndarray  # of one row among the document's rows
-    evidence: np.ndarray  # log odds, less those of the overall prevalence
-    weight: np.ndarray  # (J) of this chain
-
-    def drawn(self, rngs: Sequence[np.random.Generator], expected: np.ndarray) -> np.ndarray:
-        """Draw shares (documents, J) of rows that hold a concept, given prevalences.
-
-        `rngs` has a generator for each concept.
-        """
-        prior = np.clip(expected[self.document, self.concept], _LEAST, 1 - _LEAST)
-        odds = self.evidence + np.log(prior / (1 - prior))
-        n_open = np.bincount(self.concept, minlength=len(rngs))
-        uniform = np.concatenate([rng.random(n) for rng, n in zip(rngs, n_open)])
-        holds = self.share * (uniform < 1 / (1 + np.exp(-odds)))
-        place = self.document * self.sure.shape[1] + self.concept
-        return self.sure + np.bincount(place, holds, self.sure.size).reshape(self.sure.shape)
+    def draws_of_use(self) -> Iterator[tuple[sparse.sparray, np.ndarray]]:
+        """Yield which rows use which concept, (rows, J), with the weight of the draw."""
+        if self.used is None:
+            yield from ((weights > 0, found) for weights, found in zip(self.weights, self.found))
+            return
+        # A generator for each concept: what is decided about one changes no other.
+        rngs = [np.random.default_rng([_SEED, j]) for j in range(self.used.shape[1])]
+        for _ in range(_ROUNDS):
+            uniform = [rng.random(n) for rng, n in zip(rngs, np.diff(self.used.indptr))]
+            drawn = np.concatenate([np.zeros(0), *uniform]) < self.used.data
+            yield (
+                sparse.csc_array((drawn, self.used.indices, self.used.indptr), self.used.shape),
+                self.found[0],
+            )
 
 
 def outcomes_of(result: Result) -> Outcomes:
     """Return the outcomes of the documents that a model was fitted to."""
     corpus, alignment = result.corpus, result.summary.alignment
     found = draw_weights(result) * alignment.matched.sum(axis=0)
-    metadata, document = sources(corpus)[1], source_of_rows(corpus)
-    return Outcomes(metadata, document, drawn_weights(result), found, alignment.chain)
+    return Outcomes(sources(corpus)[1], source_of_rows(corpus), drawn_weights(result), found)
 
 
-def folded_outcomes(
-    metadata: pd.DataFrame, weight: sparse.csr_array, held: sparse.csr_array, overall: np.ndarray
-) -> Outcomes:
-    """Return the outcomes of folded-in documents, given weights and probabilities."""
-    n_documents, n_concepts = held.shape
+def folded_outcomes(metadata: pd.DataFrame, weight: sparse.csr_array, used: sparse.csr_array) -> Outcomes:
+    """Return the outcomes of folded-in documents, given weights and probabilities of use."""
+    n_documents, n_concepts = used.shape
     found = np.ones((1, n_concepts))
-    return Outcomes(metadata, np.arange(n_documents), [weight], found, np.zeros(1, int), held, overall)
+    return Outcomes(metadata, np.arange(n_documents), [weight], found, sparse.csc_array(used))
 
 
 class Pooled(NamedTuple):
@@ -227,57 +174,24 @@ def fit(outcomes: Outcomes, cases: Cases, of: str) -> Pooled:
 
 
 def fit_prevalence(outcomes: Outcomes, cases: Cases) -> Pooled:
-    """Fit prevalence separately for each chain.
-
-    A difference between chains is not uncertainty about a text, which the columns could resolve.
-    """
-    regression = RobustFit(cases.matrix, cases.cluster)
-    chains = outcomes.memberships(cases.rows)
-    n_rounds = max(_LEAST_ROUNDS, _ROUNDS // len(chains))
-    affordable = int(_CELLS / max(chains[0].sure.size * len(chains), 1))
-    n_rounds = max(min(n_rounds, affordable), _FEWEST_ROUNDS)
+    """Fit, in every draw, the share of a document's rows that use a concept."""
+    regression, L = RobustFit(cases.matrix, cases.cluster), cases.contrasts
+    gather = outcomes.gather(cases.rows)
+    n_rows = np.maximum(gather.sum(axis=1), 1)[:, None]
+    fitted = []
     with threadpool_limits(1):  # the matrices are too small for several threads
-        fitted = [_fit_chain(c, one, cases, regression, n_rounds) for c, one in enumerate(chains)]
-    mean, variance, weight = (np.concatenate(part) for part in zip(*fitted))
-    return Pooled(mean, variance, weight, cases.degrees)
-
-
-def _fit_chain(
-    chain: int, memberships: Memberships, cases: Cases, regression: RobustFit, n_rounds: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw memberships and coefficients in turn.
-
-    Each concept has its own generator, so that decisions about one do not affect others.
-    """
-    X, L = cases.matrix, cases.contrasts
-    rngs = [np.random.default_rng([_SEED, chain, j]) for j in range(memberships.sure.shape[1])]
-    coefficients = regression.together(memberships.drawn(rngs, np.full(memberships.sure.shape, 0.5)))[0]
-    means, variances = [], []
-    for r in range(min(_WARM_UP, n_rounds) + n_rounds):
-        mean, covariance = regression.together(memberships.drawn(rngs, X @ coefficients.T), _HALF)
-        coefficients = _drawn(rngs, mean, covariance)
-        if r >= min(_WARM_UP, n_rounds):
-            means.append(mean @ L.T)
-            variances.append(np.einsum("qp,jpr,qr->jq", L, covariance, L, optimize=True))
-    never = (memberships.weight == 0)[None, :, None]
-    return np.where(never, np.nan, means), np.array(variances), np.tile(memberships.weight, (n_rounds, 1))
-
-
-def _drawn(rngs: list[np.random.Generator], mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return one draw (J, p) of each concept's coefficients."""
-    values, vectors = np.linalg.eigh(covariance)
-    noise = np.array([rng.normal(size=mean.shape[1]) for rng in rngs]).reshape(mean.shape)
-    noise *= np.sqrt(np.maximum(values, 0))
-    return mean + np.einsum("jpq,jq->jp", vectors, noise)
+        for used, weight in outcomes.draws_of_use():
+            share = (gather @ used.astype(float)).toarray() / n_rows
+            mean, covariance = regression.together(share, _HALF)
+            fitted.append((mean @ L.T, np.einsum("qp,jpr,qr->jq", L, covariance, L, optimize=True), weight))
+    means, variances, weights = (np.array(part) for part in zip(*fitted))
+    return Pooled(means, variances, weights, cases.degrees)
 
 
 def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
     """Fit, in every draw, the mean weight of a concept in the documents that hold it."""
     n_draws, n_concepts = outcomes.found.shape
-    X, L, n_rows = cases.matrix, cases.contrasts, len(outcomes.document)
-    gather = sparse.csr_array(
-        (np.ones(n_rows), (outcomes.document, np.arange(n_rows))), shape=(len(outcomes.metadata), n_rows)
-    )[cases.rows]
+    X, L, gather = cases.matrix, cases.contrasts, outcomes.gather(cases.rows)
     mean = np.full((n_draws, n_concepts, len(L)), np.nan)
     variance = mean.copy()
     for t, weights in enumerate(outcomes.weights):

@@ -287,9 +287,8 @@ def _print_effects(table: pd.DataFrame, of: str, corpus: Corpus) -> None:
     print_line(
         f"Points: the effect on {_outcome(of, row_name(corpus))}, in percentage points, with a 95% interval and the "
         "other columns held fixed. Positive: the probability that the effect is positive. Alone: the effect without "
-        "the other columns. Every document counts the same, however long it is, and where a text leaves open whether "
-        "it uses a concept, the columns help to decide: effects can be larger than the differences that "
-        "`show --groups` prints, which counts passages and leaves the draws as they are."
+        "the other columns."
+        + ("" if corpus.parent is None else " `show --groups` counts passages in place of documents.")
     )
     _print_notes(table, corpus)
 
@@ -338,9 +337,9 @@ def _print_notes(table: pd.DataFrame, corpus: Corpus) -> None:
 def _outcome(of: str, rows: str) -> str:
     if of == "strength":
         return "the concept's weight in the documents that use it"
-    return (
-        "the prevalence" if rows == "documents" else f"the share of a document's {rows} that use the concept"
-    )
+    from superwords.analysis.effects import outcome
+
+    return outcome(rows)
 
 
 @app.command()

@@ -14,7 +14,6 @@ from scipy import sparse
 
 from superwords.analysis.curation import merged_inclusion, merged_weights
 from superwords.analysis.regression import Outcomes, folded_outcomes
-from superwords.analysis.tables import concept_table
 from superwords.cluster import current
 from superwords.errors import InputError
 from superwords.fitting.conditioning import numbers_now
@@ -85,8 +84,7 @@ def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> O
         (np.ones(len(shown)), (np.arange(len(shown)), shown)), (len(shown), result.n_concepts)
     )
     weight, used = (sparse.csr_array(sparse.csr_array(one) @ place) for one in (weight, used))
-    overall = concept_table(result, 0)["prevalence"].fillna(0.0).to_numpy(float)
-    return folded_outcomes(table.reset_index(drop=True), weight, used, overall)
+    return folded_outcomes(table.reset_index(drop=True), weight, used)
 
 
 def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:

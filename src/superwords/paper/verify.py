@@ -81,8 +81,24 @@ def verify(
         )
     settings = _settings(recorded, reading, features)
     model = fit(documents, **settings, n_jobs=n_jobs, progress=progress)
-    model.choose([Choice(**one) for one in recorded["decisions"]])
+    try:
+        model.choose([Choice(**one) for one in recorded["decisions"]])
+    except InputError as error:
+        if _same_data(recorded, model, documents):
+            raise
+        raise InputError(
+            "The data differ from those of the manifest, and its decisions do not apply to the concepts found in them: "
+            f"{error}"
+        ) from error
     return _compare(recorded, model, documents)
+
+
+def _same_data(recorded: dict[str, Any], model: ConceptModel, documents: Any) -> bool:
+    then = recorded["data"]
+    if then["fingerprint"] == data_facts(model.corpus_)["fingerprint"]:
+        return True
+    is_file = isinstance(documents, str | Path) and then["sha256"] is not None
+    return is_file and digest(documents) == then["sha256"]
 
 
 def _settings(recorded: dict[str, Any], reading: dict[str, Any], features: Any) -> dict[str, Any]:
@@ -107,9 +123,6 @@ def _settings(recorded: dict[str, Any], reading: dict[str, Any], features: Any) 
 
 
 def _compare(recorded: dict[str, Any], model: ConceptModel, documents: Any) -> Verification:
-    then, now = recorded["data"], data_facts(model.corpus_)
-    is_file = isinstance(documents, str | Path) and then["sha256"] is not None
-    same_file = is_file and digest(documents) == then["sha256"]
     new = results(model)
     n_found, change = _found_again(recorded["results"]["concepts"], new["concepts"])
     current = versions()
@@ -119,7 +132,7 @@ def _compare(recorded: dict[str, Any], model: ConceptModel, documents: Any) -> V
         if recorded["versions"].get(name) != current.get(name)
     }
     return Verification(
-        then["fingerprint"] == now["fingerprint"] or same_file,
+        _same_data(recorded, model, documents),
         new["digest"] == recorded["results"]["digest"],
         differing,
         (recorded["results"]["n_concepts"], new["n_concepts"]),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from superwords.analysis.effects import outcome
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
@@ -313,9 +314,9 @@ class Report:
         drawn = self.relations.effects(formula, "prevalence")
         label = f"Effects of {formula} on the prevalence of concepts"
         return (
-            f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to the share of {self.rows} '
-            "that use a concept, in percentage points with 95% intervals: the other columns held fixed (filled), and "
-            "the column alone (hollow). Documents are the cases. The concepts with the surest effects are shown.</p>"
+            f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to '
+            f"{outcome(self.rows)}, in percentage points with 95% intervals: the other columns held fixed (filled), "
+            "and the column alone (hollow). The concepts with the surest effects are shown.</p>"
             + _picture(lambda: effect_intervals(self.model, drawn), label)
             + figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
         )

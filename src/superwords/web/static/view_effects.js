@@ -122,7 +122,7 @@ export async function showEffects({ model, given }) {
   if (given.get("formula") !== null) show();
   return [
     heading,
-    h("p", {}, "How the share of documents that use a concept depends on several columns at once. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
+    h("p", {}, "How the use of concepts depends on several columns at once; every document counts the same. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
     h("form", { class: "tools", onsubmit: (event) => { event.preventDefault(); show(); } },
       h("div", { class: "search" }, h("label", { for: id }, "Formula"), field),
       h("div", { class: "choices" }, choice("Effects on", [["prevalence", "prevalence"], ["strength", "strength where used"]], of, (value) => { of = value; })),
