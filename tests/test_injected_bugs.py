@@ -193,7 +193,7 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
 
 
 WORD_BUGS = {
-    "prior of f": ("(columns.sizes.holders[j] - 1 - m_others", "(columns.sizes.holders[j] - m_others"),
+    "prior of f": ("(context.sizes.holders[j] - 1 - m_others", "(context.sizes.holders[j] - m_others"),
     "u not drawn": (
         "u[p] = gamma(stream, float(tokens.pair[p])) / mass",
         "u[p] = tokens.pair[p] / mass",

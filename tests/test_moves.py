@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -387,10 +388,11 @@ def test_the_new_state_grows_where_it_is_short_and_nowhere_else():
     new = new_state(simulate_words(PRIOR, np.full(4, 6), 0, THETA, 1).state, 4)
     pairs, entries = len(new.concept), len(new.word)
     new.doc_ptr[1:] = pairs - 1
-    short = grow_state(new, 1, 3, 10)
+    three, one = (SimpleNamespace(n_pairs=n, size=np.array([10, 0, 0])) for n in (3, 1))
+    short = grow_state(new, 1, three)
     assert len(short.concept) >= pairs + 2
     assert len(short.pair_ptr) == len(short.concept) + 1
     assert len(short.word) == entries
     new.pair_ptr[new.doc_ptr[1]] = entries - 5
-    assert len(grow_state(new, 1, 1, 10).word) >= entries + 5
-    assert len(grow_state(new, 1, 1, 10).concept) == pairs
+    assert len(grow_state(new, 1, one).word) >= entries + 5
+    assert len(grow_state(new, 1, one).concept) == pairs

@@ -34,7 +34,7 @@ from superwords.sampler.new_state import (
     NewState,
     append_document,
     finish_state,
-    grow_for,
+    grow_state,
     new_state,
     new_work,
 )
@@ -46,30 +46,22 @@ _SWAPS = 3
 _DIVISIONS = 8  # and unions
 
 
-class Schedule(NamedTuple):
-    """The sweeps over a new document."""
-
-    n_sweeps: int
-    n_burn_in: int
-    is_start: bool  # whether to store each document's last sweep in a new state
-
-
 class Sums(NamedTuple):
     """Sums over the sweeps after the burn-in; empty arrays are not computed."""
 
-    weight: np.ndarray  # (D', J) E[π_j/S | z] where the document uses the concept
-    inclusion: np.ndarray  # (D', J) how often it does
-    predicted: np.ndarray  # (N) probabilities of the words of `Asked`
+    weight: np.ndarray = np.zeros((0, 0))  # (D', J) E[π_j/S | z] where the document uses the concept
+    inclusion: np.ndarray = np.zeros((0, 0))  # (D', J) how often it does
+    predicted: np.ndarray = np.zeros(0)  # (N) probabilities of the words of `HeldOut`
 
 
-class Asked(NamedTuple):
+class HeldOut(NamedTuple):
     """Held-out words to predict in each document, and scratch space."""
 
-    ptr: np.ndarray  # (W+1)
-    word: np.ndarray
-    own: np.ndarray  # index of the word among the document's observed words, or −1
-    on: np.ndarray  # scratch: f of the held-out words; `shown`: of the observed words
-    shown: np.ndarray
+    ptr: np.ndarray = np.zeros(0, np.int64)  # (W+1)
+    word: np.ndarray = np.zeros(0, np.int64)
+    own: np.ndarray = np.zeros(0, np.int64)  # index of the word among the document's observed words, or −1
+    on: np.ndarray = np.zeros(0, np.uint8)  # scratch: f of the held-out words
+    shown: np.ndarray = np.zeros(0, np.uint8)  # scratch: f of the observed words
 
 
 def fold_in(
@@ -77,21 +69,9 @@ def fold_in(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sum E[π_j/S | z] over sweeps in which a document uses concept j; count them."""
     shape = counts.shape[0], len(concepts.holders)
-    sums = Sums(np.zeros(shape), np.zeros(shape), np.zeros(0))
-    sample_documents(
-        make_data(counts, None), concepts, new_stream(seed, 0), Schedule(n_sweeps, n_burn_in, False), sums
-    )
+    sums = Sums(np.zeros(shape), np.zeros(shape))
+    sample_documents(make_data(counts, None), concepts, new_stream(seed, 0), n_sweeps, n_burn_in, sums)
     return sums.weight, sums.inclusion
-
-
-def predict_words(
-    concepts: LeaveOneOutCounts, data: Data, asked: Asked, seed: int, n_sweeps: int, n_burn_in: int
-) -> np.ndarray:
-    """Sum the probabilities of the held-out words given each document's other words."""
-    nothing = np.zeros((0, 0))
-    sums = Sums(nothing, nothing, np.zeros(len(asked.word)))
-    sample_documents(data, concepts, new_stream(seed, 0), Schedule(n_sweeps, n_burn_in, False), sums, asked)
-    return sums.predicted
 
 
 def start_documents(
@@ -100,54 +80,61 @@ def start_documents(
     """Return a state of new documents, with the concepts and words each uses."""
     data = make_data(counts, None)
     new = new_state(like, len(data.length))
-    new = sample_documents(data, concepts, stream, Schedule(n_sweeps, n_sweeps, True), new=new)
-    return finish_state(new, like.theta)
+    return finish_state(sample_documents(data, concepts, stream, n_sweeps, n_sweeps, new=new), like.theta)
 
 
 def sample_documents(
     data: Data,
     concepts: LeaveOneOutCounts,
     stream: np.ndarray,
-    schedule: Schedule,
+    n_sweeps: int,
+    n_burn_in: int,
     sums: Sums | None = None,
-    asked: Asked | None = None,
+    held_out: HeldOut | None = None,
     new: NewState | None = None,
 ) -> NewState:
-    """Run an independent chain for each new document; return the new state.
+    """Run an independent chain for each new document, and fill `sums`.
 
-    The new state is filled if `schedule.is_start`.
+    If a new state is given it is returned with each document's last sweep.
     """
     n_words, n_concepts = concepts.m.shape
-    none, nothing = np.zeros(0), np.zeros((0, 0))
-    whole, flags = np.zeros(0, np.int64), np.zeros(0, np.uint8)
-    sums = sums or Sums(nothing, nothing, none)
-    asked = asked or Asked(whole, whole, whole, flags, flags)
-    new = new or NewState(whole, np.zeros(0, np.int32), none, whole, np.zeros(0, np.int32))
+    is_start = new is not None
+    new = new or NewState(*(np.zeros(0, kind) for kind in (np.int64, np.int32, float, np.int64, np.int32)))
     doc = new_document(n_words, int(np.diff(data.doc_ptr).max(initial=0)), n_concepts)
     regression, work = no_features(n_concepts, n_words), new_work()
-    while not _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, asked, new):
-        new = grow_for(new, int(work.document), doc)
+    rest = doc, regression, stream, (n_sweeps, n_burn_in, is_start), sums or Sums(), held_out or HeldOut()
+    while not _sample_documents(work, data, concepts, *rest, new):
+        new = grow_state(new, int(work.document), doc)
     return new
 
 
 @ref_kernel
-def _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, asked, new):
+def _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, held_out, new):
     """Sample from work.document on; return False if the new state is too small."""
+    n_sweeps, n_burn_in, is_start = schedule
     while work.document < len(data.length):
         d = work.document
         if work.is_loaded == 0 and data.length[d] > 0:
-            key = _begin_document(d, data, concepts, doc, stream)
-            for sweep in range(1, schedule.n_sweeps + 1):
-                _sweep_concepts(sweep, key, doc, concepts, regression, stream)
-                if schedule.is_start and sweep == schedule.n_sweeps:
+            load_document(doc, concepts, data, d, 0.0, _OVERLAP)
+            key = _content_key(doc)
+            open_stream(stream, FOLD_IN, 0, key)
+            _start(doc, concepts)
+            _redraw_words(doc, concepts, stream)
+            for sweep in range(1, n_sweeps + 1):
+                open_stream(stream, FOLD_IN, sweep, key)
+                flip_concepts(True, doc, concepts, regression, stream)
+                swap_concepts(_SWAPS, True, doc, concepts, regression, stream)
+                divide_and_unite(_DIVISIONS, True, doc, concepts, regression, stream)
+                _impute(doc, stream)
+                if is_start and sweep == n_sweeps:
                     _keep_used(doc, concepts, stream)
                     break
                 _flip_unused(doc, concepts, stream)
-                if sweep > schedule.n_burn_in:
-                    _add_up(d, doc, concepts, stream, sums, asked)
+                if sweep > n_burn_in:
+                    _add_up(d, doc, concepts, stream, sums, held_out)
                 _redraw_words(doc, concepts, stream)
             work.is_loaded = 1
-        if schedule.is_start and not append_document(new, doc, d):
+        if is_start and not append_document(new, doc, d):
             return False
         clear(doc)
         work.is_loaded = 0
@@ -156,39 +143,16 @@ def _sample_documents(work, data, concepts, doc, regression, stream, schedule, s
 
 
 @helper
-def _add_up(d, doc, concepts, stream, sums, asked):
+def _add_up(d, doc, concepts, stream, sums, held_out):
     """Add a sweep's conditional expectations given z to the sums."""
-    if len(sums.weight) > 0:
-        # E[π_j/S | z] = (α_π + n_j)/(rα_π + N), r concepts held
-        total = doc.n_pairs * concepts.alpha_pi + doc.length
-        for k in range(doc.n_pairs):
-            if doc.tokens[k] > 0:
-                sums.weight[d, doc.concept[k]] += (concepts.alpha_pi + doc.tokens[k]) / total
-                sums.inclusion[d, doc.concept[k]] += 1.0
-    if len(sums.predicted) > 0:
-        for k in range(doc.n_pairs):
-            _add_prediction(d, k, concepts, asked, doc, stream, sums.predicted)
-
-
-@helper
-def _begin_document(d, data, concepts, doc, stream):
-    """Load document d at its start; return the key of its stream."""
-    load_document(doc, concepts, data, d, 0.0, _OVERLAP)
-    key = _content_key(doc)
-    open_stream(stream, FOLD_IN, 0, key)
-    _start(doc, concepts)
-    _redraw_words(doc, concepts, stream)
-    return key
-
-
-@helper
-def _sweep_concepts(sweep, key, doc, concepts, regression, stream):
-    """Update which concepts the document holds, then z given them."""
-    open_stream(stream, FOLD_IN, sweep, key)
-    flip_concepts(True, doc, concepts, regression, stream)
-    swap_concepts(_SWAPS, True, doc, concepts, regression, stream)
-    divide_and_unite(_DIVISIONS, True, doc, concepts, regression, stream)
-    _impute(doc, stream)
+    # E[π_j/S | z] = (α_π + n_j)/(rα_π + N), r concepts held
+    total = doc.n_pairs * concepts.alpha_pi + doc.length
+    for k in range(doc.n_pairs):
+        if len(sums.weight) > 0 and doc.tokens[k] > 0:
+            sums.weight[d, doc.concept[k]] += (concepts.alpha_pi + doc.tokens[k]) / total
+            sums.inclusion[d, doc.concept[k]] += 1.0
+        if len(sums.predicted) > 0:
+            _add_prediction(d, k, concepts, held_out, doc, stream, sums.predicted)
 
 
 @helper
@@ -277,7 +241,11 @@ def _flip_unused(doc, concepts, stream):
             continue
         others = doc.n_pairs - (1 if k >= 0 else 0)
         if others != known:
-            known, cost = others, _cost_of_another(others, alpha_pi, length)
+            # Γ((r+1)α_π) Γ(rα_π+N) / (Γ((r+1)α_π+N) Γ(rα_π)): the text's factor for one concept more than r
+            few, many = others * alpha_pi, (others + 1) * alpha_pi
+            log_cost = math.lgamma(many) - math.lgamma(few)
+            log_cost += math.lgamma(few + length) - math.lgamma(many + length)
+            known, cost = others, math.exp(log_cost)
         odds = concepts.odds[j] * cost
         p = odds / (1.0 + odds)
         joins = uniform(stream) < p
@@ -285,14 +253,6 @@ def _flip_unused(doc, concepts, stream):
             _hold_unused(j, doc)
         elif k >= 0 and not joins:
             drop_pair(doc, k)
-
-
-@helper
-def _cost_of_another(r, alpha_pi, length):
-    """Return Γ((r+1)α_π) Γ(rα_π+N) / (Γ((r+1)α_π+N) Γ(rα_π)): the text's factor."""
-    few, many = r * alpha_pi, (r + 1) * alpha_pi
-    log_cost = math.lgamma(many) - math.lgamma(few) + math.lgamma(few + length) - math.lgamma(many + length)
-    return math.exp(log_cost)
 
 
 @helper
@@ -360,35 +320,35 @@ def _keep_used(doc, concepts, stream):
 
 
 @helper
-def _add_prediction(d, k, concepts, asked, doc, stream, total):
+def _add_prediction(d, k, concepts, held_out, doc, stream, total):
     """Add the k-th concept's prediction, with f redrawn given z (`_redraw_words`).
 
     Given the other words, E[θ_i f_ji/T_j] = q_i θ_i/(θ_i + Σ_{l≠i} θ_l f_jl) with q_i = P(f_ji = 1 | u).
     """
-    j, first, last = doc.concept[k], asked.ptr[d], asked.ptr[d + 1]
+    j, first, last = doc.concept[k], held_out.ptr[d], held_out.ptr[d + 1]
     alpha_pi, tokens = concepts.alpha_pi, doc.tokens[k]
     u = gamma(stream, float(tokens)) / doc.mass[k] if tokens > 0 else 0.0
     for t in range(first, last):
-        if asked.own[t] < 0:
-            doc.local_index[asked.word[t]] = 1  # kept out of the words drawn here
+        if held_out.own[t] < 0:
+            doc.local_index[held_out.word[t]] = 1  # kept out of the words drawn here
     _, mass = draw_absent(j, u, u, doc.used, doc, concepts, stream)
     for a in range(doc.n_words):
-        asked.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
-        mass += doc.theta[a] * asked.shown[a]
+        held_out.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
+        mass += doc.theta[a] * held_out.shown[a]
     for t in range(first, last):
-        w = asked.word[t]
-        if asked.own[t] >= 0:
-            asked.on[t - first] = asked.shown[asked.own[t]]
+        w = held_out.word[t]
+        if held_out.own[t] >= 0:
+            held_out.on[t - first] = held_out.shown[held_out.own[t]]
         else:
             doc.local_index[w] = 0
-            asked.on[t - first] = uniform(stream) < _on_unseen(w, j, u, doc, concepts)
-            mass += concepts.theta[w] * asked.on[t - first]
+            held_out.on[t - first] = uniform(stream) < _on_unseen(w, j, u, doc, concepts)
+            mass += concepts.theta[w] * held_out.on[t - first]
     weight = (alpha_pi + tokens) / (doc.n_pairs * alpha_pi + doc.length)
     for t in range(first, last):
-        w, a = asked.word[t], asked.own[t]
+        w, a = held_out.word[t], held_out.own[t]
         theta = concepts.theta[w]
         on = _on_given(k, a, u, doc) if a >= 0 else _on_unseen(w, j, u, doc, concepts)
-        others = max(0.0, mass - theta * asked.on[t - first])
+        others = max(0.0, mass - theta * held_out.on[t - first])
         total[t] += weight * on * theta / (theta + others)
 
 

@@ -46,9 +46,10 @@ def new_state(like: State, n_rows: int) -> NewState:
     )
 
 
-def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
-    """Return a copy with space for document d, doubled where necessary."""
-    pairs = new.doc_ptr[d]
+def grow_state(new: NewState, d: int, doc: DocumentState) -> NewState:
+    """Return a copy with space for the loaded document as the d-th, doubled where necessary."""
+    pairs, n_pairs = new.doc_ptr[d], int(doc.n_pairs)
+    n_entries = int(doc.size[:n_pairs].sum())
     if pairs + n_pairs > len(new.concept):
         n = 2 * len(new.concept) + n_pairs
         new = new._replace(
@@ -57,12 +58,6 @@ def grow_state(new: NewState, d: int, n_pairs: int, n_entries: int) -> NewState:
     if new.pair_ptr[pairs] + n_entries > len(new.word):
         new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))
     return new
-
-
-def grow_for(new: NewState, d: int, doc: DocumentState) -> NewState:
-    """Return a copy with space for the loaded document as the d-th."""
-    n_pairs = int(doc.n_pairs)
-    return grow_state(new, d, n_pairs, int(doc.size[:n_pairs].sum()))
 
 
 @helper
@@ -127,6 +122,19 @@ def take_rows(state: State, rows: np.ndarray) -> State:
     return State(
         doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta
     )
+
+
+def sort_pairs(
+    doc: np.ndarray, concept: np.ndarray, weight: np.ndarray, size: np.ndarray, word: np.ndarray, like: State
+) -> tuple[State, np.ndarray, np.ndarray]:
+    """Return a state of pairs in any order, and the order of its pairs and entries.
+
+    `doc` is the document of each pair and `size` its number of words; documents and θ are those of another state.
+    """
+    order = np.argsort(doc, kind="stable")
+    pair_ptr, entries = gathered(np.concatenate([[0], np.cumsum(size)]), order)
+    doc_ptr = np.searchsorted(doc[order], np.arange(len(like.doc_ptr)))
+    return State(doc_ptr, concept[order], weight[order], pair_ptr, word[entries], like.theta), order, entries
 
 
 def gathered(ptr: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -106,8 +106,7 @@ def _as_ref(context, builder, given, value):
         return context.make_tuple(builder, handed, parts)
     place = cgutils.alloca_once(builder, _fields_type(context, handed))
     for k, part in enumerate(parts):
-        for at, leaf in _leaves(builder, _field(builder, place, k), part):
-            _mark(builder, builder.store(leaf, at), "field")
+        builder.store(part, _field(builder, place, k))
     return builder.bitcast(place, cgutils.voidptr_t)
 
 
@@ -117,15 +116,6 @@ def _fields_type(context, handle):
 
 def _field(builder, pointer, k):
     return builder.gep(pointer, [cgutils.int32_t(0), cgutils.int32_t(k)], inbounds=True)
-
-
-def _leaves(builder, at, value):
-    """Return the paths of an aggregate's numbers."""
-    if isinstance(value.type, ir.Aggregate):
-        for k in range(len(value.type)):
-            yield from _leaves(builder, _field(builder, at, k), builder.extract_value(value, k))
-    else:
-        yield at, value
 
 
 def _load(builder, at, kind):

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from superwords.sampler.fold_in import Asked, predict_words
+from superwords.sampler.fold_in import HeldOut, Sums, sample_documents
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.sampler.model import make_data
+from superwords.sampler.random import new_stream
 
 SWEEPS, BURN_IN = 30, 10
 _SPLIT_SEED = 20120322  # one split for all models and all seeds
@@ -63,7 +64,7 @@ def predict(concepts: LeaveOneOutCounts, halves: Halves, seed: int, n_sweeps: in
     size = np.diff(data.doc_ptr)
     shown = np.repeat(np.arange(len(size)), size) * n_words + data.word
     at = np.searchsorted(shown, cells)
-    asked = Asked(
+    held_out = HeldOut(
         ptr=np.searchsorted(row, np.arange(len(size) + 1)).astype(np.int64),
         word=word.astype(np.int64),
         own=np.where(np.append(shown, -1)[at] == cells, at - data.doc_ptr[row], -1),
@@ -71,4 +72,6 @@ def predict(concepts: LeaveOneOutCounts, halves: Halves, seed: int, n_sweeps: in
         shown=np.zeros(int(size.max()), np.uint8),
     )
     burn_in = min(BURN_IN, n_sweeps // 3)
-    return predict_words(concepts, data, asked, seed, n_sweeps, burn_in)[place] / (n_sweeps - burn_in)
+    sums = Sums(predicted=np.zeros(len(word)))
+    sample_documents(data, concepts, new_stream(seed, 0), n_sweeps, burn_in, sums, held_out)
+    return sums.predicted[place] / (n_sweeps - burn_in)

@@ -17,9 +17,10 @@ from superwords.errors import InputError
 from superwords.sampler.init.hdp import TokenTopics, draw_topics
 from superwords.sampler.init.rows import assign_tokens, row_vectors, word_shares
 from superwords.sampler.model import Data, Prior, n_documents, n_words
+from superwords.sampler.new_state import sort_pairs
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
-from superwords.sampler.state import State
+from superwords.sampler.state import State, n_concepts
 
 NUMBERED = ("rows", "topics", "kmeans", "random")
 STARTS = (*NUMBERED, "single", "prior")
@@ -88,21 +89,9 @@ def row_shares(
 ) -> np.ndarray:
     """Return the word shares (K, V) of about `n` clusters of rows.
 
-    Parameters
-    ----------
-    data, n
-        The rows, and the number of clusters.
-    source
-        (D) the document of each row; each its own if not given.
-    word_vectors
-        (V, F) to compute the vectors of rows, NaN where unknown; by default the features of the model or, without any,
-        the rows that words occur in.
-    vectors
-        (D, F) of the rows, in place of those of their words.
-    picked
-        The rows to cluster; all if not given.
-    beside_words
-        Whether to use `vectors` together with those of the rows' words, with equal weights.
+    `source` (D) is the document of each row, each its own by default; only the rows `picked` are clustered. Rows have
+    the given `vectors` (D, F), those of their words, or both with equal weights (`beside_words`). Words have
+    `word_vectors` (V, F; NaN where unknown), by default the model's features or else the rows that they occur in.
     """
     counts = counts_of(data)
     source = np.arange(counts.shape[0]) if source is None else source
@@ -235,26 +224,16 @@ def _from_prior(
 ) -> State:
     """Draw from the prior; add a concept of all words where documents need one."""
     state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
-    everything = np.arange(n_words(data), dtype=np.int32)
-    n_explaining = int(state.concept.max()) + 1 if len(state.concept) else 0
-    concept, weight, words, per_doc = [], [], [], []
-    for d in range(n_documents(data)):
-        pairs = range(state.doc_ptr[d], state.doc_ptr[d + 1])
-        sets = [state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]] for p in pairs]
-        concept += [int(state.concept[p]) for p in pairs]
-        weight += [float(state.weight[p]) for p in pairs]
-        needed = data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]]
-        if not np.isin(needed, np.concatenate([*sets, np.zeros(0, np.int32)])).all():
-            sets.append(everything)
-            concept.append(n_explaining)
-            weight.append(max(float(rng.gamma(prior.alpha_pi)), 1e-300))
-        words += sets
-        per_doc.append(len(sets))
-    return State(
-        np.concatenate([[0], np.cumsum(per_doc)]).astype(np.int64),
-        np.array(concept, np.int32),
-        np.array(weight, float),
-        np.concatenate([[0], np.cumsum([len(w) for w in words])]).astype(np.int64),
-        np.concatenate([*words, np.zeros(0, np.int32)]).astype(np.int32),
-        theta.copy(),
-    )
+    counts = counts_of(data)
+    on = sparse.csr_array((np.ones(len(state.word)), state.word, state.pair_ptr[state.doc_ptr]), counts.shape)
+    n_explained = (counts > 0).multiply(on > 0).sum(axis=1)
+    needing = np.flatnonzero(n_explained < np.diff(data.doc_ptr))
+    per_doc, n, vocabulary = np.diff(state.doc_ptr), len(needing), n_words(data)
+    return sort_pairs(
+        np.concatenate([np.repeat(np.arange(len(per_doc)), per_doc), needing]),
+        np.concatenate([state.concept, np.full(n, n_concepts(state), np.int32)]),
+        np.concatenate([state.weight, np.maximum(rng.gamma(prior.alpha_pi, size=n), 1e-300)]),
+        np.concatenate([np.diff(state.pair_ptr), np.full(n, vocabulary)]),
+        np.concatenate([state.word, np.tile(np.arange(vocabulary, dtype=np.int32), n)]),
+        state,
+    )[0]

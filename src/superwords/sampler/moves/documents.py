@@ -28,7 +28,7 @@ from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, m
 from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.replace import swap_concepts
-from superwords.sampler.new_state import append_document, finish_state, grow_for, new_state, new_work
+from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state, new_work
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
 from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
 
@@ -65,7 +65,7 @@ def sweep_membership(
     work = new_work()
     while not _sweep_documents(work, state, model, regression, concepts, doc, new, stream, sweep):
         if work.is_loaded:
-            new = grow_for(new, int(work.document), doc)
+            new = grow_state(new, int(work.document), doc)
         else:
             n_slots *= 2
             concepts = grow_counts(concepts, n_slots)

@@ -46,11 +46,7 @@ def tilt_words(j, tilt, rest, factor, doc):
 
     That is log P(f)/q(f) without the factors of the words that are on; `rest` is what other concepts explain.
     """
-    return _tilt_words(j, tilt, rest, factor, doc.p, doc.times, doc.n_words)
-
-
-@helper
-def _tilt_words(j, tilt, rest, factor, p, times, n_words):
+    p, times, n_words = doc.p, doc.times, doc.n_words
     if tilt.share == 0.0:
         for a in range(n_words):
             factor[a] = 1.0
@@ -180,11 +176,6 @@ def log_absent(j, back, words, doc, concepts):
     """Return log P(f)/q(f) of the absent words of a set drawn with `back`."""
     if back == 0.0:
         return 0.0
-    return _log_downweighted(j, back, words, doc, concepts)
-
-
-@helper
-def _log_downweighted(j, back, words, doc, concepts):
     total, product, inverse = 0.0, 1.0, concepts.inverse[j]
     for w in words:
         if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:

@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit_word, step_count
 from superwords.sampler.jit import helper, ref_kernel
@@ -37,8 +38,8 @@ class TokenTable(NamedTuple):
     gain: np.ndarray  # (k) both, for one token, on the linear scale
     share: np.ndarray  # (k) scratch
     theta: np.ndarray  # () the θ that these are for
-    word: np.ndarray  # the document's entries, to rewrite them
-    entry: np.ndarray
+    entry: np.ndarray  # (a, k) the entry of a word that is on
+    pair: np.ndarray  # (E) the pair of every entry of the state, changed by moves
 
 
 class Context(NamedTuple):
@@ -76,10 +77,10 @@ def sweep_word_moves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Update the documents in place; return how many moves were tried and made."""
     most = int(np.diff(state.doc_ptr).max())
-    n_entries = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
+    longest = int(np.diff(given.model.data.doc_ptr).max())
     table = TokenTable(
         np.zeros(len(state.theta), np.int32),
-        np.zeros((int(np.diff(given.model.data.doc_ptr).max()), most), np.int32),
+        np.zeros((longest, most), np.int32),
         np.zeros(most),
         np.zeros(most, np.int64),
         np.zeros(most),
@@ -88,11 +89,15 @@ def sweep_word_moves(
         np.zeros(most),
         np.zeros(most),
         np.zeros(()),
-        np.zeros(n_entries, np.int32),
-        np.zeros(n_entries, np.int32),
+        np.zeros((longest, most), np.int64),
+        np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr)),
     )
     tried, moved = np.zeros(1, np.int64), np.zeros(1, np.int64)
     _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep)
+    if moved[0] > 0:
+        shape = len(state.concept), len(state.theta)
+        entries = sparse.coo_array((tokens.entry, (table.pair, state.word)), shape).tocsr()
+        state.pair_ptr[:], state.word[:], tokens.entry[:] = entries.indptr, entries.indices, entries.data
     return tried, moved
 
 
@@ -126,8 +131,8 @@ def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
                     tried[0] += 1
                     n_moved += _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream)
         moved[0] += n_moved
-        if n_moved > 0:
-            _write_back(d, state, tokens, data, table)
+        for k in range(n_pairs):
+            tokens.pair[state.doc_ptr[d] + k] = table.n_tokens[k]
         for a in range(data.doc_ptr[d], data.doc_ptr[d + 1]):
             table.local_index[data.word[a]] = 0
 
@@ -146,7 +151,7 @@ def _lay_out(d, state, tokens, data, table):
             mass += state.theta[state.word[e]]
             local_index = table.local_index[state.word[e]]
             if local_index > 0:
-                table.tokens[local_index - 1, k] = tokens.entry[e]
+                table.tokens[local_index - 1, k], table.entry[local_index - 1, k] = tokens.entry[e], e
         table.mass[k], table.n_tokens[k] = mass, tokens.pair[p]
         table.log_weight[k] = math.log(state.weight[p])
 
@@ -233,6 +238,8 @@ def _hand_over(a, i, home, to, first, state, given, table, stream):
         step_count(regression, i, j, -1.0)
     n, theta = table.tokens[a, home], state.theta[i]
     table.tokens[a, to], table.tokens[a, home] = n, OFF
+    table.entry[a, to] = table.entry[a, home]
+    table.pair[table.entry[a, home]] = first + to
     table.n_tokens[to] += n
     table.n_tokens[home] -= n
     table.mass[to] += theta
@@ -244,29 +251,3 @@ def _hand_over(a, i, home, to, first, state, given, table, stream):
     given.odds[i, t] = _odds(i, t, 0, given.sizes, given.model.prior)
     given.odds[i, j] = _odds(i, j, 0, given.sizes, given.model.prior)
     return True
-
-
-@helper
-def _write_back(d, state, tokens, data, table):
-    """Write the document's entries pair by pair, words ascending."""
-    first, start = state.doc_ptr[d], state.pair_ptr[state.doc_ptr[d]]
-    last, n_words, at = state.doc_ptr[d + 1], data.doc_ptr[d + 1] - data.doc_ptr[d], 0
-    begin = start
-    for p in range(first, last):
-        k, end, a = p - first, state.pair_ptr[p + 1], 0
-        for e in range(begin, end + 1):
-            if e < end and table.local_index[state.word[e]] > 0:
-                continue
-            while a < n_words and (e == end or data.word[data.doc_ptr[d] + a] < state.word[e]):
-                if table.tokens[a, k] != OFF:
-                    table.word[at], table.entry[at] = data.word[data.doc_ptr[d] + a], table.tokens[a, k]
-                    at += 1
-                a += 1
-            if e < end:
-                table.word[at], table.entry[at] = state.word[e], 0
-                at += 1
-        begin = end
-        state.pair_ptr[p + 1] = start + at
-        tokens.pair[p] = table.n_tokens[k]
-    for e in range(at):
-        state.word[start + e], tokens.entry[start + e] = table.word[e], table.entry[e]

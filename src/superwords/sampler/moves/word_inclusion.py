@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit, step_count
 from superwords.sampler.jit import helper, ref_kernel
@@ -30,7 +31,6 @@ class PairIndex(NamedTuple):
     """Pairs in the order concept, document (index q), with u."""
 
     first: np.ndarray  # (J+1) where a concept's pairs begin
-    pair: np.ndarray  # (q) the pair's index in the state
     u: np.ndarray  # (q)
 
 
@@ -45,7 +45,7 @@ class EntriesByWord(NamedTuple):
 class SweepContext(NamedTuple):
     """Data shared by all words; only a word's own counts are updated."""
 
-    page: PairIndex
+    pairs: PairIndex
     sizes: Sizes
     theta: np.ndarray
     regression: RegressionDraw
@@ -83,29 +83,31 @@ def sweep_words(
     n_threads: int = 1,
 ) -> tuple[State, Tokens]:
     """Update the vocabulary once, with `sizes`; return the new state and tokens."""
-    n_words = len(state.theta)
-    u = np.zeros(len(state.concept))
+    n_pairs, n_words = len(state.concept), len(state.theta)
+    u = np.zeros(n_pairs)
     map_blocks(
         lambda first, last: _draw_u(first, last, state, tokens, u, stream.copy(), sweep),
         len(state.doc_ptr) - 1,
         n_threads,
     )
     order = np.argsort(state.concept, kind="stable")
-    page = PairIndex(
-        np.searchsorted(state.concept[order], np.arange(len(sizes.holders) + 1)), order, u[order]
-    )
-    before = _by_word(state, tokens, page)
+    pairs = PairIndex(np.searchsorted(state.concept[order], np.arange(len(sizes.holders) + 1)), u[order])
+    entries = sparse.csr_array((tokens.entry, state.word, state.pair_ptr), shape=(n_pairs, n_words))
+    by_word = sparse.csc_array(entries[order])
+    before = EntriesByWord(by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32), by_word.data)
     n_blocks = min(_BLOCKS, n_words) if model.data.Y.shape[1] and n_words <= _FEW_WORDS else 1
     found = []
     for block in range(n_blocks):
         start, end = n_words * block // n_blocks, n_words * (block + 1) // n_blocks
         regression = draw_regression(sizes, model.data, model.prior, stream, sweep, _FIRST_TURN + block)
-        columns = SweepContext(page, sizes, state.theta, regression, model)
-        sweep_some = partial(_sweep_block, start, before, columns, stream, sweep)
+        context = SweepContext(pairs, sizes, state.theta, regression, model)
+        sweep_some = partial(_sweep_block, start, before, context, stream, sweep)
         found += map_blocks(sweep_some, end - start, n_threads)
     size, q, count = (np.concatenate(part) for part in zip(*found))
-    after = EntriesByWord(np.concatenate([[0], np.cumsum(size)]), q, count)
-    return _by_pair(state, tokens, page, after)
+    ptr = np.concatenate([[0], np.cumsum(size)])
+    after = sparse.csc_array((count, q, ptr), shape=(n_pairs, n_words)).tocsr()[np.argsort(order)]
+    state = state._replace(pair_ptr=after.indptr.astype(np.int64), word=after.indices.astype(np.int32))
+    return state, tokens._replace(entry=after.data)
 
 
 @ref_kernel
@@ -121,141 +123,99 @@ def _draw_u(first, last, state, tokens, u, stream, sweep):
                 u[p] = gamma(stream, float(tokens.pair[p])) / mass
 
 
-def _by_word(state: State, tokens: Tokens, page: PairIndex) -> EntriesByWord:
-    """Return the entries word by word, each word's sorted by q."""
-    n_words, n_entries = len(state.theta), len(state.word)
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(state.word, minlength=n_words))])
-    listing = EntriesByWord(ptr, np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int32))
-    _list_by_word(state, tokens, page, listing, ptr[:-1].copy())
-    return listing
-
-
-@ref_kernel
-def _list_by_word(state, tokens, page, listing, fill):
-    for q in range(len(page.pair)):
-        p = page.pair[q]
-        for e in range(state.pair_ptr[p], state.pair_ptr[p + 1]):
-            at = fill[state.word[e]]
-            fill[state.word[e]] += 1
-            listing.q[at] = q
-            listing.tokens[at] = tokens.entry[e]
-
-
-def _by_pair(state: State, tokens: Tokens, page: PairIndex, after: EntriesByWord) -> tuple[State, Tokens]:
-    """Return the entries in pair order again, words ascending."""
-    n_pairs, n_entries = len(page.pair), after.ptr[-1]
-    size = np.zeros(n_pairs, np.int64)
-    size[page.pair] = np.bincount(after.q, minlength=n_pairs)
-    pair_ptr = np.concatenate([[0], np.cumsum(size)])
-    new = state._replace(pair_ptr=pair_ptr, word=np.zeros(n_entries, np.int32))
-    entry = np.zeros(n_entries, np.int32)
-    _list_by_pair(new, entry, after, pair_ptr[:-1][page.pair])
-    return new, tokens._replace(entry=entry)
-
-
-@ref_kernel
-def _list_by_pair(new, entry, listing, fill):
-    for i in range(len(listing.ptr) - 1):
-        for at in range(listing.ptr[i], listing.ptr[i + 1]):
-            q = listing.q[at]
-            new.word[fill[q]] = i
-            entry[fill[q]] = listing.tokens[at]
-            fill[q] += 1
-
-
 def _sweep_block(
-    start: int, before: EntriesByWord, columns: SweepContext, stream: np.ndarray, sweep: int, *part: int
+    start: int, before: EntriesByWord, context: SweepContext, stream: np.ndarray, sweep: int, *part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Update words from `start` on; return the number of entries of each, and these."""
     first, last, stream = start + part[0], start + part[1], stream.copy()
-    most, n_pairs = int(columns.sizes.holders.max()) + 2, len(columns.page.pair)
-    memo = OddsCache(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), *map(np.array, (0, 0, first)))
+    most, n_pairs = int(context.sizes.holders.max()) + 2, len(context.pairs.u)
+    cache = OddsCache(np.zeros(most), np.zeros(most), np.zeros(most, np.int64), *map(np.array, (0, 0, first)))
     size = np.zeros(last - first, np.int64)
     room = 2 * int(before.ptr[last] - before.ptr[first]) + n_pairs
     new_q, new_tokens = np.empty(room, np.int32), np.empty(room, np.int32)
-    while not _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
+    while not _sweep_some(first, last, before, context, cache, size, new_q, new_tokens, stream, sweep):
         new_q, new_tokens = (np.append(one, np.empty_like(one)) for one in (new_q, new_tokens))
-    written = int(memo.written)
+    written = int(cache.written)
     return size, new_q[:written].copy(), new_tokens[:written].copy()
 
 
 @ref_kernel
-def _sweep_some(first, last, before, columns, memo, size, new_q, new_tokens, stream, sweep):
-    """Update words from memo.word on; return False if space may run out."""
-    sizes, regression, share = columns.sizes, columns.regression, columns.model.steps.words
-    while memo.word < last:
-        i, at = memo.word, memo.written
-        if at + len(columns.page.pair) > len(new_q):
+def _sweep_some(first, last, before, context, cache, size, new_q, new_tokens, stream, sweep):
+    """Update words from cache.word on; return False if space may run out."""
+    sizes, regression, share = context.sizes, context.regression, context.model.steps.words
+    while cache.word < last:
+        i, at = cache.word, cache.written
+        if at + len(context.pairs.u) > len(new_q):
             return False
         open_stream(stream, WORDS, sweep, i)
         start, last_entry = before.ptr[i], before.ptr[i + 1]
         if share < 1.0 and uniform(stream) >= share:
-            _keep_entries(start, last_entry, before, new_q, new_tokens, memo)
+            _keep_entries(start, last_entry, before, new_q, new_tokens, cache)
         else:
             sizes.total[i] = 0
             for j in range(len(sizes.holders)):
                 end = start
-                while end < last_entry and before.q[end] < columns.page.first[j + 1]:
+                while end < last_entry and before.q[end] < context.pairs.first[j + 1]:
                     end += 1
-                if j < len(columns.model.fixed) and columns.model.fixed[j, i] != 0:
-                    _keep_entries(start, end, before, new_q, new_tokens, memo)
+                if j < len(context.model.fixed) and context.model.fixed[j, i] != 0:
+                    _keep_entries(start, end, before, new_q, new_tokens, cache)
                     sizes.total[i] += sizes.m[j, i]
                     start = end
                     continue
-                memo.current += 1
+                cache.current += 1
                 was = sizes.m[j, i]
-                _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream)
+                _gibbs_concept(i, j, start, end, before, new_q, new_tokens, cache, context, stream)
                 if sizes.m[j, i] != was and len(regression.precision) > 0:
                     step_count(regression, i, j, float(sizes.m[j, i] - was))
                 sizes.total[i] += sizes.m[j, i]
                 start = end
-        size[i - first] = memo.written - at
-        memo.word += 1
+        size[i - first] = cache.written - at
+        cache.word += 1
     return True
 
 
 @helper
-def _keep_entries(start, end, before, new_q, new_tokens, memo):
+def _keep_entries(start, end, before, new_q, new_tokens, cache):
     """Write entries as they are."""
-    at = memo.written
+    at = cache.written
     for e in range(start, end):
         new_q[at + e - start], new_tokens[at + e - start] = before.q[e], before.tokens[e]
-    memo.written += end - start
+    cache.written += end - start
 
 
 @helper
-def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, stream):
+def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, cache, context, stream):
     """Draw f_ji^(d) for every document that holds j, in order.
 
     A document with the word off turns it on with at most p_max, its text factor being at most 1: a geometric number of
     them is skipped, and the next accepted with p_d / p_max; redrawn whenever m_ji changes.
     """
-    page, sizes = columns.page, columns.sizes
-    theta, base = columns.theta[i], sizes.m[j, i]
-    m, written = base, memo.written
-    q, next_on, last = page.first[j], start, page.first[j + 1]
+    pairs, sizes = context.pairs, context.sizes
+    theta, base = context.theta[i], sizes.m[j, i]
+    m, written = base, cache.written
+    q, next_on, last = pairs.first[j], start, pairs.first[j + 1]
     fresh = True
     odds, gap = 0.0, 0
     while q < last:
         if fresh:
             gap = last
             if m < sizes.holders[j]:
-                odds = _odds(m, base, i, j, memo, columns)
+                odds = _odds(m, base, i, j, cache, context)
                 # Thinning: the text factor is at most 1, so no document before the gap can turn on
-                gap = skip_by_log(stream, memo.log_miss[m])
+                gap = skip_by_log(stream, cache.log_miss[m])
             fresh = False
         stop = before.q[next_on] if next_on < end else last
         is_on, n = True, 0
         if gap < stop - q:
             q += gap
             # Eq. (fUpdate): T^{−n} = E exp(−u θ f) makes the text factor e^{−uθ}, which needs no other word
-            p = odds / (odds + math.exp(page.u[q] * theta))
+            p = odds / (odds + math.exp(pairs.u[q] * theta))
             is_on = uniform(stream) * odds < (1.0 + odds) * p
             if is_on:
                 m += 1
                 fresh = True
             else:
-                gap = skip_by_log(stream, memo.log_miss[m])
+                gap = skip_by_log(stream, cache.log_miss[m])
         else:
             gap -= stop - q
             q = stop
@@ -264,8 +224,8 @@ def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, s
             n = before.tokens[next_on]
             next_on += 1
             if n == 0:
-                on_odds = _odds(m - 1, base, i, j, memo, columns)
-                is_on = uniform(stream) * (on_odds + math.exp(page.u[q] * theta)) < on_odds
+                on_odds = _odds(m - 1, base, i, j, cache, context)
+                is_on = uniform(stream) * (on_odds + math.exp(pairs.u[q] * theta)) < on_odds
                 if not is_on:
                     m -= 1
                     fresh = True
@@ -274,24 +234,24 @@ def _gibbs_concept(i, j, start, end, before, new_q, new_tokens, memo, columns, s
             written += 1
         q += 1
     sizes.m[j, i] = m
-    memo.written = written
+    cache.written = written
 
 
 @helper
-def _odds(m_others, base, i, j, memo, columns):
+def _odds(m_others, base, i, j, cache, context):
     """Return the prior and feature odds of f_ji^(d) given m_others; memoised."""
-    if memo.stamp[m_others] != memo.current:
-        memo.stamp[m_others] = memo.current
-        lam, b2 = columns.model.prior.lam[i], columns.model.prior.b2
+    if cache.stamp[m_others] != cache.current:
+        cache.stamp[m_others] = cache.current
+        lam, b2 = context.model.prior.lam[i], context.model.prior.b2
         # Eq. (fUpdate): prior odds (m_ji⁻ + b₂λ_i)/(m_j⁻ − m_ji⁻ + b₂(1 − λ_i)), then the features
-        odds = (m_others + b2 * lam) / (columns.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
-        if columns.regression.known[i]:
+        odds = (m_others + b2 * lam) / (context.sizes.holders[j] - 1 - m_others + b2 * (1.0 - lam))
+        if context.regression.known[i]:
             step = float(m_others - base)
-            gain = _fit(step + 1.0, i, j, columns.regression) - _fit(step, i, j, columns.regression)
+            gain = _fit(step + 1.0, i, j, context.regression) - _fit(step, i, j, context.regression)
             odds *= math.exp(min(gain, 600.0))
-        memo.odds[m_others] = odds
-        memo.log_miss[m_others] = -math.log1p(odds)
-    return memo.odds[m_others]
+        cache.odds[m_others] = odds
+        cache.log_miss[m_others] = -math.log1p(odds)
+    return cache.odds[m_others]
 
 
 @helper

@@ -18,7 +18,7 @@ import numpy as np
 
 from superwords.sampler.density import log_concepts, log_word_sets
 from superwords.sampler.feature_likelihood import log_features
-from superwords.sampler.jit import helper, ref_kernel
+from superwords.sampler.jit import ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import draw_weights
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
@@ -28,11 +28,13 @@ from superwords.sampler.moves.split_merge.unused_words import (
     Context,
     Proposal,
     Unused,
+    all_words,
     keep,
     unused_of,
     with_unused,
     without_unused,
 )
+from superwords.sampler.new_state import gathered, sort_pairs
 from superwords.sampler.random import (
     SPLIT_MERGE,
     accepts_from_python,
@@ -395,72 +397,24 @@ def rebuild(
     stream: np.ndarray,
 ) -> Snapshot:
     """Return the state with the proposed group and its π redrawn; `sizes` its counts."""
-    old = snapshot.state
-    mine = np.isin(old.concept, numbers)
-    n_pairs = int((~mine).sum() + made.holders.sum())
-    n_entries = int(len(old.word) - np.diff(old.pair_ptr)[mine].sum() + made.m.sum())
-    state = State(
-        np.zeros_like(old.doc_ptr),
-        np.zeros(n_pairs, np.int32),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-        old.theta,
-    )
-    tokens = Tokens(np.zeros(n_entries, np.int32), np.zeros(n_pairs, np.int64))
-    first, last = (made.sides[0], made.unused[0]), (made.sides[-1], made.unused[-1])
-    if len(made.sides) == 1:
-        nobody = np.zeros(len(group.doc), bool)
-        last = (made.sides[0]._replace(held=nobody), made.unused[0])
-    _copy_pairs(old, snapshot.tokens, state, tokens, group.doc, *first, *last, *numbers)
+    old, tokens = snapshot.state, snapshot.tokens
+    kept = np.flatnonzero(~np.isin(old.concept, numbers))
+    ptr, entries = gathered(old.pair_ptr, kept)
+    doc = np.searchsorted(old.doc_ptr, kept, side="right") - 1
+    pairs = [(doc, old.concept[kept], old.weight[kept], tokens.pair[kept], np.diff(ptr))]
+    words = [(old.word[entries], tokens.entry[entries])]
+    for j, side, unused in zip(numbers, made.sides, made.unused):
+        n_pairs = int(side.held.sum())
+        size = np.diff(side.ptr + unused.ptr)[side.held]
+        concept, weight = np.full(n_pairs, j, np.int32), np.ones(n_pairs)
+        pairs.append((group.doc[side.held], concept, weight, side.per_doc[side.held], size))
+        words.append(all_words(side, unused))
+    doc, concept, weight, n_tokens, size = (np.concatenate(part) for part in zip(*pairs))
+    word, entry = (np.concatenate(part) for part in zip(*words))
+    state, order, entries = sort_pairs(doc, concept, weight, size, word, old)
+    tokens = Tokens(entry[entries], n_tokens[order])
     _draw_weights(state, tokens, group.doc, snapshot.model.prior.alpha_pi, stream)
     return Snapshot(state, tokens, sizes, snapshot.model)
-
-
-@ref_kernel
-def _copy_pairs(old, old_tokens, state, tokens, docs, side_a, unused_a, side_b, unused_b, a, b):
-    """Copy every pair but the group's, which come from the proposal."""
-    n, at, to = 0, 0, 0
-    for d in range(len(old.doc_ptr) - 1):
-        for p in range(old.doc_ptr[d], old.doc_ptr[d + 1]):
-            if old.concept[p] == a or old.concept[p] == b:
-                continue
-            state.concept[at], state.weight[at] = old.concept[p], old.weight[p]
-            tokens.pair[at] = old_tokens.pair[p]
-            for e in range(old.pair_ptr[p], old.pair_ptr[p + 1]):
-                state.word[to], tokens.entry[to] = old.word[e], old_tokens.entry[e]
-                to += 1
-            at += 1
-            state.pair_ptr[at] = to
-        if n < len(docs) and docs[n] == d:
-            if side_a.held[n]:
-                to = _copy_side(n, at, to, state, tokens, side_a, unused_a)
-                state.concept[at] = a
-                at += 1
-                state.pair_ptr[at] = to
-            if side_b.held[n]:
-                to = _copy_side(n, at, to, state, tokens, side_b, unused_b)
-                state.concept[at] = b
-                at += 1
-                state.pair_ptr[at] = to
-            n += 1
-        state.doc_ptr[d + 1] = at
-
-
-@helper
-def _copy_side(n, at, to, state, tokens, side, unused):
-    """Copy a document's words, used and unused, in ascending order."""
-    tokens.pair[at] = side.per_doc[n]
-    e, last = side.ptr[n], side.ptr[n + 1]
-    for k in range(unused.ptr[n], unused.ptr[n + 1] + 1):
-        while e < last and (k == unused.ptr[n + 1] or side.word[e] < unused.word[k]):
-            state.word[to], tokens.entry[to] = side.word[e], side.tokens[e]
-            to += 1
-            e += 1
-        if k < unused.ptr[n + 1]:
-            state.word[to], tokens.entry[to] = unused.word[k], 0
-            to += 1
-    return to
 
 
 @ref_kernel

@@ -69,7 +69,9 @@ def divide_blindly(group, sides, target, stream, is_forced):
             side = target.doc[n]
         else:
             u = uniform(stream)
-            side = BOTH if u < _BLIND_BOTH else _one_side(uniform(stream) < p_a)
+            side = BOTH
+            if u >= _BLIND_BOTH:
+                side = FIRST_ONLY if uniform(stream) < p_a else SECOND_ONLY
         if side == BOTH:
             log_q += math.log(_BLIND_BOTH)
         else:
@@ -78,11 +80,6 @@ def divide_blindly(group, sides, target, stream, is_forced):
         log_q += _divide_words_blindly(n, side, group, sides, target, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
-
-
-@helper
-def _one_side(is_first):
-    return FIRST_ONLY if is_first else SECOND_ONLY
 
 
 @helper
@@ -117,9 +114,12 @@ def _share_tokens(e, chosen, group, sides, target, stream, is_forced):
     if is_forced:
         sides.tokens[e] = target.tokens[e]
     else:
-        sides.tokens[e] = 0
-        while sides.tokens[e] == 0 or sides.tokens[e] == n:
-            sides.tokens[e] = _heads(n, stream)
+        heads = 0
+        while heads == 0 or heads == n:
+            heads = 0
+            for _ in range(n):
+                heads += uniform(stream) < 0.5
+        sides.tokens[e] = heads
     return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))
 
 
@@ -211,14 +211,6 @@ def _divide_words(n, side, group, sides, target, leaning, rules, stream, is_forc
         log_q += math.log(p / total)
         log_q -= _share_tokens(e, chosen, group, sides, target, stream, is_forced)
     return log_q
-
-
-@helper
-def _heads(n, stream):
-    heads = 0
-    for _ in range(n):
-        heads += uniform(stream) < 0.5
-    return heads
 
 
 @helper

@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
+from superwords.sampler.new_state import gathered
 from superwords.sampler.state import State, Tokens
 
 FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
+_SHIFT = 1 << 32
 
 
 class Group(NamedTuple):
@@ -53,30 +56,37 @@ class Side(NamedTuple):
 def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
     """Return the group of two concepts and its present division."""
     mine = np.flatnonzero((state.concept == first) | (state.concept == second))
-    n_entries = int((state.pair_ptr[mine + 1] - state.pair_ptr[mine]).sum())
-    doc_of = np.searchsorted(state.doc_ptr, mine, side="right") - 1
-    docs = np.unique(doc_of)
-    ptr, others = np.zeros(len(docs) + 1, np.int64), np.zeros(len(docs), np.int64)
-    word, n_tokens = np.zeros(n_entries, np.int32), np.zeros(n_entries, np.int64)
-    support, theta, lam = (
-        np.zeros(0, np.int64),
-        np.zeros(0),
-        np.zeros(0),
-    )  # filled below, when the words are known
-    group = Group(docs, ptr, word, n_tokens, others, model.data.length[docs], support, theta, lam)
-    side, count = np.zeros(n_entries, np.uint8), np.zeros(n_entries, np.int64)
-    which = np.zeros(len(docs), np.uint8)
-    _collect(state, tokens, group, first, second, side, count, which)
-    n_entries = group.ptr[-1]
-    support, place = np.unique(group.word[:n_entries], return_inverse=True)
-    group = group._replace(
-        word=place.astype(np.int32),
-        tokens=group.tokens[:n_entries],
-        support=support,
-        theta=state.theta[support],
-        lam=model.prior.lam[support],
+    docs, row = np.unique(np.searchsorted(state.doc_ptr, mine, side="right") - 1, return_inverse=True)
+    is_first = state.concept[mine] == first
+    ptr, entries = gathered(state.pair_ptr, mine)
+    # One sparse matrix (documents, words) of the tokens of both concepts: the first one's in the upper half of a number
+    shift = np.where(np.repeat(is_first, np.diff(ptr)), _SHIFT, 1)
+    used = sparse.csr_array(
+        (
+            tokens.entry[entries] * shift,
+            state.word[entries],
+            ptr[np.searchsorted(row, np.arange(len(docs) + 1))],
+        ),
+        shape=(len(docs), len(state.theta)),
     )
-    sides = Sides(which, side[:n_entries], count[:n_entries], np.zeros((2, len(support))), np.zeros(2))
+    used.sum_duplicates()
+    used.eliminate_zeros()
+    of_first, of_second = np.divmod(used.data, _SHIFT)
+    support, place = np.unique(used.indices.astype(np.int32), return_inverse=True)
+    group = Group(
+        docs,
+        used.indptr.astype(np.int64),
+        place.astype(np.int32),
+        of_first + of_second,
+        np.diff(state.doc_ptr)[docs] - np.bincount(row),
+        model.data.length[docs],
+        support,
+        state.theta[support],
+        model.prior.lam[support],
+    )
+    held = np.bincount(row, np.where(is_first, FIRST_ONLY, SECOND_ONLY)).astype(np.uint8)
+    side = FIRST_ONLY * (of_first > 0) + SECOND_ONLY * (of_second > 0)
+    sides = Sides(held, side.astype(np.uint8), of_first, np.zeros((2, len(support))), np.zeros(2))
     count_sides(group, sides)
     return group, sides
 
@@ -119,45 +129,6 @@ def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Return the entries of these documents (a mask) and where they begin."""
     size = np.diff(ptr)
     return np.concatenate([[0], np.cumsum(size * docs)]), np.repeat(docs, size)
-
-
-@ref_kernel
-def _collect(state, tokens, group, first, second, side, count, which):
-    """Merge the two sorted lists of words used of every document of the group."""
-    at = 0
-    for n in range(len(group.doc)):
-        d = group.doc[n]
-        a, b = -1, -1
-        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-            if state.concept[p] == first:
-                a = p
-            elif state.concept[p] == second:
-                b = p
-        group.others[n] = state.doc_ptr[d + 1] - state.doc_ptr[d] - (a >= 0) - (b >= 0)
-        which[n] = (a >= 0) + 2 * (b >= 0)
-        ea, last_a = (state.pair_ptr[a], state.pair_ptr[a + 1]) if a >= 0 else (0, 0)
-        eb, last_b = (state.pair_ptr[b], state.pair_ptr[b + 1]) if b >= 0 else (0, 0)
-        while ea < last_a or eb < last_b:
-            word = len(state.theta)
-            if ea < last_a:
-                word = state.word[ea]
-            if eb < last_b:
-                word = min(word, state.word[eb])
-            group.word[at] = word
-            side[at], count[at], group.tokens[at] = 0, 0, 0
-            if ea < last_a and state.word[ea] == word:
-                if tokens.entry[ea] > 0:
-                    side[at] += FIRST_ONLY
-                    count[at] = tokens.entry[ea]
-                    group.tokens[at] += tokens.entry[ea]
-                ea += 1
-            if eb < last_b and state.word[eb] == word:
-                if tokens.entry[eb] > 0:
-                    side[at] += SECOND_ONLY
-                    group.tokens[at] += tokens.entry[eb]
-                eb += 1
-            at += side[at] > 0
-        group.ptr[n + 1] = at
 
 
 @ref_kernel

@@ -112,6 +112,16 @@ def _join(one: Unused, other: Unused) -> Unused:
     return Unused(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
 
 
+def all_words(side: Side, unused: Unused) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words on in each document, ascending, and their tokens."""
+    per_doc = np.concatenate([np.diff(side.ptr), np.diff(unused.ptr)])
+    doc = np.repeat(np.tile(np.arange(len(side.held)), 2), per_doc)
+    word = np.concatenate([side.word, unused.word])
+    tokens = np.concatenate([side.tokens, np.zeros(len(unused.word), np.int64)]).astype(np.int32)
+    order = np.lexsort((word, doc))
+    return word[order], tokens[order]
+
+
 def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Proposal:
     """Return the one or two concepts of a division, without unused words."""
     parts = [take_side(group, sides, s) for s in range(2) if sides.holders[s]]
