@@ -8,7 +8,7 @@ from scipy import sparse
 from cli_for_tests import run, write_documents
 from superwords.compare import calibrated, labels, measures
 from superwords.compare.contenders import Effort
-from superwords.compare.labels import MATCHED, OWN, Effects, best_setting, compare_labels
+from superwords.compare.labels import DEFAULT, MATCHED, OWN, Effects, best_setting, compare_labels
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
 
@@ -93,8 +93,9 @@ def labelled_corpus(n_documents=90):
     return corpus, texts
 
 
-def test_every_model_is_judged_at_its_own_and_at_our_number(tmp_path):
+def test_every_model_is_judged_at_its_own_and_at_our_number(tmp_path, monkeypatch):
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
+    monkeypatch.setattr("superwords.compare.labels.DEFAULTS", {"lda": {"k": 5}})
     corpus, _ = labelled_corpus()
     effort = Effort(n_chains=1, n_sweeps=40, iterations=60, n_jobs=1)
     said = []
@@ -102,7 +103,8 @@ def test_every_model_is_judged_at_its_own_and_at_our_number(tmp_path):
         corpus, ["theme", "side"], ["lda"], n_seeds=2, effort=effort, keep_in=tmp_path, say=said.append
     )
     found = tables.alignment.set_index(["column", "model", "number"])
-    assert set(found.index.get_level_values("number")) == {OWN, MATCHED}
+    assert set(found.index.get_level_values("number")) == {OWN, DEFAULT, MATCHED}
+    assert found.loc["theme", "LDA", DEFAULT]["topics"] == 5
     ours = found.loc["theme", "superwords", OWN]
     assert ours["P1"] > 0.8
     assert found.loc["theme", "LDA", MATCHED]["topics"] == round(ours["topics"])

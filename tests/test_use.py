@@ -1,15 +1,20 @@
 """Prevalence counts use: a document has a concept if one of its tokens is imputed to it."""
 
+import sys
+from importlib import metadata
+from types import SimpleNamespace
+
 import arviz_stats
 import numpy as np
 import pandas as pd
 import pytest
+import xarray
 
 import superwords
 from models_for_tests import planted_model
 from superwords import ConceptModel, Corpus
 from superwords.errors import InputError
-from superwords.posterior.trace_tree import log_text
+from superwords.posterior.trace_tree import for_arviz, log_text
 
 WORDS = [f"word{i}" for i in range(16)]
 
@@ -68,6 +73,20 @@ def test_arviz_summarises_the_traces_and_compares_by_leave_one_out():
     assert trace["log_likelihood"]["documents"].shape[-1] == 40
     assert trace["observed_data"]["n_tokens"].values.tolist() == [60] * 40
     assert np.isfinite(arviz_stats.loo(trace, var_name="documents").elpd)
+
+
+@pytest.mark.parametrize(("version", "is_converted"), [("0.23.4", True), ("1.3.0", False), (None, False)])
+def test_the_trace_is_of_the_class_that_the_installed_arviz_reads(monkeypatch, version, is_converted):
+    def find(name):
+        if version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    tree, converted = xarray.DataTree(), object()
+    monkeypatch.setattr(metadata, "version", find)
+    old = SimpleNamespace(InferenceData=SimpleNamespace(from_datatree=lambda given: converted))
+    monkeypatch.setitem(sys.modules, "arviz", old)
+    assert for_arviz(tree) is (converted if is_converted else tree)
 
 
 def test_sampled_concentrations_are_in_the_trace():

@@ -27,7 +27,7 @@ from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.text.corpus import Corpus
 
-OWN, MATCHED = "own", "matched"
+OWN, DEFAULT, MATCHED = "own", "default", "matched"
 SAMPLE = 0.8  # share of the documents in a sample
 N_SAMPLES = 3
 MOST_GROUPS = 6  # of a column whose effects are estimated
@@ -37,6 +37,7 @@ GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
     "hdp": ({"alpha": 0.1, "eta": 0.1, "gamma": 0.1}, {"alpha": 1.0, "eta": 0.1, "gamma": 1.0}),
     "bertopic": tuple({"min_cluster_size": size} for size in (5, 10, 20)),
 }
+DEFAULTS: dict[str, Mapping[str, Any]] = {"bertopic": {"min_cluster_size": 10}}  # of who chooses nothing
 WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
 DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
 Say = Callable[[str], None]
@@ -275,6 +276,7 @@ def compare_labels(
         runs[name, OWN] = [_reported(stage, name, OWN, stage.ours(s, **more)) for s in seeds]
     number = max(2, round(np.mean([len(run.weights) for run in runs[OURS, OWN]])))
     settings = {(name, OWN): best_setting(stage, name, seed) for name in peers}
+    settings |= {(name, DEFAULT): DEFAULTS[name] for name in peers if name in DEFAULTS}
     settings |= {(name, MATCHED): {"k": number} for name in peers if name in WITH_NUMBER}
     for (name, kind), setting in settings.items():
         n_fits = 1 if name in DETERMINISTIC else n_seeds if peer_seeds is None else peer_seeds

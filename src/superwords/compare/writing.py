@@ -57,9 +57,9 @@ JUDGE_NOTE = (
 LABEL_NOTE = (
     "Models are fitted to all documents. P1 (harmonic purity), ARI and NMI compare each document's heaviest concept "
     "with the label; the probe is the cross-validated macro-F1 of a logistic regression on the weights. “own”: the "
-    "setting of a peer that agrees best with the labels; “matched”: as many topics as ours has concepts. ± is half "
-    "of a 95% interval over seeds. Partners share at least 1/3 (1/2) of ten words, by Jaccard. Flips: effects with "
-    "an interval that excludes 0 whose sign differs with another seed."
+    "setting of a peer that agrees best with the labels; “default”: BERTopic's own; “matched”: as many topics as ours "
+    "has concepts. ± is half of a 95% interval over seeds. Partners share at least 1/3 (1/2) of ten words, by Jaccard. "
+    "Flips: effects with an interval that excludes 0 whose sign differs with another seed."
 )
 
 

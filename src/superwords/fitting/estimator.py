@@ -48,7 +48,7 @@ from superwords.jobs import n_workers
 from superwords.posterior.draws import ChainDraws, Draws, Kept
 from superwords.posterior.resampling import Pilots
 from superwords.posterior.result import Result
-from superwords.posterior.trace_tree import trace_tree
+from superwords.posterior.trace_tree import for_arviz, trace_tree
 from superwords.progress import Callbacks, Watcher, make_watcher
 from superwords.sampler.chain import Chain
 from superwords.search import discovery
@@ -132,8 +132,8 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     concept_word_, doc_concept_, co_membership_ : array
         (J, V) words of concepts, (D, J) posterior mean weights of documents, (V, V) probability that two words
         share a concept.
-    trace_ : xarray.DataTree
-        Traces in ArviZ layout.
+    trace_ : xarray.DataTree or arviz.InferenceData
+        Traces in ArviZ layout, as the installed ArviZ reads it.
     pilots_ : Pilots
         The concepts of the pilots (`superwords.posterior.resampling.found_again` matches others with them).
     corpus_, chains_, seed_ : Corpus, list of Chain, int
@@ -846,8 +846,8 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         return self.result_.co_membership
 
     @property
-    def trace_(self) -> xarray.DataTree:
-        """Traces in ArviZ layout, as an xarray DataTree.
+    def trace_(self) -> Any:
+        """Traces in ArviZ layout: an xarray DataTree, or an `InferenceData` where ArviZ 0.x is installed.
 
         `posterior` has, by chain and draw, "log_joint", "n_concepts", "n_memberships" and "n_words_on"; "prevalence"
         and "strength" of the listed concepts, with their numbers as the coordinate "concept" and NaN where a draw has
@@ -860,7 +860,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """
         trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
-        return trace
+        return for_arviz(trace)
 
     @property
     def descriptions_(self) -> dict[int, str]:

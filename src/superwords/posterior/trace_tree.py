@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -54,6 +56,19 @@ def trace_tree(result: Result) -> xarray.DataTree:
         "word": np.array(result.corpus.vocabulary),
     }
     return arviz_base.from_dict(groups, coords=coords, dims=dims, check_conventions=False)
+
+
+def for_arviz(tree: xarray.DataTree) -> Any:
+    """Return the tree as the installed ArviZ reads it: as an `InferenceData` if that is older than version 1."""
+    try:
+        is_old = metadata.version("arviz").startswith("0.")
+    except metadata.PackageNotFoundError:
+        return tree
+    if not is_old:
+        return tree
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the last releases of 0.x announce version 1 when they are imported
+        return import_module("arviz").InferenceData.from_datatree(tree)
 
 
 def _sampled(result: Result, n: int) -> dict[str, np.ndarray]:
