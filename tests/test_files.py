@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import struct
 import threading
 import warnings
+import zipfile
 
 import pandas as pd
 import pytest
@@ -202,6 +204,31 @@ def test_an_encoding_is_guessed_and_stated(tmp_path):
     assert not any("guess" in note for note in named.notes)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Los niños y las niñas tienen derecho a la educación, y mañana también en España.\n"),
+        ("cp1252", "Não há informação sobre as eleições, mas a população já não está à espera.\n"),
+        (
+            "cp1252",
+            "Jokaisella on oikeus elämään, vapauteen ja henkilökohtaiseen turvallisuuteen, myös täällä.\n",
+        ),
+        (
+            "cp1250",
+            "Każdy człowiek ma prawo do życia, wolności i bezpieczeństwa swojej osoby, również później.\n",
+        ),
+        ("cp1251", "Кожна людина має право на життя, на свободу і на особисту недоторканність.\n"),
+        ("cp1256", "لكل فرد الحق في الحياة والحرية وفي الأمان على شخصه.\n"),
+        ("cp932", "すべて人は、生命、自由及び身体の安全に対する権利を有する。\n"),
+        ("gb18030", "人人有权享有生命、自由和人身安全。\n"),
+    ],
+)
+def test_the_guess_of_an_encoding_is_right(tmp_path, encoding, text):
+    pytest.importorskip("charset_normalizer")
+    (tmp_path / "x.txt").write_bytes((text * 10).encode(encoding))
+    assert next(iter(open_documents(tmp_path / "x.txt").texts)) == text.strip()
+
+
 def test_damaged_utf8_is_refused_not_guessed(tmp_path):
     (tmp_path / "x.txt").write_bytes("Grüße\n".encode() + b"caf\xe9 \n")
     with pytest.raises(InputError, match="line 2, is not valid utf-8"):
@@ -270,6 +297,18 @@ def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
     (tmp_path / "x.txt.gz").write_bytes(gzip.compress(b"a a a a\n" * 500_000))
     with pytest.raises(InputError, match="decompression bomb"):
         open_documents(tmp_path / "x.txt.gz")
+    (tmp_path / "x.mtx.gz").write_bytes(gzip.compress(b"%" * 3_000_000))
+    (tmp_path / "x.rds").write_bytes(lzma.compress(bytes(3_000_000)))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.npy", bytes(3_000_000))
+    for name in ("x.mtx.gz", "x.rds", "x.npz"):
+        with pytest.raises(InputError, match="decompression bomb"):
+            open_documents(tmp_path / name, vocabulary=["a"])
+    (tmp_path / "y.mtx").write_text(
+        "%%MatrixMarket matrix coordinate integer general\n2000000000 1 1\n1 1 1\n"
+    )
+    with pytest.raises(InputError, match="2,000,000,000 rows in 70 bytes"):
+        open_documents(tmp_path / "y.mtx", vocabulary=["a"])
 
 
 def test_parquet_that_is_not_utf8(tmp_path):

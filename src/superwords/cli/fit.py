@@ -23,8 +23,9 @@ def fit(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Documents: .csv, .tsv, .jsonl (also .gz), .parquet, .txt (one per line), .npz counts, "
-            "a folder of .txt files, or - for standard input (JSON lines, CSV, or one document per line).",
+            help="Documents: .csv, .tsv, .jsonl, .json (also .gz), .xlsx, .parquet, .rds, .txt (one per line), counts "
+            "(.npz, .mtx), a folder of .txt, .md, .html, .docx or .pdf files, or - for standard input (JSON lines, "
+            "CSV, or one document per line).",
         ),
     ],
     text: o.TextColumn = None,

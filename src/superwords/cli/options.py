@@ -122,7 +122,7 @@ DropProcedural = Annotated[
 ]
 Lemmas = Annotated[
     bool | None,
-    of_words("Reduce words to their base form.", "for German and Dutch", "--lemmas/--no-lemmas"),
+    of_words("Reduce words to their base form.", "where possible, except in English", "--lemmas/--no-lemmas"),
 ]
 Cluster = Annotated[
     str | None,

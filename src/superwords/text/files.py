@@ -5,18 +5,20 @@ What needs a package of the extra `files` says so where it is missing.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import importlib
 import json
 import logging
+import lzma
 import re
 import warnings
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -27,7 +29,7 @@ from typing import Any, NamedTuple, TextIO, TypeVar
 import pandas as pd
 from pandas.api.types import is_scalar
 from scipy import sparse
-from scipy.io import mmread
+from scipy.io import mminfo, mmread
 
 from superwords.errors import InputError
 
@@ -39,7 +41,13 @@ LONGEST_LINE = 50_000_000  # characters of a line, or of a field of a CSV file
 MOST_UNPACKED = 100_000_000  # bytes of an archive, if it unpacks to more than
 LARGEST_RATIO = 200  # times its size
 _SAMPLE = 1 << 18  # bytes from which an encoding is guessed
-_MULTIBYTE = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_ENCODINGS = re.findall(
+    r"\w+",
+    """utf_16 cp1252 cp1250 iso8859_2 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 euc_jp gb18030
+    big5 cp949""",
+)
+_CENTRAL = ("Polish", "Czech", "Slovak", "Hungarian", "Slovene", "Croatian", "Romanian")  # cp1250, not cp1252
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _PACKAGES = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}  # where they are called otherwise
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
@@ -364,6 +372,7 @@ def r_contents(path: Path) -> Any:
     """Return a data frame, or what `_dfm` returns, from an R file."""
     rdata = _package("rdata", path)
     with _readable(path):
+        _check_stream(path)
         parsed = rdata.parser.parse_file(path)
         found = rdata.conversion.convert(parsed, {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm})
     for value in found.values() if isinstance(found, dict) else [found]:
@@ -386,14 +395,19 @@ def _dfm(value: Any, attributes: Any) -> Any:
 
 
 def matrix_market(path: Path) -> Any:
-    """Return the counts of a Matrix Market file."""
+    """Return the counts of a Matrix Market file, which has at least a byte for every row."""
     with _readable(path):
+        size = _check_stream(path)
+        n_rows = mminfo(path)[0]
+        if n_rows > size:
+            raise ValueError(f"it announces {n_rows:,} rows in {size:,} bytes")
         return sparse.csr_array(mmread(path))
 
 
 def saved_counts(path: Path) -> Any:
     """Return the counts of a file of `scipy.sparse.save_npz`, whose places are within its bounds."""
     with _readable(path, "the counts with scipy.sparse.save_npz"), path.open("rb") as file:
+        _check_archive(path)
         counts = sparse.csr_array(sparse.load_npz(file))
         counts.check_format(full_check=True)
     return counts
@@ -426,9 +440,23 @@ def _package(name: str, path: Path, extra: str = "files") -> Any:
 
 
 def _check_archive(path: Path) -> None:
-    """Refuse a zip archive (.docx, .xlsx) that would unpack to far more than a document has."""
+    """Refuse a zip archive (.docx, .xlsx, .npz) that would unpack to far more than it has."""
     with zipfile.ZipFile(path) as archive:
         _check_unpacked(path, sum(entry.file_size for entry in archive.infolist()))
+
+
+def _check_stream(path: Path) -> int:
+    """Return the bytes of a file, unpacked if it is compressed; refuse a decompression bomb."""
+    size = 0
+    with path.open("rb") as file:
+        head = file.read(3)
+        file.seek(0)
+        packed: Any = {b"\x1f\x8b\x08": gzip, b"BZh": bz2, b"\xfd7z": lzma}.get(head)
+        with packed.open(file) if packed else nullcontext(file) as unpacked:
+            while part := unpacked.read(1 << 20):
+                size += len(part)
+                _check_unpacked(path, size)
+    return size
 
 
 def _check_unpacked(path: Path, size: int) -> None:
@@ -452,12 +480,15 @@ def guessed_encoding(path: Path) -> str | None:
         sample.decode("utf-8")
         return None
     except UnicodeDecodeError as error:
-        is_utf16 = sample.startswith(b"\xff\xfe")
-        if error.start >= len(sample) - 4 or (_MULTIBYTE.search(sample) and not is_utf16):
+        n_high = sum(byte >= 0x80 for byte in sample)
+        is_cut = len(sample) == _SAMPLE and error.start >= len(sample) - 4
+        if is_cut or sum(map(len, _MULTIBYTE.findall(sample))) > n_high / 2:
             return None
     try:
         normalizer = importlib.import_module("charset_normalizer")
     except ImportError:
         return None
-    best = normalizer.from_bytes(sample).best()
+    best = normalizer.from_bytes(sample, cp_isolation=_ENCODINGS).best()
+    if best is not None and best.encoding == "cp1250" and best.language not in _CENTRAL:
+        return "cp1252"
     return None if best is None else str(best.encoding)

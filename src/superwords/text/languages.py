@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import stopwordsiso
 
+from superwords.text.cleaning import clean_text
 from superwords.text.sentences import elided_words
 
 # Dates, like numbers, say when and not what.
@@ -19,6 +21,20 @@ CALENDAR = {
     "montag dienstag mittwoch donnerstag freitag samstag sonntag",
     "nl": "januari februari maart april mei juni juli augustus september oktober november december "
     "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+}
+# Where the package's list is short (Ukrainian) or in a broken encoding (Urdu).
+MORE = {
+    "uk": """і й та або чи але що як на не ні у в з із зі до від для за про по при над під між через без після перед
+        коли де хто це цей ця ці цього цієї цьому той те ті того тих тому який яка яке які якого якої яких якій його
+        її їх їм їхній він вона воно вони я ти ми ви мій твій свій наш ваш своє свої свого своєї своїх свою бо якщо
+        щоб так також тільки лише ще вже же ж би був була було були бути є буде будуть має мають може можуть
+        повинен повинна повинні весь вся все всі всіх кожен кожний кожна кожне кожному ніхто ніщо жодний жодна""",
+    "ur": """کا کی کے کو نے میں سے پر اور یا اس ان یہ وہ ہے ہیں تھا تھی تھے ہو ہوں ہوا ہوئی ہوئے گا گی گے کہ جو
+        جس جن جسے کسی کوئی کچھ بھی ہی تک لیے لئے ساتھ اپنا اپنی اپنے نہ نہیں کر کرے کریں کرنا کرنی
+        کرنے کیا کیے کئے جائے جایٔے جائیں جاتا جاتی جاتے جا گیا گئی گئے دیا دی دیے لیا لی ہر تمام
+        ایک دو بعد پہلے مگر لیکن اگر تو ہم تم آپ میرا میری میرے ہمارا ہماری ہمارے مجھے انہیں انھیں
+        اسے جب تب جہاں یہاں وہاں کیوں کیسے اب پھر بہت زیادہ نیز والا والی والے رہا رہی رہے سکتا سکتی
+        سکتے ہونا ہونے ہوتا ہوتی ہوتے چاہیے چاہئے چونکہ بلکہ جیسے ایسا ایسی ایسے بغیر دوران""",
 }
 # Stop words that name something where they are nouns; only a tagger can tell.
 MEANINGFUL_NOUNS = {"en": "state research fire computer home world system"}
@@ -46,7 +62,8 @@ def meaningful_nouns(language: str) -> frozenset[str]:
 def stop_words(language: str) -> frozenset[str]:
     """Return the stop words of a language by its code, such as "en"; a language without a list has none."""
     known = stopwordsiso.stopwords(language) if has_stop_words(language) else ()
-    return frozenset(known) | frozenset(CALENDAR.get(language, "").split()) | elided_words(language)
+    more = f"{CALENDAR.get(language, '')} {MORE.get(language, '')}".split()
+    return frozenset(unicodedata.normalize("NFC", word) for word in (*known, *more)) | elided_words(language)
 
 
 def has_stop_words(language: str) -> bool:
@@ -80,7 +97,7 @@ def doubtful_language(texts: Iterable[str], languages: str | Sequence[str]) -> s
     for n, text in enumerate(texts):
         code = languages if isinstance(languages, str) else languages[n]
         words = pending.setdefault(code, [])
-        words += _WORD.findall(text[:5000].lower())
+        words += _WORD.findall(clean_text(text[:5000]).lower())
         if code != "none" and len(words) >= JUDGED:
             n_read += len(words)
             seen[code, _look(words, code)] += len(pending.pop(code))
@@ -105,7 +122,7 @@ def _languages_of() -> dict[str, list[str]]:
     """Return the languages that have a word in their list of stop words."""
     found: dict[str, list[str]] = {}
     for code in sorted(stopwordsiso.langs()):
-        for word in stopwordsiso.stopwords(code):
+        for word in stop_words(code):
             found.setdefault(word, []).append(code)
     return found
 

@@ -26,6 +26,7 @@ CAPITAL = {"de": (NOUN, NAME), "nl": (NAME,)}
 _ENDING = re.compile("(?<=e)[mnrs]$")
 _SYLLABLE = re.compile("[\u3400-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]")  # of Han and Hangul
 _UNWRITTEN = re.compile("[\u0591-\u05bd\u05bf\u05c1-\u05c7\u0640\u064b-\u0652\u0670\u200c\u200d]")
+_NO_TONOS = str.maketrans("άέήίόύώϊϋΐΰ", "αεηιουωιυιυ")  # Greek lists of stop words have no accents
 FOLDED = frozenset({"de", "nl"})  # whose words are called by their base form, in the case as written
 TAGGED = ("content", "phrases")  # kinds of words that need a tagger
 
@@ -69,7 +70,8 @@ def plain_candidates(
             continue
         form, key = token.lower(), base.lower()
         surface = token if base[0].isupper() else form
-        flags = STOP if form in stop or key in stop else CAN_START | CAN_END
+        is_stop = form in stop or key in stop or _bare(form).translate(_NO_TONOS) in stop
+        flags = STOP if is_stop else CAN_START | CAN_END
         if flags == STOP and not keep_stops:
             continue
         label = surface if key == form else in_case_of(surface, base)
@@ -153,8 +155,12 @@ def spelling_key(base: str) -> str:
 
     Vowel points of Arabic and Hebrew and joiners between letters do not count either.
     """
-    key = base.replace("-", "").replace(".", "").replace("'", "")
-    return (key if key.isascii() else _UNWRITTEN.sub("", key)) or base
+    return _bare(base.replace("-", "").replace(".", "").replace("'", "")) or base
+
+
+def _bare(form: str) -> str:
+    """Return a form without vowel points and joiners."""
+    return form if form.isascii() else _UNWRITTEN.sub("", form)
 
 
 def _noun_flags(word_class: str, is_name_part: bool) -> int:

@@ -146,10 +146,10 @@ def read_documents(
 
 def _warn(message: str) -> None:
     """Warn at the line outside of this package that asked for the reading."""
-    if sys.version_info >= (3, 12):
-        warnings.warn(message, ReadingWarning, skip_file_prefixes=(str(Path(__file__).parents[1]),))
-    else:
-        warnings.warn(message, ReadingWarning, stacklevel=4)
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(str(Path(__file__).parents[1])):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ReadingWarning, stacklevel=level)
 
 
 def warn_about(documents: Documents, language: str | Sequence[str]) -> str | list[str]:

@@ -421,13 +421,15 @@ def _read_counts(
         raise InputError(
             f"{name} come without words; give the vocabulary, a list or a file with one word per line."
         )
+    source = "The vocabulary"
     if isinstance(vocabulary, str | Path):
+        source = str(vocabulary)
         words = [line.strip() for line in file_lines(Path(vocabulary), encoding) if line.strip()]
     else:
         words = [str(word) for word in vocabulary]
     if len(words) != counts.shape[1]:
         raise InputError(
-            f"The vocabulary has {len(words)} words but {name} have {counts.shape[1]} columns; "
+            f"{source} has {len(words)} words but {name} have {counts.shape[1]} columns; "
             "give one word per column."
         )
     every = range(counts.shape[0])
