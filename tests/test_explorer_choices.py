@@ -182,7 +182,17 @@ def test_a_model_without_its_file_cannot_be_decided_about() -> None:
     with client_of(Explorer(planted_model())) as client:
         assert client.get("/api/model.json").json()["decides"] is False
         answer = client.post("/api/choices", json={"do": "hide", "concepts": [1]})
-        assert (answer.status_code, "without its file" in answer.text) == (403, True)
+        assert (answer.status_code, "read only" in answer.text) == (403, True)
+
+
+def test_several_readers_decide_nothing(tmp_path) -> None:
+    path = planted_model().save(tmp_path / "model.sw")
+    with client_of(Explorer(load(path), path, read_only=True)) as client:
+        assert client.get("/api/model.json").json()["decides"] is False
+        answer = client.post("/api/choices", json={"do": "hide", "concepts": [1]})
+        assert (answer.status_code, "read only" in answer.text) == (403, True)
+        assert client.get("/api/effects.json", params={"formula": "party"}).status_code == 200
+    assert load(path).choices_ == []
 
 
 @pytest.mark.parametrize(

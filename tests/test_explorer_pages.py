@@ -15,6 +15,7 @@ from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import Corpus, load
 from superwords.analysis.documents import document_labels, label_columns, one_document, row_labels
 from superwords.web.catalog import Catalog
+from superwords.web.documents import DocumentPages
 from superwords.web.explorer import Explorer
 from superwords.web.finding import TextIndex, match_words
 from superwords.web.json_tables import Query
@@ -67,6 +68,7 @@ def test_whole_documents_are_listed_with_their_passages_and_concepts(cut) -> Non
     assert [row["place"] for row in passages] == [1, 2, 3, 4]
     assert passages[0]["begin"].split()[0] == passage_model().corpus_.texts[8].split()[0]
     held = rows(cut, "document-concepts", document=3)
+    assert len(held) == whole[2]["n_concepts"]
     table = one_document(passage_model().result_, 2).set_index("concept")
     assert held
     for row in held:
@@ -79,6 +81,22 @@ def test_a_passage_knows_those_before_and_after_it(cut) -> None:
     assert (first["before"], first["after"], first["whole"]) == (None, 1, 0)
     assert (second["before"], second["after"]) == (0, 2)
     assert (last["before"], last["after"], last["whole_label"]) == (2, None, "speaker 0")
+
+
+def test_a_list_counts_the_concepts_that_the_page_of_each_row_shows() -> None:
+    """They are those used in at least half of the draws; the most probable draw may have others."""
+    model = fit(planted_corpus(), n_sweeps=24, n_chains=2)
+    catalog = Catalog(model)
+    pages = DocumentPages(catalog)
+    counted = pages.rows().rows["n_concepts"]
+    assert (counted != [len(pages._imputed(d)) for d in range(40)]).any()
+    for d in range(40):
+        shown = pages.concepts(d).rows
+        assert len(shown) == counted[d]
+        assert (shown["probability"] >= 0.5).all()
+        assert set(shown["concept"]) == {
+            j for j in model.result_.shown if d in set(catalog.concept_documents(j).rows["row"])
+        }
 
 
 def test_a_document_knows_those_before_and_after_it(client) -> None:

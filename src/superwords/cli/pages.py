@@ -70,20 +70,24 @@ def explore(
     port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 0,
     public_host: PublicHost = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Let nobody decide about concepts: for several readers.")
+    ] = False,
 ) -> None:
     """Show concepts, documents, words, groups, time and effects on a local page until Ctrl-C, and decide about them."""
     from superwords.fitting.estimator import load
     from superwords.web.explorer import Explorer, create_app
     from superwords.web.serving import access, listen, make_server
 
-    explorer = Explorer(load(model_file), model_file)
+    explorer = Explorer(load(model_file), model_file, read_only)
     listener = listen(host, port)
     known = access(host, listener.getsockname()[1], public_host)
     token = secrets.token_urlsafe(18) if known.needs_token else None
     address = known.link(token)
     print(f"The model is at {address}", flush=True)
     if token is not None:
-        print("Whoever has this address can look at the model and decide about its concepts.", flush=True)
+        may = "look at the model" if read_only else "look at the model and decide about its concepts"
+        print(f"Whoever has this address can {may}.", flush=True)
     print("Stop with Ctrl-C.", flush=True)
     threading.Thread(target=explorer.warm_up, daemon=True).start()
     if browser:

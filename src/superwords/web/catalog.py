@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,11 +13,11 @@ from scipy import sparse
 
 from superwords.analysis.curation import Curation, decisions, history
 from superwords.analysis.dates import time_columns
-from superwords.analysis.documents import row_labels, telling_passage
+from superwords.analysis.documents import document_labels, row_labels, telling_passage
 from superwords.analysis.groups import group_values
 from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import TYPICAL, automatic_names
-from superwords.analysis.tables import concept_index, marked, of_shown
+from superwords.analysis.tables import concept_index, marked, of_shown, source_shares, sources
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
@@ -30,6 +32,15 @@ SHOWN_GROUP_COLUMNS = 2
 MARKER_WORDS = 10
 KEPT_TABLES = 64
 CONCEPT_COLUMN = Column("name", "Concept", "concept", link="concept", mark="leftover")
+DOCUMENT_COLUMN = Column("label", "Document", "document", link="number", note="document")
+
+
+class Use(NamedTuple):
+    """How rows or documents use concepts, over the draws that find each; without words a row uses none."""
+
+    weight: sparse.csr_array  # (D, J) mean share of the tokens
+    held: sparse.csr_array  # (D, J) share of the draws in which it is used
+    typical: sparse.csr_array  # (D, J) whether that is at least half: what is listed and counted
 
 
 class Catalog:
@@ -256,23 +267,30 @@ class Catalog:
         return dict(zip(used["word"], used["score"].astype(float)))
 
     @cached_property
-    def held(self) -> tuple[sparse.csc_array, sparse.csc_array]:
-        """Return (D, J) mean weights over the draws that find j, and the share of them in which a document holds it.
-
-        Both are 0 in rows without any word.
-        """
-        weight = sparse.csc_array((self.corpus.n_documents, self.model.n_concepts_))
-        held = weight.copy()
-        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
-            of_draw = sparse.csc_array(one @ sparse.diags_array(share))
-            of_draw.eliminate_zeros()
-            weight = weight + of_draw
-            held = held + sparse.csc_array((of_draw > 0) @ sparse.diags_array(share))
-        return sparse.csc_array(weight), sparse.csc_array(held)
+    def use(self) -> Use:
+        """Return how the corpus's rows use concepts."""
+        return self._use(None)
 
     @cached_property
-    def weights(self) -> sparse.csr_array:
-        return self.model.result_.weights
+    def document_use(self) -> Use:
+        """Return how whole documents use concepts; each passage counts by its tokens."""
+        return self._use(source_shares(self.corpus))
+
+    def _use(self, fold: sparse.csr_array | None) -> Use:
+        n_rows = self.corpus.n_documents if fold is None else fold.shape[0]
+        weight = sparse.csr_array((n_rows, self.model.n_concepts_))
+        held = weight.copy()
+        for one, share in zip(drawn_weights(self.model.result_), draw_weights(self.model.result_)):
+            of_draw = sparse.csr_array(one @ sparse.diags_array(share))
+            of_draw.eliminate_zeros()
+            if fold is not None:
+                of_draw = sparse.csr_array(fold @ of_draw)
+            weight = weight + of_draw
+            held = held + sparse.csr_array((of_draw > 0) @ sparse.diags_array(share))
+        typical = sparse.csr_array(held >= TYPICAL)
+        for matrix in (weight, held, typical):
+            matrix.sort_indices()
+        return Use(weight, held, typical)
 
     @cached_property
     def n_tokens(self) -> np.ndarray:
@@ -281,42 +299,41 @@ class Catalog:
     def holders(self, concept: int) -> pd.DataFrame:
         """Return rows with a concept in at least half of the draws, by w · log(1 + w N_d)."""
         j = concept_index(self.model.result_, concept)
-        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self.held)
+        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self.use[:2])
         row = np.flatnonzero(held >= TYPICAL)
         evidence = weight[row] * np.log1p(weight[row] * self.n_tokens[row])
         row = row[np.lexsort((row, -evidence))]
-        return pd.DataFrame(
-            {
-                "row": row,
-                **self.labels_of(row),
-                "weight": weight[row],
-                "probability": np.minimum(held[row], 1.0),
-                "tokens": self.n_tokens[row],
-            }
+        known = self.row_names.iloc[row].reset_index(drop=True)
+        return known.assign(
+            weight=weight[row], probability=np.minimum(held[row], 1.0), tokens=self.n_tokens[row]
         )
 
     @cached_property
-    def row_labels(self) -> list[str]:
-        """Return what each row of the corpus is called."""
-        return row_labels(self.corpus)
+    def row_names(self) -> pd.DataFrame:
+        """Return number, label, id and shown groups of the corpus's rows."""
+        return self._names_of("row", row_labels(self.corpus), self.corpus.ids, self.corpus.metadata)
+
+    @cached_property
+    def document_names(self) -> pd.DataFrame:
+        """Return number, label, id and shown groups of the whole documents."""
+        return self._names_of("number", document_labels(self.corpus), *sources(self.corpus))
+
+    def _names_of(
+        self, number: str, labels: list[str], ids: Sequence[str], metadata: pd.DataFrame
+    ) -> pd.DataFrame:
+        groups = {name: group_texts(metadata[key]) for name, key in self.shown_groups.items()}
+        return pd.DataFrame(
+            {number: np.arange(len(ids)), "label": texts(labels), "document": texts(ids), **groups}
+        )
 
     @cached_property
     def shown_groups(self) -> dict[str, Any]:
         """Return the first columns of groups, as tables of documents show them."""
         return {f"label {name}": self.column(name) for name in list(self.group_columns)[:SHOWN_GROUP_COLUMNS]}
 
-    def labels_of(self, rows: np.ndarray) -> dict[str, pd.Series]:
-        """Return label, id and groups of some rows."""
-        metadata = self.corpus.metadata.iloc[rows]
-        return {
-            "label": texts(self.row_labels[d] for d in rows),
-            "document": texts(self.corpus.ids[d] for d in rows),
-            **{name: group_texts(metadata[key]) for name, key in self.shown_groups.items()},
-        }
-
     def row_column(self) -> Column:
         if self.corpus.parent is None:
-            return Column("label", "Document", "document", link="row", note="document")
+            return replace(DOCUMENT_COLUMN, link="row")
         return Column("label", "Passage", "passage-link", link="row", note="document")
 
     def label_columns(self) -> list[Column]:

@@ -11,27 +11,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from superwords.analysis.curation import decisions
-from superwords.analysis.documents import document_labels, one_document, passage_places
-from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.tables import source_shares, sources
+from superwords.analysis.documents import one_document, passage_places, rows_of_documents
+from superwords.analysis.tables import sources
 from superwords.errors import InputError
-from superwords.tabular import plain
+from superwords.tabular import plain, records
 from superwords.text.corpus import Corpus
 from superwords.text.recipe import read_recipe
 from superwords.text.sentences import sentence_spans
 from superwords.text.stream import TokenStream, read_chunk
 from superwords.text.vocabulary import apply_words
-from superwords.web.catalog import CONCEPT_COLUMN, Catalog, Pages, group_texts, texts
+from superwords.web.catalog import CONCEPT_COLUMN, DOCUMENT_COLUMN, Catalog, Pages, Use, texts
 from superwords.web.json_tables import Column, Table
 
 USUAL = 0.25  # share of a concept's documents from which a word is usual in it
 MOST_MISSING = 12
 LONGEST_LABEL = 300
-
-Pair = tuple[int, np.ndarray, np.ndarray]
 
 
 class DocumentPages(Pages):
@@ -42,66 +38,45 @@ class DocumentPages(Pages):
         self.places = WordPlaces(self.corpus)
 
     @cached_property
-    def _position(self) -> np.ndarray:
-        """Return where the chains have a row."""
+    def _drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the chains have each row, and as which concept (0, 1, …; -1: hidden) one of the draw counts."""
         position = np.empty(len(self.model.order_), int)
         position[self.model.order_] = np.arange(len(self.model.order_))
-        return position
-
-    @cached_property
-    def _column(self) -> np.ndarray:
-        """Return the concept (0, 1, …; -1: hidden) that a concept of the consensus draw is counted as."""
         own = self.model.sampled_.consensus_column
         shown = decisions(self.model.choices_).columns(self.model.n_concepts_)
-        return np.where(own >= 0, np.append(shown, -1)[own], -1)
+        return position, np.where(own >= 0, np.append(shown, -1)[own], -1)
 
     @cached_property
-    def _parents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return each passage's document, its place in it and their number; None if rows are documents."""
-        return None if self.corpus.parent is None else passage_places(self.corpus.parent)
-
-    @cached_property
-    def _passages_of(self) -> list[np.ndarray]:
-        """Return the rows of each whole document, in their order."""
-        assert self._parents is not None
-        document = self._parents[0]
+    def _parents(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None:
+        """Return each passage's document, its place in it, and the rows of each document; None without passages."""
+        if self.corpus.parent is None:
+            return None
+        document, place, _ = passage_places(self.corpus.parent)
         order = np.argsort(document, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(document))[:-1])
+        return document, place, np.split(order, np.cumsum(np.bincount(document))[:-1])
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
-        rows = np.arange(self.corpus.n_documents)
-        weights, held = (sparse.csr_array(matrix) for matrix in self.catalog.held)
-        return pd.DataFrame(
-            {
-                "row": rows,
-                **self.catalog.labels_of(rows),
-                "tokens": self.catalog.n_tokens,
-                **_held(weights, held),
-            }
-        )
+        return self._with_concepts(self.catalog.row_names, self.catalog.n_tokens, self.catalog.use)
 
     @cached_property
     def _documents(self) -> pd.DataFrame:
         """Return whole documents; each passage counts by its tokens."""
-        assert self._parents is not None
-        ids, metadata = sources(self.corpus)
-        fold = source_shares(self.corpus)
-        weights, held = self.catalog.held
-        groups = {name: group_texts(metadata[key]) for name, key in self.catalog.shown_groups.items()}
-        passages = sparse.csr_array((np.ones(fold.nnz), fold.indices, fold.indptr), shape=fold.shape)
-        typical = sparse.csr_array((held >= TYPICAL).astype(float))
-        return pd.DataFrame(
-            {
-                "number": np.arange(len(ids)),
-                "label": texts(document_labels(self.corpus)),
-                "document": texts(ids),
-                **groups,
-                "passages": np.diff(passages.indptr),
-                "tokens": (passages @ self.catalog.n_tokens).astype(int),
-                **_held(sparse.csr_array(fold @ weights), sparse.csr_array(passages @ typical)),
-            }
-        )
+        passages = rows_of_documents(self.model.result_)
+        tokens = (passages @ self.catalog.n_tokens).astype(int)
+        rows = self._with_concepts(self.catalog.document_names, tokens, self.catalog.document_use)
+        return rows.assign(passages=np.diff(passages.indptr))
+
+    @staticmethod
+    def _with_concepts(rows: pd.DataFrame, tokens: np.ndarray, use: Use) -> pd.DataFrame:
+        """Return rows with how many concepts each uses in at least half of the draws, and its strongest one."""
+        weights = use.weight
+        strongest = [
+            int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
+            for a, b in pairwise(weights.indptr)
+        ]
+        n_concepts = np.diff(use.typical.indptr)
+        return rows.assign(tokens=tokens, n_concepts=n_concepts, strongest=texts(strongest))
 
     def rows(self) -> Table:
         """Return rows of the corpus."""
@@ -111,8 +86,7 @@ class DocumentPages(Pages):
         """Return whole documents."""
         if self._parents is None:
             return self.rows()
-        column = Column("label", "Document", "document", link="number", note="document")
-        return self._listed(self._documents, column, [Column("passages", "Passages", "number")])
+        return self._listed(self._documents, DOCUMENT_COLUMN, [Column("passages", "Passages", "number")])
 
     def _listed(self, rows: pd.DataFrame, first: Column, more: list[Column]) -> Table:
         columns = [
@@ -129,33 +103,25 @@ class DocumentPages(Pages):
 
     def document(self, document: int) -> dict[str, Any]:
         """Return the head of a whole document's page."""
-        self._check_document(document)
-        ids, metadata = self._names
+        self._passages_of(document)
+        metadata = sources(self.corpus)[1]
+        known = self._documents[["label", "document", "tokens", "passages"]].iloc[[document]]
         return {
-            "label": self._labels[document],
-            "document": ids[document],
-            "labels": _told(metadata.iloc[document]),
-            "tokens": int(self._documents["tokens"].iloc[document]),
-            "passages": int(self._documents["passages"].iloc[document]),
-            "documents": len(ids),
+            **records(known)[0],
+            "labels": _metadata_pairs(metadata.iloc[document]),
+            "documents": len(metadata),
         }
-
-    @cached_property
-    def _names(self) -> tuple[list[str], pd.DataFrame]:
-        return sources(self.corpus)
-
-    @cached_property
-    def _labels(self) -> list[str]:
-        return document_labels(self.corpus)
 
     def document_passages(self, document: int) -> Table:
         """Return the passages of a whole document, in their order."""
-        self._check_document(document)
-        table = self._listed(self._rows.iloc[self._passages_of[document]], self.catalog.row_column(), [])
+        table = self._listed(
+            self._rows.iloc[self._passages_of(document)],
+            Column("place", "Passage", "passage-link", link="row"),
+            [],
+        )
         groups = self.catalog.shown_groups
         columns = [column for column in table.columns if column.key not in groups]
         rows = table.rows.assign(place=np.arange(1, len(table.rows) + 1))
-        columns[0] = Column("place", "Passage", "passage-link", link="row")
         if self.corpus.texts is not None:
             texts = self.corpus.texts
             rows["begin"] = [_begin(texts[d]) for d in rows["row"]]
@@ -164,9 +130,10 @@ class DocumentPages(Pages):
 
     def whole_concepts(self, document: int) -> Table:
         """Return the concepts of a whole document, over the draws."""
-        self._check_document(document)
+        self._passages_of(document)
         rows = one_document(self.model.result_, document)
-        rows = rows[rows["probability"] >= TYPICAL].sort_values("weight", ascending=False, kind="stable")
+        typical = self.catalog.document_use.typical[[document]].indices + 1
+        rows = rows[rows["concept"].isin(typical)].sort_values("weight", ascending=False, kind="stable")
         columns = [
             CONCEPT_COLUMN,
             Column("weight", "Weight", "share", "low", "high"),
@@ -177,22 +144,28 @@ class DocumentPages(Pages):
         found = self.catalog.chains_of(known["concept"])
         return Table(columns, self.catalog.reliable_first(known.assign(**found)))
 
-    def _check_document(self, document: int) -> None:
+    def _passages_of(self, document: int) -> np.ndarray:
         if self._parents is None:
             raise InputError("The documents of this model are not cut into passages.")
-        if not 0 <= document < len(self._passages_of):
-            raise InputError(f"There is no such document; there are {len(self._passages_of)}.")
+        passages = self._parents[2]
+        if not 0 <= document < len(passages):
+            raise InputError(f"There is no such document; there are {len(passages)}.")
+        return passages[document]
 
     def row(self, row: int) -> dict[str, Any]:
-        """Return the head of a row's page."""
+        """Return the head of a row's page, with the concepts of its imputed tokens: the legend of its colours."""
         self._check(row)
+        names = self.catalog.names
+        total = Counter({j: int(tokens.sum()) for j, (_, tokens) in self._imputed(row).items()})
         return {
-            "label": self.catalog.row_labels[row],
+            "label": self.catalog.row_names["label"].iloc[row],
             "document": self.corpus.ids[row],
-            "labels": _told(self.corpus.metadata.iloc[row]),
+            "labels": _metadata_pairs(self.corpus.metadata.iloc[row]),
             "tokens": int(self.catalog.n_tokens[row]),
             "parts": len(self._parts(row)),
-            "imputed": self._imputed(row),
+            "imputed": [
+                {"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0
+            ],
             **self._around(row),
         }
 
@@ -201,13 +174,14 @@ class DocumentPages(Pages):
         if self._parents is None:
             before = row - 1 if row else None
             return {"before": before, "after": row + 1 if row + 1 < self.corpus.n_documents else None}
-        number, place = int(self._parents[0][row]), int(self._parents[1][row]) - 1
-        own = self._passages_of[number]
+        document, places, passages = self._parents
+        number, place = int(document[row]), int(places[row]) - 1
+        own = passages[number]
         return {
             "before": int(own[place - 1]) if place else None,
             "after": int(own[place + 1]) if place + 1 < len(own) else None,
             "whole": number,
-            "whole_label": self._labels[number],
+            "whole_label": self.catalog.document_names["label"].iloc[number],
         }
 
     def _check(self, row: int) -> None:
@@ -215,34 +189,45 @@ class DocumentPages(Pages):
             what = "document" if self.corpus.parent is None else "passage"
             raise InputError(f"There is no such {what}; there are {self.corpus.n_documents}.")
 
-    def _pairs(self, row: int) -> list[Pair]:
-        """Return each concept (0, 1, …) a row holds: the words that are on, and the tokens imputed to each."""
+    def _imputed(self, row: int) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Return by concept (0, 1, …) the words that are on in a row, each once, and the tokens imputed to each."""
         draw = self.model.sampled_.consensus_draw
         state, tokens = draw.state, draw.tokens
-        at = self._position[row]
+        position, column = self._drawn
+        at = position[row]
         found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
         for p in range(state.doc_ptr[at], state.doc_ptr[at + 1]):
             part = slice(state.pair_ptr[p], state.pair_ptr[p + 1])
-            found[int(self._column[state.concept[p]])].append((state.word[part], tokens.entry[part]))
-        return [_joined(j, those) for j, those in found.items() if j >= 0]
+            found[int(column[state.concept[p]])].append((state.word[part], tokens.entry[part]))
+        found.pop(-1, None)
+        joined = {}
+        for j, members in found.items():  # several where concepts are merged
+            words, place = np.unique(np.concatenate([one for one, _ in members]), return_inverse=True)
+            counts = np.bincount(place, np.concatenate([one for _, one in members]), len(words))
+            joined[j] = words, counts.astype(int)
+        return joined
 
     def concepts(self, row: int) -> Table:
-        """Return the concepts a row holds, and which of their words it uses, could have used, and lacks."""
+        """Return the concepts a row uses in at least half of the draws, and its variant of each in the consensus draw.
+
+        The variant: which of its words the row uses, could have used, and lacks.
+        """
         self._check(row)
-        vocabulary = self.corpus.vocabulary
-        share = self.model.result_.concept_word
-        weight = self._row_weights[[row]].toarray().ravel()
+        vocabulary, share, use = self.corpus.vocabulary, self.model.result_.concept_word, self.catalog.use
+        weight, held = (matrix[[row]].toarray().ravel() for matrix in (use.weight, use.held))
+        imputed, none = self._imputed(row), np.zeros(0, int)
         rows: list[dict[str, Any]] = []
-        for j, words, tokens in self._pairs(row) if self.catalog.n_tokens[row] else []:
-            usual = np.flatnonzero(share[j] >= USUAL)
-            missing = np.setdiff1d(usual, words)
-            missing = missing[np.argsort(-share[j][missing], kind="stable")][:MOST_MISSING]
+        for j in use.typical[[row]].indices:
+            words, tokens = imputed.get(int(j), (none, none))
+            usual = np.setdiff1d(np.flatnonzero(share[j] >= USUAL), words)
+            missing = usual[np.argsort(-share[j][usual], kind="stable")][:MOST_MISSING]
             used = np.flatnonzero(tokens > 0)
             used = used[np.argsort(-tokens[used], kind="stable")]
             rows.append(
                 {
-                    "concept": j + 1,
+                    "concept": int(j) + 1,
                     "weight": float(weight[j]),
+                    "probability": min(float(held[j]), 1.0),
                     "tokens": int(tokens.sum()),
                     "used": [vocabulary[i] for i in words[used]],
                     "unused": [vocabulary[i] for i in words[tokens == 0]],
@@ -253,6 +238,7 @@ class DocumentPages(Pages):
         columns = [
             CONCEPT_COLUMN,
             Column("weight", "Weight", "share"),
+            Column("probability", "P(uses it)", "share"),
             Column("tokens", "Tokens", "number"),
             Column("used", "Words used here", "words", sortable=False),
             Column("unused", "On here, but not used", "words", sortable=False),
@@ -260,16 +246,6 @@ class DocumentPages(Pages):
         ]
         fields = ["concept", *(column.key for column in columns[1:])]
         return Table(columns, self.catalog.reliable_first(pd.DataFrame(rows, columns=pd.Index(fields))))
-
-    @cached_property
-    def _row_weights(self) -> sparse.csr_array:
-        return sparse.csr_array(self.catalog.held[0])
-
-    def _imputed(self, row: int) -> list[dict[str, Any]]:
-        """Return the concepts of a row by their imputed tokens: the legend of its colours."""
-        names = self.catalog.names
-        total = Counter({j: int(tokens.sum()) for j, _, tokens in self._pairs(row)})
-        return [{"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0]
 
     def _parts(self, row: int) -> list[tuple[int, int]]:
         if self.corpus.texts is None:
@@ -289,7 +265,7 @@ class DocumentPages(Pages):
         start, end = parts[part - 1]
         text = self.corpus.texts[row][start:end]
         of_word: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for j, words, tokens in self._pairs(row):
+        for j, (words, tokens) in self._imputed(row).items():
             for i, n in zip(words[tokens > 0], tokens[tokens > 0]):
                 of_word[self.corpus.vocabulary[i]].append((-int(n), j + 1))
         stretches: list[dict[str, Any]] = []
@@ -304,29 +280,7 @@ class DocumentPages(Pages):
         return {"part": part, "parts": len(parts), "stretches": stretches}
 
 
-def _held(weights: sparse.csr_array, held: sparse.csr_array) -> dict[str, Any]:
-    """Return how many concepts each row of weights holds in at least half of the draws, and its strongest one."""
-    row = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
-    strongest = [
-        int(weights.indices[a + np.argmax(weights.data[a:b])]) + 1 if b > a else None
-        for a, b in pairwise(weights.indptr)
-    ]
-    return {
-        "n_concepts": np.bincount(row[held.data >= TYPICAL], minlength=held.shape[0]),
-        "strongest": texts(strongest),
-    }
-
-
-def _joined(j: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> Pair:
-    """Return the words of the members of a merged concept, each once."""
-    if len(parts) == 1:
-        return j, *parts[0]
-    words, at = np.unique(np.concatenate([one for one, _ in parts]), return_inverse=True)
-    tokens = np.bincount(at, np.concatenate([one for _, one in parts]), len(words))
-    return j, words, tokens.astype(int)
-
-
-def _told(labels: pd.Series) -> list[list[str]]:
+def _metadata_pairs(labels: pd.Series) -> list[list[str]]:
     """Return metadata as pairs of texts."""
     known = {str(key): plain(value) for key, value in labels.items() if not isinstance(value, list | dict)}
     return [[key, str(value)[:LONGEST_LABEL]] for key, value in known.items() if value is not None]

@@ -57,10 +57,10 @@ NO_TOKEN = "Open this page with the whole address that `superwords explore` prin
 class Explorer:
     """Handle the requests of the web application for one model."""
 
-    def __init__(self, model: ConceptModel, path: Path | None = None) -> None:
+    def __init__(self, model: ConceptModel, path: Path | None = None, read_only: bool = False) -> None:
         bounded = None if path is None else BoundedModel(path)
         self.views = Views(Catalog(model), TextIndex(model.corpus_), bounded)
-        self.decider = Decider(path)
+        self.decider = Decider(None if read_only else path)
         # Few at a time: threads that compute take the interpreter from the one that answers.
         self._formulas, self._costly, self._others = (guard.Turnstile(n) for n in (1, 1, 2))
         self._coming: dict[tuple[Views, str], asyncio.Future[Response]] = {}

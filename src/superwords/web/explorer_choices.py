@@ -24,7 +24,7 @@ MOST_CONCEPTS = 2_000  # of one decision
 LONGEST_REPLY = 1_000_000  # characters of pasted names
 CHANGED = "The model file has changed since it was opened, so nothing was saved; open the model again."
 UNWRITABLE = "This could not be saved: the model file cannot be written."
-NO_FILE = "This model was opened without its file, so nothing can be saved."
+READ_ONLY = "Nothing is decided here: the model was opened to be read only."
 
 
 class Decider:
@@ -45,7 +45,7 @@ class Decider:
     def decide(self, model: ConceptModel, given: Mapping[str, Any]) -> ConceptModel:
         """Return a model like this one that follows the decision as well, which its file now holds."""
         if self.path is None:
-            raise HTTPException(403, NO_FILE)
+            raise HTTPException(403, READ_ONLY)
         if given.get("do") == "undo":
             choices, made = curating.undone(model.choices_), None
         else:

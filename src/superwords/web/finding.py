@@ -23,7 +23,7 @@ from superwords.search.index import search, search_page
 from superwords.search.terms import AS_WRITTEN, STEMMED
 from superwords.tabular import plain, records
 from superwords.text.corpus import Corpus
-from superwords.web.catalog import CONCEPT_COLUMN, KEPT_TABLES, Catalog, Pages, group_texts, texts
+from superwords.web.catalog import CONCEPT_COLUMN, DOCUMENT_COLUMN, KEPT_TABLES, Catalog, Pages, texts
 from superwords.web.json_tables import LONGEST_QUERY, Column, Table, bounded, whole_number
 
 BEGIN, END = "\x02", "\x03"  # around a word that was found, in a snippet
@@ -123,8 +123,7 @@ class TextPages(Pages):
 
     def said(self, query: str) -> Table:
         """Return the rows whose text has the words."""
-        found = self.index.rows(query)
-        rows = pd.DataFrame({"row": found, **self.catalog.labels_of(found)})
+        rows = self.catalog.row_names.iloc[self.index.rows(query)].reset_index(drop=True)
         columns: list[Any] = [self.catalog.row_column(), *self.catalog.label_columns()]
         columns.append(Column("snippet", "Where", "snippet", sortable=False))
 
@@ -135,20 +134,8 @@ class TextPages(Pages):
 
     def said_by(self, query: str) -> Table:
         """Return the documents whose speaker, title, id or group has the words."""
-        found = self.index.documents(query)
-        ids, metadata = sources(self.corpus)
-        labels = document_labels(self.corpus)
-        groups = self.catalog.shown_groups
-        rows = pd.DataFrame(
-            {
-                "number": found,
-                "label": texts(labels[d] for d in found),
-                "document": texts(ids[d] for d in found),
-                **{name: group_texts(metadata[key].iloc[found]) for name, key in groups.items()},
-            }
-        )
-        first = Column("label", "Document", "document", link="number", note="document")
-        return Table([first, *self.catalog.label_columns()], rows)
+        rows = self.catalog.document_names.iloc[self.index.documents(query)].reset_index(drop=True)
+        return Table([DOCUMENT_COLUMN, *self.catalog.label_columns()], rows)
 
 
 NEIGHBOURS = 50

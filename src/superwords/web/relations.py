@@ -253,7 +253,7 @@ def similarity(catalog: Catalog) -> np.ndarray:
     shape = (catalog.model.n_concepts_, catalog.corpus.n_words)
     words = sparse.csr_array((use.used.astype(float), (use.concept, use.word)), shape=shape)
     shown = np.array(catalog.model.result_.shown, int) - 1
-    return likeness(words[shown], sparse.csr_array(catalog.weights[:, shown]))
+    return likeness(words[shown], sparse.csr_array(catalog.model.result_.weights[:, shown]))
 
 
 def positions(alike: np.ndarray) -> np.ndarray:

@@ -382,8 +382,8 @@ class Report:
         """Return how far the chains agree, what other chains find, and the settings."""
         others = ChainPages(self.catalog).others()
         found = (
-            '<h3 id="others">Concepts of other chains</h3><p>These are found by at least two chains and are not among '
-            f"the concepts above.</p>{self.table(others, 'words', 'chains')}"
+            '<h3 id="others">Concepts of other chains</h3><p>These are found by too few chains to be '
+            f"listed.</p>{self.table(others, 'words', 'chains')}"
         )
         return (
             '<h2 id="sampling">How it was sampled</h2><h3>Do the chains agree?</h3>'

@@ -74,12 +74,25 @@ export function percent(share) {
   return `${value.toFixed(size >= 9.95 || size === 0 ? 0 : size >= 0.95 ? 1 : 2)}%`;
 }
 
+export const interval = (value, low, high) => (low === null ? percent(value) : `${percent(value)} (${percent(low)} to ${percent(high)})`);
+
+// A count, or a mean of counts with one decimal, as in the report.
+export const number = (value) => {
+  const digits = Number.isInteger(value) ? 0 : 1;
+  return value === null ? "–" : value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+};
+
+export const decimal = (value) => (value === null ? "–" : value.toFixed(Math.abs(value) >= 100 ? 0 : 3));
+
 // A difference of shares in percentage points, with its sign.
 export function points(value) {
   const size = Math.abs(100 * value);
   const text = size.toFixed(size >= 9.95 || size < 0.05 ? 0 : 1);
   return `${text === "0" ? "" : value > 0 ? "+" : "−"}${text}`;
 }
+
+export const pointsInterval = (value, low, high) =>
+  `${points(value)} points${low === null ? "" : ` (${points(low)} to ${points(high)})`}`;
 
 // A field with a label that chooses among a few.
 export function choice(label, options, chosen, change) {

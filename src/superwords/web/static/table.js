@@ -1,49 +1,31 @@
 // One table for every list: searched, sorted and cut into pages on the server, stored in the address, saved as CSV.
 
 import { getTable, tableAddress } from "./api.js";
-import { conceptLink, count, h, newId, percent, points, tell } from "./dom.js";
+import { conceptLink, count, decimal, h, interval, newId, number, pointsInterval, tell } from "./dom.js";
 import * as route from "./route.js";
 
 const TYPING_PAUSE = 200;
 
-// Bars of a column share a scale, so that small shares remain distinguishable.
-function bar(low, value, high, scale) {
-  const track = h("span", { class: "bar", "aria-hidden": "true" });
+// Bars of a column share a scale, so that small shares remain distinguishable. Those of differences begin in the middle.
+function bar(low, value, high, scale, isDifference) {
+  const [start, wide] = isDifference ? [50, 50] : [0, 100];
   const place = (name, from, to) => {
     const part = h("span", { class: name });
-    part.style.left = `${(100 * from) / scale}%`;
-    part.style.width = `${(100 * (to - from)) / scale}%`;
-    track.append(part);
+    part.style.left = `${start + (wide * from) / scale}%`;
+    part.style.width = `${(wide * (to - from)) / scale}%`;
+    return part;
   };
-  place("value", 0, value);
-  if (low !== null && high !== null) place("interval", low, high);
-  return track;
+  return h("span", { class: isDifference ? "bar balance" : "bar", "aria-hidden": "true" },
+    place("value", Math.min(0, value), Math.max(0, value)),
+    low === null || high === null ? null : place("interval", low, high));
 }
 
-// Differences have a scale of their own, too: the ends are the largest of the column.
-function balance(low, value, high, scale) {
-  const track = h("span", { class: "bar balance", "aria-hidden": "true" });
-  const place = (name, from, to) => {
-    const part = h("span", { class: name });
-    part.style.left = `${50 + (50 * from) / scale}%`;
-    part.style.width = `${(50 * (to - from)) / scale}%`;
-    track.append(part);
-  };
-  place("value", Math.min(0, value), Math.max(0, value));
-  if (low !== null && high !== null) place("interval", low, high);
-  return track;
-}
-
-function share(value, low, high, scale) {
+function barred(value, row, column) {
   if (value === null) return ["–"];
-  const text = low === null ? percent(value) : `${percent(value)} (${percent(low)} to ${percent(high)})`;
-  return [h("span", { class: "figure" }, text), bar(low, value, high, scale)];
-}
-
-function difference(value, low, high, scale) {
-  if (value === null) return ["–"];
-  const text = `${points(value)} points` + (low === null ? "" : ` (${points(low)} to ${points(high)})`);
-  return [h("span", { class: "figure" }, text), balance(low, value, high, scale)];
+  const [low, high] = [row[column.low] ?? null, row[column.high] ?? null];
+  const isDifference = column.kind === "difference";
+  const text = (isDifference ? pointsInterval : interval)(value, low, high);
+  return [h("span", { class: "figure" }, text), bar(low, value, high, column.scale, isDifference)];
 }
 
 // What a search found, in marks; the server puts \u0002 and \u0003 around it.
@@ -60,17 +42,12 @@ function linked(address, value, row, column) {
   return [h("a", { href: address }, String(value)), note && note !== value ? h("small", {}, note) : null];
 }
 
-const number = (value) =>
-  value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: Number.isInteger(value) ? 0 : 1 });
-
-const decimal = (value) => (value === null ? "–" : value.toFixed(Math.abs(value) >= 100 ? 0 : 3));
-
 const SHOW = {
   text: (value) => [value ?? "–"],
   number: (value) => [number(value)],
   decimal: (value) => [decimal(value)],
-  share: (value, row, column) => share(value, row[column.low] ?? null, row[column.high] ?? null, column.scale),
-  difference: (value, row, column) => difference(value, row[column.low] ?? null, row[column.high] ?? null, column.scale),
+  share: barred,
+  difference: barred,
   words: (value) => [(value ?? []).join(", ") || "–"],
   concepts: (value, row, column) => [
     h("ul", { class: "plain" }, value.map((name, at) =>

@@ -23,7 +23,7 @@ export async function showChains({ model }) {
     h("p", {}, "The share of each chain’s draws in which a concept is found, the least agreed on first."),
     agreement.element,
     h("h2", {}, "Concepts of other chains"),
-    h("p", {}, "Found by at least two chains, and not among the concepts that are listed."),
+    h("p", {}, "Found by too few chains to be listed."),
     others.element,
     h("h2", {}, "Moves"),
     h("p", {}, "What the moves of all sweeps so far proposed, how much of it was accepted, and the time they took, over all chains. Moves without " +

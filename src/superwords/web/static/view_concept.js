@@ -1,26 +1,18 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
 import { themeField, tried, trouble } from "./curate.js";
-import { conceptLink, count, h, newId, percent, reliability, rowsOf } from "./dom.js";
+import { conceptLink, count, decimal, h, interval, newId, number, percent, reliability, rowsOf } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
-function interval(value, low, high) {
-  return `${percent(value)} (${percent(low)} to ${percent(high)})`;
-}
-
-function rounded(mean) {
-  return mean === null ? "–" : Math.round(mean).toLocaleString("en");
-}
-
 function facts(known, model) {
   const rows = [
-    [`${model.passages ? "Passages" : "Documents"} in a draw, on average`, rounded(known.rows)],
-    ...(model.passages ? [["Documents in a draw, on average", rounded(known.documents)]] : []),
+    [`${model.passages ? "Passages" : "Documents"} in a draw, on average`, number(known.rows)],
+    ...(model.passages ? [["Documents in a draw, on average", number(known.documents)]] : []),
     ["Prevalence", interval(known.prevalence, known.prevalence_low, known.prevalence_high)],
     ["Strength where used", interval(known.strength, known.strength_low, known.strength_high)],
-    ["Words used in a draw, on average", rounded(known.n_words)],
-    ["Coherence", known.coherence === null ? "–" : known.coherence.toFixed(2)],
+    ["Words used in a draw, on average", number(known.n_words)],
+    ["Coherence", decimal(known.coherence)],
     ["Reliability", reliability(known.concept)],
     ["Found by", `${known.found_by} of ${count(known.stability_by_chain.length, "chain")}`],
     ["Stability", percent(known.stability)],

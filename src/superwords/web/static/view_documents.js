@@ -166,7 +166,7 @@ async function showRow({ model, given, key }, what) {
     ...(known.parts > 0 ? [...reader.legend(), reader.text, reader.pager] : [h("p", {}, "The model was saved without its texts.")]),
     h("h2", {}, `Concepts in this ${what}`),
     ...(known.tokens > 0
-      ? [h("p", {}, `A ${what} has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it.`), concepts.element]
+      ? [h("p", {}, `Those that it uses in at least half of the draws. A ${what} has its own variant of a concept: words it uses, words it could use but does not, and usual words that are off in it, as in the draw whose tokens the text shows.`), concepts.element]
       : [h("p", {}, `This ${what} has no word of the vocabulary, so nothing is known about its concepts.`)]),
   ];
 }

@@ -36,7 +36,7 @@ function drawing(rows, label) {
         svg("circle", { class: name, cx: x(value), cy: place, r: 5 }, svg("title", {}, `${told}: ${points(value)} points (${points(low)} to ${points(hi)})`)));
     };
     draw(row.effect, row.low, row.high, "adjusted", y, "other columns held fixed");
-    draw(row.unadjusted, row.unadjusted_low, row.unadjusted_high, "alone", y + 10, "this column alone");
+    if (row.unadjusted !== row.effect) draw(row.unadjusted, row.unadjusted_low, row.unadjusted_high, "alone", y + 10, "this column alone");
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Effects of ${label}` }, figure);
 }
@@ -89,7 +89,7 @@ async function results(formula, of) {
   const answer = await get("effects", { formula, of });
   const parts = [
     h("p", {}, `Based on the ${answer.documents.toLocaleString("en")} documents with a value in every column. Effects are in percentage points. ` +
-      `${answer.notes.join(" ")} Drawn are the clearest of reliable concepts: filled with the other columns held fixed, hollow by the column alone; lines are 95% intervals.`),
+      `${answer.notes.join(" ")} Drawn are the clearest of reliable concepts: filled with the other columns held fixed, hollow, where it differs, by the column alone; lines are 95% intervals.`),
   ];
   answer.terms.forEach(({ term, label }, at) => {
     const table = new Table("effects", { given: { formula, of, term }, prefix: `${at}.`, caption: `Effects of ${label}`, find: null, rows: 8, one: "concept" });
@@ -122,7 +122,7 @@ export async function showEffects({ model, given }) {
   if (given.get("formula") !== null) show();
   return [
     heading,
-    h("p", {}, "How the use of concepts depends on several columns at once; every document counts the same. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well."),
+    h("p", {}, `How the use of concepts depends on several columns at once; every document counts the same${model.passages ? " (on the page Groups, every passage does)" : ""}. Join columns by +, as in party + date; a:b and a*b, log(a) and poly(a, 2) work as well.`),
     h("form", { class: "tools", onsubmit: (event) => { event.preventDefault(); show(); } },
       h("div", { class: "search" }, h("label", { for: id }, "Formula"), field),
       h("div", { class: "choices" }, choice("Effects on", [["prevalence", "prevalence"], ["strength", "strength where used"]], of, (value) => { of = value; })),
