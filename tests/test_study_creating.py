@@ -13,8 +13,6 @@ from models_for_tests import edge_model, planted_model
 from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
 from superwords.study.create import (
-    TopicModel,
-    Wording,
     concept_uses,
     concept_weights,
     create_study,
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")
 
 
 def create(words, topics: str = "hdp") -> dict:
-    return create_study(planted_model(), words, TopicModel(topics, 30, 1), Wording("Clouds", "words"))
+    return create_study(planted_model(), words, topics, 30, 1, "Clouds", "words")
 
 
 def test_a_word_is_shown_by_the_concept_that_is_most_its_own() -> None:
@@ -98,7 +96,7 @@ def test_what_cannot_be_asked_is_said(words, topics, said) -> None:
 
 def test_a_model_without_concepts_is_refused() -> None:
     with pytest.raises(InputError, match="no concepts"):
-        create_study(edge_model("no concept"), 3, TopicModel(), Wording())
+        create_study(edge_model("no concept"), 3)
 
 
 def test_without_tomotopy_nothing_is_begun(tmp_path, capsys, monkeypatch) -> None:

@@ -12,8 +12,15 @@ from typer.testing import CliRunner
 from study_for_tests import WORDS, small_study
 from superwords.cli.study import app
 from superwords.errors import InputError
-from superwords.study.results import Vote, balance, preference_of, preference_summary, results, to_table
-from superwords.study.results_page import interval
+from superwords.study.results import (
+    Vote,
+    balance,
+    interval,
+    preference_of,
+    preference_summary,
+    results,
+    to_table,
+)
 from superwords.study.votes import Answer, VoteStore
 
 PAPER = ["--participants", "34", "--mean", "5.735", "--sd", "1.540"]

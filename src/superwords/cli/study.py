@@ -64,7 +64,7 @@ def create(
     """
     from superwords.compare.baselines import tomotopy_module
     from superwords.fitting.estimator import load
-    from superwords.study.create import TopicModel, Wording, create_study
+    from superwords.study.create import create_study
     from superwords.study.pairs import save_study
 
     chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
@@ -77,8 +77,7 @@ def create(
         return
     tomotopy_module()  # before any work: without it there are no topics
     say(f"Fitting the topic model {topics} ({iterations} iterations)…", quiet)
-    compared = TopicModel(topics, iterations, seed)
-    study = create_study(model, chosen or n_words, compared, Wording(title or "Word clouds", subject))
+    study = create_study(model, chosen or n_words, topics, iterations, seed, title or "Word clouds", subject)
     save_study(study, out)
     asked = ", ".join(question["word"] for question in study["questions"])
     say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
@@ -221,8 +220,9 @@ def results(
     ties: Annotated[int, typer.Option(help="Instead of votes: people without a preference.")] = 0,
 ) -> None:
     """Summarise the votes, or an outcome given in numbers, by the figures that the paper reports."""
+    from dataclasses import asdict
+
     from superwords.study import results as figures
-    from superwords.study import results_page as report
     from superwords.study.votes import VoteStore
 
     numbers = (participants, mean, sd, wins, losses)
@@ -244,8 +244,8 @@ def results(
             return
         found = figures.results(store.votes(), store.words)
     if csv is not None:
-        report.write_csv(found, csv)
+        figures.write_csv(found, csv)
     if as_json:
-        print(json.dumps(figures.to_json(found), ensure_ascii=False, indent=1))
+        print(json.dumps(asdict(found), ensure_ascii=False, indent=1))
     else:
-        report.print_results(found)
+        figures.print_results(found)

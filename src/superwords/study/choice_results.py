@@ -10,9 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from superwords.study.choices import CONTROL, chance
-from superwords.study.results import ATTENTION
-
-LEVEL = 0.95
+from superwords.study.results import ATTENTION, exact_interval
 
 
 class ChoiceAnswer(NamedTuple):
@@ -37,12 +35,6 @@ def answer_table(answers: Sequence[ChoiceAnswer], tasks: Sequence[Mapping[str, A
     return table.assign(attentive=~table["participant"].isin(failed))
 
 
-def exact_interval(right: int, n: int) -> tuple[float, float]:
-    """Return the 95% interval of a share by Clopper and Pearson."""
-    found = stats.binomtest(right, n).proportion_ci(LEVEL, method="exact")
-    return float(found.low), float(found.high)
-
-
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right answers by kind of test and by group of people, with exact intervals.
 
@@ -64,15 +56,11 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(part: pd.DataFrame, kind: str) -> dict[str, Any]:
-    right, n = int(part["correct"].sum()), len(part)
-    low, high = exact_interval(right, n)
-    test = stats.binomtest(right, n, chance(kind), alternative="greater")
+    n_right = int(part["correct"].sum())
+    test = stats.binomtest(n_right, len(part), chance(kind), alternative="greater")
     return {
         "people": part["participant"].nunique(),
-        "answers": n,
-        "right": right / n,
-        "low": low,
-        "high": high,
+        **_right(part),
         "chance": chance(kind),
         "p": float(test.pvalue),
         "alpha": krippendorff_alpha(part),
@@ -81,15 +69,18 @@ def _share(part: pd.DataFrame, kind: str) -> dict[str, Any]:
 
 def by_concept(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right answers for every concept and test, of people who passed the controls."""
-    rows = []
     kept = table[(table["kind"] != CONTROL) & table["attentive"].astype(bool)]
-    for (concept, kind), part in kept.groupby(["concept", "kind"]):
-        right, n = int(part["correct"].sum()), len(part)
-        low, high = exact_interval(right, n)
-        rows.append(
-            {"concept": concept, "test": kind, "answers": n, "right": right / n, "low": low, "high": high}
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"concept": concept, "test": kind, **_right(part)}
+        for (concept, kind), part in kept.groupby(["concept", "kind"])
+    )
+
+
+def _right(part: pd.DataFrame) -> dict[str, Any]:
+    """Return the share of right answers with its exact interval."""
+    right, n = int(part["correct"].sum()), len(part)
+    low, high = exact_interval(right, n)
+    return {"answers": n, "right": right / n, "low": low, "high": high}
 
 
 def krippendorff_alpha(table: pd.DataFrame) -> float:

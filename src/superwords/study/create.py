@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,45 +11,38 @@ from scipy import sparse
 
 from superwords.analysis.prevalence import found_share
 from superwords.analysis.ranking import ranked_words, scores
-from superwords.compare.baselines import Topics, hdp, lda
+from superwords.compare.baselines import hdp, lda
 from superwords.errors import InputError
 from superwords.study.pairs import build_study, create_from_concepts
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
-    from superwords.posterior.result import Result
 
 COMMON = 0.9  # quantile of the words' documents: words above it are everywhere
 FEW_WORDS = 20  # of so few words none is left out as common
 
 
-@dataclass(frozen=True)
-class Wording:
-    """What participants read: the heading of the questionnaire, and what the documents are about."""
-
-    title: str = "Word clouds"
-    subject: str = "the subject of these documents"
-
-
-@dataclass(frozen=True)
-class TopicModel:
-    """The model to compare with: "hdp", or "lda:K" with K topics."""
-
-    name: str = "hdp"
-    iterations: int = 1000
-    seed: int = 0
-
-
 def create_study(
-    model: ConceptModel, words: int | Sequence[str], topics: TopicModel, wording: Wording
+    model: ConceptModel,
+    words: int | Sequence[str],
+    topics: str = "hdp",
+    iterations: int = 1000,
+    seed: int = 0,
+    title: str = "Word clouds",
+    subject: str = "the subject of these documents",
 ) -> dict[str, Any]:
-    """Create the study about these words, or about as many words as `question_words` finds."""
+    """Create the study about these words, or about as many words as `question_words` finds.
+
+    `topics` is the model to compare with, "hdp", or "lda:K" with K topics; participants read the title as the heading,
+    and that the documents are about the subject.
+    """
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to ask about.")
     corpus = model.corpus_
     weights, uses = concept_weights(model), concept_uses(model)
     if isinstance(words, int):
-        chosen = [corpus.vocabulary[i] for i in question_words(uses, weights, document_counts(model), words)]
+        documents = np.diff(sparse.csc_array(corpus.counts).indptr)
+        chosen = [corpus.vocabulary[i] for i in question_words(uses, weights, documents, words)]
         if not chosen:
             raise InputError("No word is typical of one concept; choose the words yourself with --words.")
     else:
@@ -58,9 +50,15 @@ def create_study(
         unknown = [word for word in chosen if word not in set(corpus.vocabulary)]
         if unknown:
             raise InputError(f"The word {unknown[0]!r} is not in the vocabulary; choose words of the corpus.")
-    found = find_topics(model, topics)
+    name, _, number = topics.partition(":")
+    if name == "hdp" and not number:
+        found = hdp(corpus.counts, corpus.vocabulary, iterations, seed)
+    elif name == "lda" and number.isdecimal():
+        found = lda(corpus.counts, corpus.vocabulary, int(number), iterations, seed)
+    else:
+        raise InputError(f"The topic model {topics!r} is not known; give hdp, or lda:50 (or another number).")
     questions = create_from_concepts(weights, uses, corpus.vocabulary, found.topic_word, chosen)
-    return build_study(questions, wording.title, wording.subject)
+    return build_study(questions, title, subject)
 
 
 def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray, n_words: int) -> list[int]:
@@ -102,37 +100,18 @@ def concept_uses(model: ConceptModel) -> np.ndarray:
     return uses * (found if found.any() else np.ones(len(found)))[:, None]
 
 
-def document_counts(model: ConceptModel) -> np.ndarray:
-    """Return (V) the number of documents that have each word."""
-    return np.diff(sparse.csc_array(model.corpus_.counts).indptr)
-
-
 def concept_weights(model: ConceptModel) -> np.ndarray:
-    """Return (J, V) scores of a concept's most telling words, as many as its documents use."""
-    words, n_words = model.result_.summary.words, model.corpus_.n_words
-    score = scores(words, n_words)
-    n_used = _words_used(model.result_)
+    """Return (J, V) scores of a concept's most telling words, as many as its documents use.
+
+    That number is the mean over the draws that find the concept.
+    """
+    summary, n_words = model.result_.summary, model.corpus_.n_words
+    score = scores(summary.words, n_words)
+    counts = summary.word_counts
+    used = np.bincount(counts.concept[counts.used > 0], minlength=model.n_concepts_)
+    n_used = (used / np.maximum(summary.alignment.matched.sum(axis=0), 1)).round().astype(int)
     weights = np.zeros((model.n_concepts_, n_words))
-    for j, rows in enumerate(ranked_words(words, model.n_concepts_, n_words)):
+    for j, rows in enumerate(ranked_words(summary.words, model.n_concepts_, n_words)):
         top = rows[: n_used[j]]
-        weights[j, words.word[top]] = score[top]
+        weights[j, summary.words.word[top]] = score[top]
     return weights
-
-
-def _words_used(result: Result) -> np.ndarray:
-    """(J): how many words a concept's documents use for it, in the mean over the draws that find it."""
-    counts, aligned = result.summary.word_counts, result.summary.alignment
-    used = np.bincount(counts.concept[counts.used > 0], minlength=result.n_concepts)
-    return (used / np.maximum(aligned.matched.sum(axis=0), 1)).round().astype(int)
-
-
-def find_topics(model: ConceptModel, topics: TopicModel) -> Topics:
-    counts, vocabulary = model.corpus_.counts, model.corpus_.vocabulary
-    name, _, number = topics.name.partition(":")
-    if name == "hdp" and not number:
-        return hdp(counts, vocabulary, topics.iterations, topics.seed)
-    if name == "lda" and number.isdecimal():
-        return lda(counts, vocabulary, int(number), topics.iterations, topics.seed)
-    raise InputError(
-        f"The topic model {topics.name!r} is not known; give hdp, or lda:50 (or another number)."
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 FOLLOWS = {"yes": "Yes", "no": "No"}
 ATTENTION = {
@@ -12,12 +13,10 @@ ATTENTION = {
     "headlines": "I follow the main headlines.",
     "little": "Very little, if at all.",
 }
-PLACES = {"first": "Cloud A", "second": "Cloud B"}
-CHOICES = {**PLACES, "neither": "No difference"}
+SIDES = {"first": "Cloud A", "second": "Cloud B", "neither": "No difference"}
 
 
-@dataclass(frozen=True)
-class Cloud:
+class Cloud(NamedTuple):
     """What the page may know of a cloud: a random name and its words."""
 
     name: str
@@ -25,19 +24,14 @@ class Cloud:
 
 
 @dataclass(frozen=True)
-class Pair:
-    word: str
-    first: Cloud
-    second: Cloud
+class Question:
+    """A question with its possible answers by their values; the first ones may be clouds."""
 
-
-@dataclass(frozen=True)
-class Choice:
-    """A question with a right answer: options by their opaque values."""
-
-    question: str
-    text: str
-    options: Mapping[str, str]
+    name: str  # in a sentence, such as "question 1"
+    legend: str  # HTML
+    answers: Mapping[str, str]
+    clouds: Sequence[Cloud] = ()
+    text: str = ""  # shown above the answers
 
 
 @dataclass(frozen=True)
@@ -47,44 +41,60 @@ class Form:
     title: str
     subject: str
     token: str
-    pairs: Sequence[Pair | Choice]
+    asked: Sequence[Question]
     chosen: Mapping[str, str]
     items: str = ""  # the tasks shown, of a study that shows some of its tasks
 
-    def fields(self) -> dict[str, str]:
-        """Return every field that must be answered, and its name on the page."""
-        names = {"follows": "whether you follow the subject", "attention": "how closely you follow it"}
-        return names | {f"q{number}": f"question {number}" for number in range(1, len(self.pairs) + 1)}
+    def questions(self) -> dict[str, Question]:
+        """Return every question by its field: those about the participant, then the study's own."""
+        subject = escape(self.subject)
+        follow = Question("whether you follow the subject", f"Do you follow {subject}?", FOLLOWS)
+        attention = f"How closely do you follow {subject}?"
+        asked = {f"q{number}": one for number, one in enumerate(self.asked, 1)}
+        closely = Question("how closely you follow it", attention, ATTENTION)
+        return {"follows": follow, "attention": closely, **asked}
+
+    def unanswered(self) -> list[str]:
+        """Return the fields without one of the answers that the page offers."""
+        return [field for field, one in self.questions().items() if self.chosen.get(field) not in one.answers]
+
+
+def pair(number: int, word: str, clouds: Sequence[Cloud]) -> Question:
+    """Return the question which of two clouds describes a word better."""
+    legend = f"{number}. Which word cloud describes <strong>{escape(word)}</strong> more coherently?"
+    return Question(f"question {number}", legend, SIDES, clouds)
+
+
+def task(number: int, question: str, text: str, options: Mapping[str, str]) -> Question:
+    """Return a question with a right answer: options by their opaque values."""
+    return Question(f"question {number}", f"{number}. {escape(question)}", options, text=text)
 
 
 def questionnaire(form: Form, missing: Sequence[str] = ()) -> str:
     """Return the whole form; `missing` are the fields that a refused answer left out."""
-    subject = escape(form.subject)
-    blocks = [
-        choice_block(form, "follows", f"Do you follow {subject}?", FOLLOWS, missing),
-        choice_block(form, "attention", f"How closely do you follow {subject}?", ATTENTION, missing),
-    ]
-    for number, pair in enumerate(form.pairs, 1):
-        make = pair_block if isinstance(pair, Pair) else task_block
-        blocks.append(make(form, number, pair, missing))  # type: ignore[arg-type]
-    return document(
+    questions = form.questions()
+    names = {field: one.name[0].upper() + one.name[1:] for field, one in questions.items()}
+    links = "".join(f'<li><a href="#{field}">{escape(names[field])}</a></li>' for field in missing)
+    heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
+    blocks = "".join(_block(field, one, form.chosen, missing) for field, one in questions.items())
+    return _document(
         form.title,
-        f"""<p>{introduction(form)} Only your answers are stored, nothing else about you; a cookie in your browser
+        f"""<p>{_introduction(form)} Only your answers are stored, nothing else about you; a cookie in your browser
 makes sure that you are counted once.</p>
 <form id="study" method="post" action="/vote">
 <input type="hidden" name="token" value="{escape(form.token)}">
 <input type="hidden" name="items" value="{escape(form.items)}">
-{missing_summary(form, missing)}
-{"".join(blocks)}
+<div id="missing" role="alert"{"" if missing else " hidden"}><p>{heading}</p><ul>{links}</ul></div>
+{blocks}
 <p id="progress" hidden></p>
 <p><button type="submit">Send my answers</button></p>
 </form>""",
     )
 
 
-def introduction(form: Form) -> str:
-    subject, n = escape(form.subject), len(form.pairs)
-    if not all(isinstance(pair, Pair) for pair in form.pairs):
+def _introduction(form: Form) -> str:
+    subject, n = escape(form.subject), len(form.asked)
+    if not all(one.clouds for one in form.asked):
         asked = "one question" if n == 1 else f"{n} questions"
         return f"You will see {asked} about {subject}. Choose one answer to each, the best one if you are not sure."
     pairs = "one pair" if n == 1 else f"{n} pairs"
@@ -95,71 +105,37 @@ def introduction(form: Form) -> str:
     )
 
 
-def task_block(form: Form, number: int, task: Choice, missing: Sequence[str]) -> str:
-    field = f"q{number}"
-    rows = "".join(
-        f"<label>{radio(form, field, value, missing, k == 0)} {escape(text)}</label>"
-        for k, (value, text) in enumerate(task.options.items())
-    )
-    text = f"<blockquote>{escape(task.text)}</blockquote>" if task.text else ""
-    body = f'{text}<div class="options">{rows}</div>'
-    return block(form, field, f"{number}. {escape(task.question)}", body, missing)
-
-
-def missing_summary(form: Form, missing: Sequence[str]) -> str:
-    names = form.fields()
-    links = "".join(
-        f'<li><a href="#{field}">{escape(names[field][0].upper() + names[field][1:])}</a></li>'
-        for field in missing
-    )
-    heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
-    hidden = "" if missing else " hidden"
-    return f'<div id="missing" role="alert"{hidden}><p>{heading}</p><ul>{links}</ul></div>'
-
-
-def choice_block(
-    form: Form, field: str, question: str, options: Mapping[str, str], missing: Sequence[str]
-) -> str:
-    rows = "".join(
-        f"<label>{radio(form, field, value, missing)} {escape(text)}</label>"
-        for value, text in options.items()
-    )
-    return block(form, field, question, f'<div class="options">{rows}</div>', missing)
-
-
-def pair_block(form: Form, number: int, pair: Pair, missing: Sequence[str]) -> str:
-    field = f"q{number}"
-    question = f"{number}. Which word cloud describes <strong>{escape(pair.word)}</strong> more coherently?"
-    panels = []
-    for (place, label), cloud in zip(PLACES.items(), (pair.first, pair.second)):
-        words = escape(", ".join(cloud.words))
-        panels.append(
-            f"<label>{radio(form, field, place, missing)} <span>{label}</span>"
-            f'<img src="/cloud/{escape(cloud.name)}.png" alt="{words}" width="710" height="486"></label>'
-        )
-    neither = f"<label>{radio(form, field, 'neither', missing)} {CHOICES['neither']}</label>"
-    body = f'<div class="pair">{"".join(panels)}</div><div class="options">{neither}</div>'
-    return block(form, field, question, body, missing)
-
-
-def radio(form: Form, field: str, value: str, missing: Sequence[str], is_first: bool = False) -> str:
-    checked = " checked" if form.chosen.get(field) == value else ""
-    first = is_first or value in (next(iter(FOLLOWS)), next(iter(ATTENTION)), next(iter(PLACES)))
-    focused = " autofocus" if first and missing and field == missing[0] else ""
-    return f'<input type="radio" name="{field}" value="{value}" required{checked}{focused}>'
-
-
-def block(form: Form, field: str, question: str, body: str, missing: Sequence[str]) -> str:
-    name = escape(form.fields()[field])
+def _block(field: str, asked: Question, chosen: Mapping[str, str], missing: Sequence[str]) -> str:
+    """Return a question with its radio buttons; the first of the first missing one has the focus."""
+    labels = []
+    for at, (value, text) in enumerate(asked.answers.items()):
+        checked = " checked" if chosen.get(field) == value else ""
+        focused = " autofocus" if at == 0 and missing and field == missing[0] else ""
+        radio = f'<input type="radio" name="{field}" value="{value}" required{checked}{focused}>'
+        if at < len(asked.clouds):
+            name, words = asked.clouds[at]
+            labels.append(
+                f'<label>{radio} <span>{escape(text)}</span><img src="/cloud/{escape(name)}.png" '
+                f'alt="{escape(", ".join(words))}" width="710" height="486"></label>'
+            )
+        else:
+            labels.append(f"<label>{radio} {escape(text)}</label>")
+    n_clouds = len(asked.clouds)
+    clouds = f'<div class="pair">{"".join(labels[:n_clouds])}</div>' if n_clouds else ""
+    text = f"<blockquote>{escape(asked.text)}</blockquote>" if asked.text else ""
     mark = ' class="missing"' if field in missing else ""
-    return f'<fieldset id="{field}" data-name="{name}"{mark}><legend>{question}</legend>{body}</fieldset>\n'
+    return (
+        f'<fieldset id="{field}" data-name="{escape(asked.name)}"{mark}><legend>{asked.legend}</legend>{text}{clouds}'
+        f'<div class="options">{"".join(labels[n_clouds:])}</div></fieldset>\n'
+    )
 
 
 def notice(title: str, sentence: str) -> str:
-    return document(title, f'<p role="status">{escape(sentence)}</p>')
+    """Return a page of one sentence."""
+    return _document(title, f'<p role="status">{escape(sentence)}</p>')
 
 
-def document(title: str, body: str) -> str:
+def _document(title: str, body: str) -> str:
     return f"""<!doctype html>
 <html lang="en">
 <head>

@@ -7,16 +7,24 @@ given, beside the t interval and the exact (Clopper–Pearson) interval.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 from scipy import stats
 
 from superwords.errors import InputError
+from superwords.files import write_atomic
+from superwords.tabular import csv_text
 
 LEVEL = 0.95
 ATTENTION = {
@@ -32,6 +40,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "headlines": ("headlines",),
     "little": ("little",),
 }
+
+WIDTH = 160
+_PREFERENCE = ("participants", "number", "mean", "sd", "normal interval", "t interval")
+_SHARE = ("share", "Wald interval", "exact interval", "sign test p")
 
 Interval = tuple[float, float]
 
@@ -100,21 +112,15 @@ def preference_summary(participants: int, mean: float, sd: float, questions: int
         raise InputError(f"The mean preference {mean} does not lie between 0 and the {questions} questions.")
     if not (math.isfinite(sd) and sd >= 0):
         raise InputError(f"The standard deviation is {sd}; give a number that is not negative.")
-    return with_intervals(participants, round(mean * participants) / participants, sd, questions)
+    return _with_intervals(participants, round(mean * participants) / participants, sd, questions)
 
 
-def with_intervals(participants: int, mean: float, sd: float, questions: int) -> Preference:
-    error = sd / math.sqrt(participants)
-    tail = (1 + LEVEL) / 2
-    by_normal = float(stats.norm.ppf(tail)) * error
-    by_t = float(stats.t.ppf(tail, participants - 1)) * error
-    by_both = (_within(mean - half, mean + half, questions) for half in (by_normal, by_t))
-    return Preference(participants, questions, mean, sd, *by_both)
-
-
-def _within(low: float, high: float, questions: int) -> Interval:
-    """Clip an interval to the range of possible answers."""
-    return max(low, 0.0), min(high, float(questions))
+def _with_intervals(participants: int, mean: float, sd: float, questions: int) -> Preference:
+    tail, error = (1 + LEVEL) / 2, sd / math.sqrt(participants)
+    halves = (float(of.ppf(tail)) * error for of in (stats.norm, stats.t(participants - 1)))
+    # No interval leaves the range of possible answers.
+    clipped = ((max(mean - half, 0.0), min(mean + half, float(questions))) for half in halves)
+    return Preference(participants, questions, mean, sd, *clipped)
 
 
 def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
@@ -122,7 +128,7 @@ def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
     n = len(scores)
     if n < 2:
         return Preference(n, questions, float(scores[0]) if n else None, None, None, None)
-    return with_intervals(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
+    return _with_intervals(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
 
 
 def balance(wins: int, losses: int, ties: int = 0) -> Balance:
@@ -135,18 +141,14 @@ def balance(wins: int, losses: int, ties: int = 0) -> Balance:
     share = wins / decided
     sd = math.sqrt(share * (1 - share))
     half = float(stats.norm.ppf((1 + LEVEL) / 2)) * sd / math.sqrt(decided)
-    test = stats.binomtest(wins, decided, 0.5)
-    exact = test.proportion_ci(LEVEL, method="exact")
-    return Balance(
-        wins,
-        losses,
-        ties,
-        share,
-        sd,
-        (share - half, share + half),
-        (float(exact.low), float(exact.high)),
-        float(test.pvalue),
-    )
+    wald, p = (share - half, share + half), float(stats.binomtest(wins, decided, 0.5).pvalue)
+    return Balance(wins, losses, ties, share, sd, wald, exact_interval(wins, decided), p)
+
+
+def exact_interval(right: int, n: int) -> Interval:
+    """Return the 95% interval of a share by Clopper and Pearson."""
+    found = stats.binomtest(right, n).proportion_ci(LEVEL, method="exact")
+    return float(found.low), float(found.high)
 
 
 def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
@@ -177,26 +179,21 @@ def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
     return Results(questions, sum(vote.follows for vote in cast), preferences, balances, by_word)
 
 
-def to_json(found: Results) -> dict[str, Any]:
-    return asdict(found)
-
-
 def to_table(found: Results) -> pd.DataFrame:
     """Return one row per group for the preference, the participants and each word: what the CSV holds."""
-    rows: list[dict[str, Any]] = []
-    for group, preference in found.preference.items():
-        rows.append({"figure": "preference", "word": "", "group": group, **flat(asdict(preference))})
-    for group, participants in found.balance.items():
-        rows.append({"figure": "participants", "word": "", "group": group, **flat(asdict(participants))})
-    for word, groups in found.words.items():
-        for group, votes in groups.items():
-            rows.append({"figure": "word", "word": word, "group": group, **flat(asdict(votes))})
-    table = pd.DataFrame(rows)
-    whole = ["participants", "questions", "wins", "losses", "ties"]
-    return table.astype({name: "Int64" for name in whole})
+    figures = [("preference", "", found.preference), ("participants", "", found.balance)]
+    figures += [("word", word, groups) for word, groups in found.words.items()]
+    table = pd.DataFrame(
+        [
+            {"figure": figure, "word": word, "group": group, **_flat(asdict(row))}
+            for figure, word, groups in figures
+            for group, row in groups.items()
+        ]
+    )
+    return table.astype(dict.fromkeys(("participants", "questions", "wins", "losses", "ties"), "Int64"))
 
 
-def flat(record: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     """Split intervals into two columns, low and high."""
     flattened: dict[str, Any] = {}
     for name, value in record.items():
@@ -206,3 +203,67 @@ def flat(record: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flattened[name] = value
     return flattened
+
+
+def print_results(found: Results, console: Console | None = None) -> None:
+    """Print the preference, the participants won and lost, and the votes by word."""
+    # Wider than a narrow or piped terminal if need be: a figure cut short is no figure.
+    out = console or Console(highlight=False, width=max(WIDTH, Console().width))
+    everyone = found.preference["everyone"]
+    people = "1 participant" if everyone.participants == 1 else f"{everyone.participants} participants"
+    following = "" if found.following is None else f" ({found.following} follow the subject)"
+    out.print(
+        f"{people}{following}, {found.questions} pairs each. All intervals are 95% intervals; the exact one is "
+        "by Clopper and Pearson. The sign test is two-sided.\n"
+    )
+    title = f"Pairs, of {found.questions}, in which a participant preferred the concept (no difference: half)"
+    rows: Iterable[Sequence[str]] = (
+        (group, str(row.participants), number(row.mean), number(row.sd), *map(interval, both))
+        for group, row in found.preference.items()
+        for both in [(row.normal_interval, row.t_interval)]
+    )
+    out.print(_table(title, _PREFERENCE, rows), "")
+    title = "Participants who preferred the concept in more pairs than the topic (share: without ties)"
+    rows = ((group, *_balance(row)) for group, row in found.balance.items())
+    out.print(_table(title, ("participants", "concept", "topic", "tie", *_SHARE), rows))
+    if found.words:
+        title = "Votes by word (share: for the concept, without those who saw no difference)"
+        rows = (
+            (word, *_balance(groups["everyone"]), *(number(groups[level].mean, 2) for level in ATTENTION))
+            for word, groups in found.words.items()
+        )
+        out.print("", _table(title, ("word", "concept", "topic", "neither", *_SHARE, *ATTENTION), rows))
+        out.print(f"Participants: {', '.join(f'{level} = {text}' for level, text in ATTENTION.items())}.")
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="right" if k else "left", overflow="fold")
+    for first, *others in rows:
+        # A word is text: "[red]" is no markup for rich, an escape no order to the terminal.
+        table.add_row(Text("".join(ch if ch.isprintable() else "�" for ch in first)), *others)
+    return table
+
+
+def _balance(row: Balance) -> list[str]:
+    counts = [str(row.wins), str(row.losses), str(row.ties)]
+    intervals = [interval(row.wald_interval), interval(row.exact_interval)]
+    return [*counts, number(row.mean), *intervals, number(row.sign_test_p)]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def interval(value: Interval | None) -> str:
+    return "–" if value is None else f"{value[0]:.3f}–{value[1]:.3f}"
+
+
+def write_csv(found: Results, path: str | os.PathLike[str]) -> None:
+    """Write every figure to a CSV file."""
+    target = Path(path)
+    try:
+        write_atomic(target, csv_text(to_table(found)).encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"The table {str(target)!r} could not be written: {error.strerror}.") from None

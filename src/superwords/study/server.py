@@ -74,11 +74,10 @@ class StudyPages:
     def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
         pairs = []
         for number, question in enumerate(self.study["questions"], 1):
-            sides = [question[side] for side in SIDES]
+            clouds = [page.Cloud(question[side]["name"], list(question[side]["words"])) for side in SIDES]
             if not self.concept_first(participant, number):
-                sides.reverse()
-            clouds = [page.Cloud(side["name"], list(side["words"])) for side in sides]
-            pairs.append(page.Pair(question["word"], *clouds))
+                clouds.reverse()
+            pairs.append(page.pair(number, question["word"], clouds))
         token = self.form_token(participant, "")
         return page.Form(self.study["title"], self.study["subject"], token, pairs, chosen)
 
@@ -116,7 +115,7 @@ class StudyPages:
         if not hmac.compare_digest(fields.get("token", "").encode(), token.encode()):
             raise HTTPException(403, "These answers do not belong to this page; open the study again.")
         form = self.form(participant, fields)
-        missing = unanswered(form)
+        missing = form.unanswered()
         if missing:
             return HTMLResponse(page.questionnaire(form, missing), 422)
         try:
@@ -158,12 +157,11 @@ class ChoicePages(StudyPages):
     def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
         items = chosen.get("items") or ",".join(map(str, self.pick(participant)))
         choices = []
-        for number in map(int, items.split(",")):
+        for place, number in enumerate(map(int, items.split(",")), 1):
             task = self.study["tasks"][number - 1]
             values = {self.value(participant, number, k): text for k, text in enumerate(task["options"])}
             # Sorted by a keyed digest: the same order at each visit, and no trace of which is right.
-            shown = {value: values[value] for value in sorted(values)}
-            choices.append(page.Choice(task["question"], task["text"], shown))
+            choices.append(page.task(place, task["question"], task["text"], dict(sorted(values.items()))))
         token = self.form_token(participant, items)
         return page.Form(self.study["title"], self.study["subject"], token, choices, chosen, items)
 
@@ -208,17 +206,6 @@ def read_fields(request: Request, body: bytes) -> dict[str, str]:
     except ValueError:
         raise HTTPException(400) from None
     return {name: values[0] for name, values in fields.items() if len(values) == 1}
-
-
-def unanswered(form: page.Form) -> list[str]:
-    """Return the fields without one of the answers that the page offers."""
-    options: dict[str, Mapping[str, str]] = {"follows": page.FOLLOWS, "attention": page.ATTENTION}
-    for number, one in enumerate(form.pairs, 1):
-        if isinstance(one, page.Choice):
-            options[f"q{number}"] = one.options
-    return [
-        field for field in form.fields() if form.chosen.get(field) not in options.get(field, page.CHOICES)
-    ]
 
 
 def create_app(pages: StudyPages, hosts: Sequence[str] = LOOPBACK, with_token: bool = False) -> Starlette:

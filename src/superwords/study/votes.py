@@ -92,7 +92,7 @@ class VoteStore:
     def for_study(cls, path: str | os.PathLike[str], study: Mapping[str, Any]) -> VoteStore:
         """Return the votes of this study: the file at `path`, created if there is none."""
         target = Path(path)
-        make_file(target, study)
+        _make_file(target, study)
         store = cls(target)
         if store.study_id != study["id"]:
             raise InputError(
@@ -118,10 +118,12 @@ class VoteStore:
         self._insert((participant, follows, attention), "INSERT INTO choice VALUES (?, ?, ?)", rows)
 
     def _insert(self, person: tuple[str, bool, str], statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        with self._connection() as connection, transaction(connection):
-            if has_voted(connection, person[0]):
+        with self._connection() as connection, _transaction(connection):
+            added = connection.execute(
+                "INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", person
+            )
+            if not added.rowcount:
                 raise AlreadyVotedError
-            connection.execute("INSERT INTO participant VALUES (?, ?, ?)", person)
             connection.executemany(statement, rows)
 
     def choices(self) -> list[ChoiceAnswer]:
@@ -140,7 +142,8 @@ class VoteStore:
 
     def has_voted(self, participant: str) -> bool:
         with self._connection() as connection:
-            return has_voted(connection, participant)
+            found = connection.execute("SELECT 1 FROM participant WHERE id = ?", [participant])
+            return found.fetchone() is not None
 
     def votes(self) -> list[Vote]:
         """Return all votes, without their participants."""
@@ -160,12 +163,12 @@ class VoteStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with connect(f"{self.path.resolve().as_uri()}?mode=rw") as connection:
+        with _connect(f"{self.path.resolve().as_uri()}?mode=rw") as connection:
             yield connection
 
 
 @contextmanager
-def connect(uri: str) -> Iterator[sqlite3.Connection]:
+def _connect(uri: str) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = FULL")
@@ -175,46 +178,32 @@ def connect(uri: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _transaction(connection: sqlite3.Connection) -> sqlite3.Connection:
     # IMMEDIATE takes the write lock at once, so that looking and then inserting is one step for all.
     connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+    return connection  # as a context manager it commits, or rolls back after an exception
 
 
-def has_voted(connection: sqlite3.Connection, participant: str) -> bool:
-    found = connection.execute("SELECT 1 FROM participant WHERE id = ?", (participant,)).fetchone()
-    return found is not None
-
-
-def make_file(target: Path, study: Mapping[str, Any]) -> None:
+def _make_file(target: Path, study: Mapping[str, Any]) -> None:
     """Write the tables into a file that has none, so that a kill between the two steps damages nothing.
 
     Only its owner may read the file: who knows its secret can sign votes.
     """
     try:
         os.close(os.open(target, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
-        with connect(f"{target.resolve().as_uri()}?mode=rwc") as connection:
-            with transaction(connection):
+        with _connect(f"{target.resolve().as_uri()}?mode=rwc") as connection:
+            with _transaction(connection):
                 if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
-                    write_tables(connection, study)
+                    _write_tables(connection, study)
             if connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,):
                 os.chmod(target, OWNER_ONLY)
                 connection.execute("PRAGMA journal_mode = WAL")
-    except OSError as error:
-        raise InputError(
-            f"The votes file {str(target)!r} could not be opened: {error.strerror or error}."
-        ) from None
-    except sqlite3.Error as error:
-        raise InputError(f"The votes file {str(target)!r} could not be opened: {error}.") from None
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"The votes file {str(target)!r} could not be opened: {reason}.") from None
 
 
-def write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
+def _write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
     for statement in SCHEMA.split(";")[:-1]:
         connection.execute(statement)
     connection.execute(
