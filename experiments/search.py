@@ -8,7 +8,6 @@ left of it without concepts is among the peers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from superwords.compare.baselines import lda
 from superwords.fitting.defaults import N_SWEEPS
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.result import Result
-from superwords.search.index import search, search_index, search_scores
+from superwords.search.index import catalog, search, search_index, search_scores
 from superwords.search.neighbours import NEAR_SHARES, nearest
 from superwords.search.terms import K1, B, Terms, bm25, inverse_document_frequency, query_terms
 
@@ -202,7 +201,7 @@ def experiment(lab: Lab, seeds: int = 2, sweeps: int = N_SWEEPS) -> pd.DataFrame
             return fit(path, text="text", id="id", random_state=seed, n_sweeps=sweeps, n_jobs=lab.jobs)
 
         model = lab.model(f"cranfield-{sweeps}-{seed}.sw", make)
-        queries = read_queries(lab.data, search_index(model.result_).ids)
+        queries = read_queries(lab.data, catalog(model.result_).ids)
         if not judged.has(step=f"{OURS} {seed}"):
             values = np.array([search_scores(model.result_, text) for text in queries.texts])
             judged.add(_judged([Scores(OURS, str(seed), values)], f"{OURS} {seed}", queries.relevant))
@@ -245,23 +244,22 @@ def compared(judged: pd.DataFrame, seeds: int) -> pd.DataFrame:
 
 def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
     """Return documents and CPU seconds of each query, with the collection seven times in the index."""
-    index = search_index(result)
+    index, known = search_index(result), catalog(result)
 
     def often(rows: Any) -> sparse.csr_array:
         return sparse.csr_array(sparse.vstack([rows] * COPIES))
 
-    many = replace(
-        index,
-        ids=index.ids * COPIES,
-        titles=index.titles * COPIES,
+    documents = known._replace(
+        ids=known.ids * COPIES, titles=known.titles * COPIES, weights=often(known.weights)
+    )
+    many = index._replace(
         rows=often(index.rows),
         words=sparse.csc_array(often(index.words)),
         has=often(index.has),
-        weights=often(index.weights),
         likely=sparse.csc_array(often(index.likely)),
         near=sparse.csr_array(sparse.block_diag([index.near] * COPIES)),
     )
-    result.remember(search_index=many)
+    result.remember(search_index=many, catalog=documents)
     try:
         search(result, texts[0])
         seconds = []
@@ -270,8 +268,8 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
             search(result, text)
             seconds.append(process_time() - start)
     finally:
-        result.remember(search_index=index)
-    return len(many.ids), np.array(seconds)
+        result.remember(search_index=index, catalog=known)
+    return len(documents.ids), np.array(seconds)
 
 
 def _row(name: str, found: np.ndarray, setting: str, ours: np.ndarray) -> dict[str, Any]:

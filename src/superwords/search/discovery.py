@@ -64,12 +64,6 @@ def make_view(values: sparse.csr_array, share: float) -> View:
     return View(values, mean, max(square - float(mean @ mean), 1e-12), share)
 
 
-def _documents(result: Result) -> Catalog:
-    """Return the documents, with the names that people gave to concepts."""
-    made = catalog(result)
-    return made._replace(names=[result.names.get(j + 1, name) for j, name in enumerate(made.names)])
-
-
 def taste_views(result: Result) -> tuple[View, View]:
     """Return the documents' expected words (square roots) and BM25 weights, as taste sees them.
 
@@ -109,8 +103,8 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     >>> len(model.diverse(2))
     2
     """
-    documents = _documents(result)
-    rows = _rows(documents, among, "among")
+    documents = catalog(result)
+    rows = np.arange(len(documents.ids)) if among is None else _rows(documents, among, "among")
     weights = sparse.csr_array(documents.weights[rows])
     covers = weights.copy()
     covers.data = 1 - (1 - np.clip(weights.data, 0.0, 1.0)) ** _PLACES
@@ -177,7 +171,7 @@ def recommend(
     >>> len(model.recommend(liked=["0"], n=3))
     3
     """
-    documents = _documents(result)
+    documents = catalog(result)
     yes, no = _judged(documents, liked, disliked)
     views = taste_views(result)
     taste = learn_taste(views, yes, no)
@@ -220,7 +214,7 @@ def tastes(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = 
     >>> len(model.tastes(liked=["0"])) > 0
     True
     """
-    documents = _documents(result)
+    documents = catalog(result)
     taste = learn_taste(taste_views(result), *_judged(documents, liked, disliked))
     mean, spread = _concept_tastes(result, taste)
     order = np.argsort(-mean, kind="stable")
@@ -285,10 +279,8 @@ def _ranked(
     return chosen
 
 
-def _rows(documents: Catalog, which: Any, name: str) -> np.ndarray:
-    """Return the numbers of the documents with these ids; all if None."""
-    if which is None:
-        return np.arange(len(documents.ids))
+def _rows(documents: Catalog, which: Any, name: str, least: int = 1) -> np.ndarray:
+    """Return the numbers of the documents with these ids."""
     if isinstance(which, pd.DataFrame):
         if "document" not in which:
             raise InputError(f"{name}: the table has no column 'document'; give ids, or a table from search.")
@@ -300,15 +292,16 @@ def _rows(documents: Catalog, which: Any, name: str) -> np.ndarray:
     unknown = [one for one in ids if one not in number]
     if unknown:
         raise InputError(f"{name}: there is no document {unknown[0]!r}; ids are like {documents.ids[0]!r}.")
-    if not ids:
+    if len(ids) < least:
         raise InputError(f"{name} names no document; give at least one id.")
-    return np.unique([number[one] for one in ids])
+    return np.unique(np.array([number[one] for one in ids], int))
 
 
 def _judged(documents: Catalog, liked: Any, disliked: Any) -> tuple[np.ndarray, np.ndarray]:
-    none = np.zeros(0, int)
-    yes = _rows(documents, liked, "liked") if not _is_empty(liked) else none
-    no = _rows(documents, disliked, "disliked") if not _is_empty(disliked) else none
+    yes, no = (
+        _rows(documents, () if which is None else which, name, least=0)
+        for which, name in ((liked, "liked"), (disliked, "disliked"))
+    )
     if not len(yes) and not len(no):
         raise InputError("No judgement is given; give the ids of documents that are liked, or disliked.")
     both = np.intersect1d(yes, no)
@@ -317,10 +310,6 @@ def _judged(documents: Catalog, liked: Any, disliked: Any) -> tuple[np.ndarray, 
             f"Document {documents.ids[both[0]]!r} is both liked and disliked; leave it in one list."
         )
     return yes, no
-
-
-def _is_empty(which: Any) -> bool:
-    return which is None or (hasattr(which, "__len__") and not isinstance(which, str) and len(which) == 0)
 
 
 def _row(weights: sparse.csr_array, d: int) -> np.ndarray:

@@ -8,7 +8,6 @@ by its standard deviation over the documents. `known_item_share` chooses the sha
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,53 +54,44 @@ class Catalog(NamedTuple):
     ids: list[str]
     titles: list[str]
     weights: sparse.csr_array  # (documents, J)
-    names: list[str]  # automatic ones
+    names: list[str]
 
 
 def catalog(result: Result) -> Catalog:
     """Return the documents of a result, made on first use; decisions that hide no concept share those of the draws."""
-    if result.sampled is not None and not result.away:
-        return catalog(result.sampled)
-    if "catalog" not in result.__dict__:
-        ids, title = sources(result.corpus)[0], titles(result)
-        result.remember(catalog=Catalog(ids, title, mean_weights(result), automatic_names(result)))
-    return result.__dict__["catalog"]
+    own = result.sampled if result.sampled is not None and not result.away else result
+    if "catalog" not in own.__dict__:
+        ids, title = sources(own.corpus)[0], titles(own)
+        own.remember(catalog=Catalog(ids, title, mean_weights(own), automatic_names(own)))
+    made: Catalog = own.__dict__["catalog"]
+    return made._replace(names=[result.names.get(j, name) for j, name in enumerate(made.names, 1)])
 
 
-@dataclass(frozen=True)
-class SearchIndex:
-    """Hold the arrays that a search reads; made once for a result. Rows are documents."""
+class SearchIndex(NamedTuple):
+    """Hold the arrays that a search reads. Rows are documents."""
 
-    ids: list[str]
-    titles: list[str]
     terms: Terms  # of the corpus's rows
     rows: sparse.csr_array  # (documents, rows)
     row_idf: np.ndarray  # of the terms among rows: a term of half the documents may still tell passages apart
     words: sparse.csc_array  # (documents, terms) BM25
     has: sparse.csr_array  # the same by documents
-    weights: sparse.csr_array  # (documents, J)
     likely: sparse.csc_array  # (documents, V) expected words times their idf, of length 1
     word_idf: np.ndarray  # (V)
     near: sparse.csr_array  # (documents, documents)
     near_share: float
-    names: list[str]  # automatic ones of the concepts
 
 
 def search_index(result: Result) -> SearchIndex:
-    """Return the index of a result, made on first use.
-
-    The ranking is that of the draws, whatever people decided; the names of concepts follow their decisions.
-    """
+    """Return the index of a result, made on first use: the ranking is that of the draws, whatever people decided."""
+    if result.sampled is not None:
+        return search_index(result.sampled)
     if "search_index" not in result.__dict__:
-        index = _make_index(result) if result.sampled is None else search_index(result.sampled)
-        if result.sampled is not None and result.away:
-            index = replace(index, weights=catalog(result).weights, names=catalog(result).names)
-        result.remember(search_index=index)
+        result.remember(search_index=_make_index(result))
     return result.__dict__["search_index"]
 
 
 def _make_index(result: Result) -> SearchIndex:
-    terms, rows, known = read_terms(result.corpus), rows_of_documents(result), catalog(result)
+    terms, rows = read_terms(result.corpus), rows_of_documents(result)
     counts = sparse.csr_array(rows @ terms.counts)
     idf = inverse_document_frequency(counts)
     words = bm25(counts, idf)
@@ -112,19 +102,15 @@ def _make_index(result: Result) -> SearchIndex:
     # In place and in single precision: for many documents this is the largest part of the index.
     expected.data *= word_idf.astype(np.float32)[expected.indices]
     return SearchIndex(
-        ids=known.ids,
-        titles=known.titles,
         terms=terms,
         rows=rows,
         row_idf=inverse_document_frequency(terms.counts),
         words=sparse.csc_array(words),
         has=words,
-        weights=known.weights,
         likely=sparse.csc_array(normalize(expected, copy=False)),
         word_idf=word_idf,
         near=near,
         near_share=near_share,
-        names=known.names,
     )
 
 
@@ -151,25 +137,11 @@ def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:
     >>> list(model.search("coffee", n=3).columns[:2])
     ['document', 'score']
     """
-    return _hits(result, query, n)[COLUMNS]
-
-
-def _hits(result: Result, query: str, n: int) -> pd.DataFrame:
-    """Return the table of `search` with the row of the passage."""
-    index = search_index(result)
-    asked = _read_query(result, index, query)
-    own, score = _scores(index, asked)
-    order = np.argsort(-score, kind="stable")[: whole_number(n, "documents")]
-    best = order[score[order] > 0]
-    profile = _profile(index, own)
-    rows = [_hit(result, index, asked, own, int(d), profile) for d in best]
-    table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "row"]))
-    table["score"] = score[best].astype(float)
-    return table
+    return _answer(result, query, n)[0][COLUMNS]
 
 
 def search_scores(result: Result, query: str) -> np.ndarray:
-    """Return the score of every document (D), in the order of `search_index(result).ids`."""
+    """Return the score of every document (D), in the order of `catalog(result).ids`."""
     index = search_index(result)
     return _scores(index, _read_query(result, index, query))[1]
 
@@ -179,25 +151,35 @@ def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
 
     A concept is {concept, name, share}; a hit is a row of `search` with its passage's `row`.
     """
-    hits = _hits(result, query, n)
-    index = search_index(result)
-    asked = _read_query(result, index, query)
-    profile = _profile(index, _own_scores(index, asked))
+    hits, asked, profile = _answer(result, query, n)
     total = max(float(profile.sum()), 1e-12)
     spoken = [j for j in np.argsort(-profile, kind="stable")[:_MARKERS] if profile[j] > _LEAST_LINK * total]
+    names = catalog(result).names
     return {
         "query": query,
         "unknown": asked.unknown,
         "concepts": [
-            {"concept": int(j) + 1, "name": _name(result, index, j), "share": float(profile[j] / total)}
-            for j in spoken
+            {"concept": int(j) + 1, "name": names[j], "share": float(profile[j] / total)} for j in spoken
         ],
         "hits": hits.to_dict("records"),
     }
 
 
-@dataclass(frozen=True)
-class _Query:
+def _answer(result: Result, query: str, n: int) -> tuple[pd.DataFrame, _Query, np.ndarray]:
+    """Return the table of `search` with the rows of the passages, the query, and how much it uses each concept."""
+    index, documents = search_index(result), catalog(result)
+    asked = _read_query(result, index, query)
+    own, score = _scores(index, asked)
+    order = np.argsort(-score, kind="stable")[: whole_number(n, "documents")]
+    best = order[score[order] > 0]
+    profile = _profile(documents.weights, own)
+    rows = [_hit(result, index, documents, asked, own, int(d), profile) for d in best]
+    table = pd.DataFrame(rows, columns=pd.Index([*COLUMNS, "row"]))
+    table["score"] = score[best].astype(float)
+    return table, asked, profile
+
+
+class _Query(NamedTuple):
     columns: np.ndarray  # of its known terms
     times: np.ndarray
     informative: dict[str, int]  # columns of its words, except stop words and those of half of the rows
@@ -223,7 +205,9 @@ def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
             times[column] += 1
             written[word] = column
             stems[column] = term
-    ignored = _stop_words(result)
+    # Stop words of the texts' language may be rare in short rows.
+    language = (result.corpus.notes.get("recipe") or {}).get("language")
+    ignored = stop_words(language) - meaningful_nouns(language) if language else frozenset()
     informative = {
         word: column
         for word, column in written.items()
@@ -235,18 +219,13 @@ def _read_query(result: Result, index: SearchIndex, query: str) -> _Query:
     return _Query(columns, counts, informative, words, unknown, _forms(informative, stems))
 
 
-def _stop_words(result: Result) -> frozenset[str]:
-    """Return stop words of the texts' language; they may be rare in short rows."""
-    language = (result.corpus.notes.get("recipe") or {}).get("language")
-    return stop_words(language) - meaningful_nouns(language) if language else frozenset()
-
-
-def _own_scores(index: SearchIndex, asked: _Query) -> np.ndarray:
-    """Return the scores (D) by the documents' own words and concepts."""
+def _scores(index: SearchIndex, asked: _Query) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores (D) by the documents' own words and concepts, and those with their nearest documents'."""
     by_words = index.words[:, asked.columns] @ asked.times
     word = np.flatnonzero(asked.words)
     by_concepts = index.likely[:, word] @ (asked.words[word] * index.word_idf[word])
-    return (1 - CONCEPT_SHARE) * _scaled(by_words) + CONCEPT_SHARE * _scaled(by_concepts)
+    own = (1 - CONCEPT_SHARE) * _scaled(by_words) + CONCEPT_SHARE * _scaled(by_concepts)
+    return own, (1 - index.near_share) * own + index.near_share * (index.near @ own)
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
@@ -254,26 +233,27 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     return values / spread if spread > 0 else values
 
 
-def _scores(index: SearchIndex, asked: _Query) -> tuple[np.ndarray, np.ndarray]:
-    own = _own_scores(index, asked)
-    return own, (1 - index.near_share) * own + index.near_share * (index.near @ own)
-
-
-def _profile(index: SearchIndex, own: np.ndarray) -> np.ndarray:
+def _profile(weights: sparse.csr_array, own: np.ndarray) -> np.ndarray:
     """Return how much more the best matches use each concept (J) than documents do on average."""
     best = np.argsort(-own, kind="stable")[:_MATCHING]
     best = best[own[best] > 0]
     if not len(best):
-        return np.zeros(index.weights.shape[1])
-    among = own[best] @ index.weights[best] / own[best].sum()
-    return np.maximum(among - np.asarray(index.weights.mean(axis=0)).ravel(), 0.0)
+        return np.zeros(weights.shape[1])
+    among = own[best] @ weights[best] / own[best].sum()
+    return np.maximum(among - np.asarray(weights.mean(axis=0)).ravel(), 0.0)
 
 
 def _hit(
-    result: Result, index: SearchIndex, asked: _Query, own: np.ndarray, d: int, profile: np.ndarray
+    result: Result,
+    index: SearchIndex,
+    documents: Catalog,
+    asked: _Query,
+    own: np.ndarray,
+    d: int,
+    profile: np.ndarray,
 ) -> dict[str, Any]:
     """Return a row of `search` without its score."""
-    concept, weight = _entries(index.weights, d)
+    concept, weight = _entries(documents.weights, d)
     link = weight * profile[concept]
     strong = np.argsort(-link, kind="stable")[:_MOST_LINKS]
     linked = concept[strong[link[strong] > _LEAST_LINK * max(float(link.sum()), 1e-12)]].tolist()
@@ -283,13 +263,13 @@ def _hit(
     givers = [int(other[k]) for k in np.argsort(-gives, kind="stable")[:_MOST_NEAR] if gives[k] > 0]
     row, passage = _passage(result, index, asked, d, linked)
     return {
-        "document": index.ids[d],
+        "document": documents.ids[d],
         "row": row,
-        "title": index.titles[d],
+        "title": documents.titles[d],
         "words": [word for word, column in asked.informative.items() if column in has],
         "concepts": [j + 1 for j in linked],
-        "concept_names": [_name(result, index, j) for j in linked],
-        "near": [index.ids[one] for one in givers],
+        "concept_names": [documents.names[j] for j in linked],
+        "near": [documents.ids[one] for one in givers],
         "passage": passage,
     }
 
@@ -297,10 +277,6 @@ def _hit(
 def _entries(matrix: sparse.csr_array, row: int) -> tuple[np.ndarray, np.ndarray]:
     part = slice(matrix.indptr[row], matrix.indptr[row + 1])
     return matrix.indices[part], matrix.data[part]
-
-
-def _name(result: Result, index: SearchIndex, j: int) -> str:
-    return result.names.get(int(j) + 1, index.names[j])
 
 
 def _passage(result: Result, index: SearchIndex, asked: _Query, d: int, linked: list[int]) -> tuple[int, str]:
