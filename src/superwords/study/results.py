@@ -181,6 +181,7 @@ def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
 
 def to_table(found: Results) -> pd.DataFrame:
     """Return one row per group for the preference, the participants and each word: what the CSV holds."""
+    figures: list[tuple[str, str, Mapping[str, Preference | Balance]]]
     figures = [("preference", "", found.preference), ("participants", "", found.balance)]
     figures += [("word", word, groups) for word, groups in found.words.items()]
     table = pd.DataFrame(
