@@ -423,9 +423,8 @@ def test_nothing_in_a_table_is_cut_off_at_any_width(capsys, monkeypatch, width):
     monkeypatch.delenv("COLUMNS", raising=False)  # an earlier test, or a terminal, may have set it
     words = "insurance companies, health care, Donaudampfschifffahrtsgesellschaft"
     columns = {"": "right", "concept": "words", "document": "name", "share": "right", "documents": "right"}
-    left_out = printing.print_table(
-        columns, [(1, words, "speech of May", "12%", "1,234")], optional=["documents"]
-    )
+    record = dict(zip(columns, (1, words, "speech of May", "12%", "1,234")))
+    left_out = printing.print_table([record], columns, optional=["documents"])
     shown = capsys.readouterr().out
     assert all(len(line) <= width for line in shown.splitlines())
     letters = "".join(shown.split())

@@ -10,7 +10,7 @@ import typer
 
 from superwords.cli import options as o
 from superwords.cli.common import say, warnings_as_notices
-from superwords.cli.printing import print_json, print_line, print_table
+from superwords.cli.printing import Column, print_json, print_line, print_table
 from superwords.errors import InputError
 from superwords.fitting import defaults
 
@@ -233,5 +233,5 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def _print(rows: list[dict[str, str]], title: str, left: str) -> None:
-    columns = {name: "left" if name == left else "right" for name in rows[0]}
-    print_table(columns, [list(row.values()) for row in rows], title)
+    columns: dict[str, Column] = {name: "left" if name == left else "right" for name in rows[0]}
+    print_table(rows, columns, title)

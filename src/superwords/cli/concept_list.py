@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from superwords.cli.printing import figure, percent, print_line, print_table, whole
+from superwords.cli.printing import Column, figure, percent, print_line, print_table, share, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,6 @@ _MARK = "*"
 _MOST_GROUPS = 4
 _WORDS_SHOWN = 8
 OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
-NUMBER_TOLD = "A concept's number is a label, the same in every table, not a rank."
 _COHERENCE, _DOCUMENTS = "coherence", "documents"
 
 
@@ -46,31 +45,39 @@ def print_concepts(
     result: Result, concepts: pd.DataFrame, groups: list[str], most: int | None = None, sort: str = "rows"
 ) -> None:
     """Print the first concepts, with their prevalence in each group of a column where there are few groups."""
-    from superwords.analysis.tables import of_shown
+    from superwords.analysis.tables import CONCEPT_COLUMNS, of_shown
     from superwords.text.corpus import row_name
 
     standing = Standing(result, concepts)
     table = sorted_concepts(of_shown(result, concepts), sort)
     shown = table if most is None else table.head(most)
-    rows = row_name(result.corpus)
-    by_group = _by_group(result, groups)
-    figures = [rows, *([] if result.corpus.parent is None else [_DOCUMENTS]), _COHERENCE]
-    figures += [sort] if sort not in ("rows", _COHERENCE) else []
-    reliability = standing.columns()
-    columns = {"": "right", "concept": "words", **dict.fromkeys((*figures, *reliability, *by_group), "right")}
-    lines = []
-    for row in shown.to_dict("records"):
-        j = row["concept"]
-        told = (_figure(row, name, rows) for name in figures)
-        lines.append(
-            (
-                *(standing.number(j), words_of(row, standing), *told, *standing.figures(j)),
-                *(shares[j] for shares in by_group.values()),
-            )
-        )
+    rows, by_group = row_name(result.corpus), _by_group(result, groups)
+    columns: dict[str, Column] = {
+        "": standing.numbers,
+        "concept": ("words", lambda one: _words_of(one, standing)),
+        rows: ("right", lambda one: f"{whole(one['rows'])} ({percent(one['prevalence'])})"),
+    }
+    if result.corpus.parent is not None:
+        columns[_DOCUMENTS] = "right", lambda one: whole(one["documents"])
+    columns[_COHERENCE] = "right", lambda one: figure(one["coherence"])
+    if sort not in ("rows", _COHERENCE):
+        columns[sort] = share(sort)
+    columns |= standing.columns()
+    for name, shares in by_group.items():
+        columns[name] = "right", lambda one, shares=shares: shares[one["concept"]]
     may_go = [name for name in (_COHERENCE, _DOCUMENTS) if name in columns and name != sort]
-    left_out = print_table(columns, lines, optional=[*may_go, *reversed(by_group)])
-    _print_legend(rows, sort, [name for name in columns if name not in left_out], list(by_group))
+    left_out = print_table(shown, columns, optional=[*may_go, *reversed(by_group)])
+    keys = {rows: "rows", FOUND_AGAIN: "found_again", FOUND_BY: "found_by"}
+    printed = [name for name in columns if name not in left_out]
+    notes = {name: CONCEPT_COLUMNS.get(keys.get(name, name), "").format(rows=rows) for name in printed}
+    parts = [f"{name}: {note}" for name, note in notes.items() if note]
+    if of_groups := [name for name in by_group if name in printed]:
+        parts.append(f"{', '.join(of_groups)}: the share of the group's {rows} that use it")
+    legend = "; ".join(parts)
+    print_line(
+        f"Sorted by {rows if sort == 'rows' else sort}, leftovers last. A concept's number is a label, the same in "
+        f"every table, not a rank. {legend[:1].upper()}{legend[1:]}. {OVER_DRAWS}"
+    )
     if left_out:
         print_line(f"Left out, because the terminal is narrow: {', '.join(left_out)}.")
     standing.print_legend(shown["concept"])
@@ -88,41 +95,14 @@ def _coverage(result: Result) -> str:
     return f"{line}; frequent words in none of them: {', '.join(words)}." if len(words) else f"{line}."
 
 
-def words_of(row: dict[Any, Any], standing: Standing) -> Text:
+def _words_of(row: dict[Any, Any], standing: Standing) -> Text:
     """Return a concept's name, its other words, and which other it is much like."""
-    others = other_words(row["name"], row["top_words"][:_WORDS_SHOWN])
+    named = row["name"].split(", ")
+    others = ", ".join(word for word in row["top_words"][:_WORDS_SHOWN] if word not in named)
     like = standing.much_like(row["concept"])
     return Text.assemble(
         (str(row["name"]), "bold"), f": {others}" if others else "", f" ({like})" if like else ""
     )
-
-
-def other_words(name: str, words: list[str]) -> str:
-    """Return a concept's words without those that its name is made of."""
-    named = name.split(", ")
-    return ", ".join(word for word in words if word not in named)
-
-
-def _figure(row: dict[Any, Any], name: str, rows: str) -> str:
-    if name == rows:
-        return f"{whole(row['rows'])} ({percent(row['prevalence'])})"
-    if name == _DOCUMENTS:
-        return whole(row["documents"])
-    return figure(row[name]) if name == _COHERENCE else percent(row[name])
-
-
-def _print_legend(rows: str, sort: str, shown: list[str], by_group: list[str]) -> None:
-    """Print what the columns are, in their order, and what the list is sorted by."""
-    from superwords.analysis.tables import CONCEPT_COLUMNS
-
-    keys = {rows: "rows", FOUND_AGAIN: "found_again", FOUND_BY: "found_by"}
-    notes = {name: CONCEPT_COLUMNS.get(keys.get(name, name), "").format(rows=rows) for name in shown}
-    parts = [f"{name}: {note}" for name, note in notes.items() if note]
-    of_groups = [name for name in by_group if name in shown]
-    if of_groups:
-        parts.append(f"{', '.join(of_groups)}: the share of the group's {rows} that use it")
-    by = rows if sort == "rows" else sort
-    print_line(f"Sorted by {by}, leftovers last. {NUMBER_TOLD} {_sentence('; '.join(parts))}. {OVER_DRAWS}")
 
 
 def _by_group(result: Result, groups: list[str]) -> dict[str, dict[int, str]]:
@@ -140,10 +120,6 @@ def _by_group(result: Result, groups: list[str]) -> dict[str, dict[int, str]]:
     return found
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 class Standing:
     """Which concepts are leftovers, how often each was found again, and which are much alike."""
 
@@ -153,61 +129,55 @@ class Standing:
         from superwords.posterior.alignment import handful
         from superwords.text.corpus import row_name
 
-        table = (concept_list(result, 0) if concepts is None else concepts).set_index("concept")
-        self._found_by, self._leftover = table["found_by"], table["leftover"]
-        self._much_like = table["much_like"]
-        self._settled = table["settled"]
+        table = concept_list(result, 0) if concepts is None else concepts
+        self._table = table.set_index("concept")
         self._n_chains = len(table["stability_by_chain"].iloc[0]) if len(table) else 0
-        self._found_again, self._n_rows = table["found_again"], table["rows"]
         self._n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
-        self._few = handful(result.corpus.n_documents)
-        self._rows = row_name(result.corpus)
+        self.numbers: Column = "right", lambda one: self.number(one["concept"])
+        self.chains: Column = "right", lambda one: self.found_by(one["concept"])
+        self._few, self._rows = handful(result.corpus.n_documents), row_name(result.corpus)
 
     def number(self, concept: int) -> str:
         """Return a concept's number, with a mark if it is a leftover."""
-        return f"{_MARK if self._leftover[concept] else ''}{concept}"
+        return f"{_MARK if self._table['leftover'][concept] else ''}{concept}"
 
     def found_by(self, concept: int) -> str:
         """Return how many chains find the concept in at least half of their draws, as "3 of 4"."""
-        return f"{self._found_by[concept]} of {self._n_chains}"
+        return f"{self._table['found_by'][concept]} of {self._n_chains}"
 
     def found_again(self, concept: int) -> str:
         """Return in how many fits to samples of the documents the concept was found again, as "7 of 8"."""
-        return f"{self._found_again[concept]:.0f} of {self._n_pilots}"
+        return f"{self._table['found_again'][concept]:.0f} of {self._n_pilots}"
 
     def in_words(self, concept: int) -> str:
         """Return how often the concept was found, in words."""
         again = f"found again in {self.found_again(concept)} fits to samples; " if self._n_pilots else ""
-        differ = "" if self._settled[concept] else "figures not settled; "
+        differ = "" if self._table["settled"][concept] else "figures not settled; "
         return f"{again}{differ}found by {self.found_by(concept)} chains"
 
-    def columns(self) -> list[str]:
-        """Return the columns of a table that show how reliable concepts are."""
-        return [FOUND_AGAIN, FOUND_BY] if self._n_pilots else [FOUND_BY]
-
-    def figures(self, concept: int) -> list[str]:
-        """Return a concept's figures in `columns`."""
-        by = [self.found_by(concept)]
-        return [self.found_again(concept), *by] if self._n_pilots else by
+    def columns(self) -> dict[str, Column]:
+        """Return the columns of a table of concepts that show how reliable they are."""
+        again: Column = "right", lambda one: self.found_again(one["concept"])
+        return ({FOUND_AGAIN: again} if self._n_pilots else {}) | {FOUND_BY: self.chains}
 
     def much_like(self, concept: int) -> str:
         """Return which other concept it nearly repeats."""
-        other = self._much_like[concept]
+        other = self._table["much_like"][concept]
         return "" if other is None else f"much like {other}"
 
     def note(self, concept: int) -> str:
         """Return why a concept is a leftover."""
-        if not self._leftover[concept]:
+        if not self._table["leftover"][concept]:
             return ""
-        if self._n_rows[concept] <= self._few:
+        if self._table["rows"][concept] <= self._few:
             return f"used by only a handful of {self._rows}, perhaps a leftover."
-        if self._n_pilots and self._found_again[concept] < self._n_pilots / 2:
+        if self._n_pilots and self._table["found_again"][concept] < self._n_pilots / 2:
             return f"found again in only {self.found_again(concept)} fits to samples of the documents."
         return "of a single word, perhaps a leftover."
 
     def print_legend(self, shown: Iterable[int]) -> None:
         """Print what the mark means, if one of these concepts has it."""
-        if any(self._leftover[concept] for concept in shown):
+        if any(self._table["leftover"][concept] for concept in shown):
             kinds = (
                 ", of a single word or that were found again in fewer than half of the fits to samples"
                 if self._n_pilots

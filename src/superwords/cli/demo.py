@@ -13,7 +13,7 @@ import typer
 from superwords.cli.common import check_output, say
 from superwords.cli.concept_list import FOUND_BY, Standing
 from superwords.cli.options import AsJson, Jobs, Quiet
-from superwords.cli.printing import percent, print_json, print_line, print_table
+from superwords.cli.printing import Column, print_json, print_line, print_table, share
 from superwords.errors import InputError
 from superwords.progress import messages
 from superwords.tabular import csv_text, plain, points, records
@@ -124,22 +124,19 @@ def show_letters(
 
 def print_letters(result: LettersResult) -> None:
     model, table = result.model, result.model.concepts(_WORDS_SHOWN)
-    standing, shown = Standing(model.result_, table), table.head(_CONCEPTS_SHOWN)
+    standing = Standing(model.result_, table)
     print_line(
         f"{model.corpus_.n_documents} letters, {model.corpus_.n_words} words. The model was given the texts alone: "
         "neither author, household nor date."
     )
     print_table(
-        {"": "right", "concept": "words", "used by": "right", FOUND_BY: "right"},
-        [
-            (
-                standing.number(row["concept"]),
-                ", ".join(row["top_words"]),
-                percent(row["prevalence"]),
-                standing.found_by(row["concept"]),
-            )
-            for row in shown.to_dict("records")
-        ],
+        table.head(_CONCEPTS_SHOWN),
+        {
+            "": standing.numbers,
+            "concept": ("words", lambda one: ", ".join(one["top_words"])),
+            "used by": share("prevalence"),
+            FOUND_BY: standing.chains,
+        },
     )
     print_line(
         "Used by: share of the letters. Found by: chains, run from different seeds, that find the concept."
@@ -202,32 +199,30 @@ def print_result(result: DemoResult, seconds: float) -> None:
         "and no dictionary is used: all that joins the languages is what pictures of the words look like."
     )
     shown, standing = result.bilingual.head(_CONCEPTS_SHOWN), Standing(result.model.result_)
+
+    def first(field: str, n: int = _WORDS_SHOWN) -> Column:
+        return "words", lambda one: ", ".join(one[field][:n])
+
     print_table(
-        {"": "right", "English": "words", "German": "words", "translations that met": "words"},
-        [
-            (
-                standing.number(row["concept"]),
-                ", ".join(row["english"][:_WORDS_SHOWN]),
-                ", ".join(row["german"][:_WORDS_SHOWN]),
-                ", ".join(row["translations"][:_TRANSLATIONS_SHOWN]),
-            )
-            for row in shown.to_dict("records")
-        ],
+        shown,
+        {
+            "": standing.numbers,
+            "English": first("english"),
+            "German": first("german"),
+            "translations that met": first("translations", _TRANSLATIONS_SHOWN),
+        },
     )
     standing.print_legend(shown["concept"])
     n_concepts, n_joined = len(result.model.result_.shown), len(result.bilingual)
     print_line(f"{n_joined} of the {n_concepts} concepts hold words of both languages.")
     n_pairs, n_pictured = len(result.pictured), int(result.pictured.sum())
     print_table(
+        [{"name": name, **scores} for name, scores in accuracies(result).items()],
         {
-            "are translations found by …": "left",
-            f"all {n_pairs} pairs": "right",
-            f"the {n_pictured} with pictures": "right",
+            "are translations found by …": ("left", "name"),
+            f"all {n_pairs} pairs": ("right", lambda one: f"{one['all_pairs']:.3f}"),
+            f"the {n_pictured} with pictures": ("right", lambda one: f"{one['pictured_pairs']:.3f}"),
         },
-        [
-            (name, f"{scores['all_pairs']:.3f}", f"{scores['pictured_pairs']:.3f}")
-            for name, scores in accuracies(result).items()
-        ],
     )
     print_line(
         "Rank accuracy: the share of all words that a word's translation is ranked above (guessing: 0.5)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,12 +179,13 @@ def _sample_on(
     if as_json:
         print_json(table.to_dict("records"))
     elif not quiet:
-        rows = [
-            tuple(", ".join(one) if isinstance(one, list) else str(one) for one in row)
-            for row in table.values
-        ]
-        print_table(dict.fromkeys(table.columns, "words"), rows)
+        print_table(table, {name: ("words", partial(_cell, name)) for name in table.columns})
         say(f"Saved in {path}; earlier draws are replaced.", quiet)
+
+
+def _cell(column: str, row: Any) -> str:
+    value = row[column]
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _words(option: str, values: list[str] | None) -> dict[int, list[str]]:
@@ -253,18 +255,22 @@ def _print(model: ConceptModel) -> None:
     if not any(decided):
         print_line("Nothing has been decided about the concepts.")
         return
-    rows = []
-    for concept in sorted(
-        {*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes}
-    ):
-        away = model.result_.away.get(concept, "")
-        members = [str(one) for one, into in decided.merged.items() if into == concept]
-        notes = [away, f"merged from {', '.join([str(concept), *members])}" if members else ""]
-        notes.append(f"theme: {decided.themes[concept]}" if concept in decided.themes else "")
-        rows.append((concept, "" if away else names[concept - 1], "; ".join(note for note in notes if note)))
-    targets = {into for into in decided.merged.values()} - {row[0] for row in rows}
-    for concept in sorted(targets):
-        members = [str(one) for one, into in decided.merged.items() if into == concept]
-        rows.append((concept, names[concept - 1], f"merged from {', '.join([str(concept), *members])}"))
-    print_table({"": "right", "concept": "words", "decided": "words"}, sorted(rows))
+    members: dict[int, list[int]] = {}
+    for one, into in decided.merged.items():
+        members.setdefault(into, [into]).append(one)
+
+    def notes(concept: int) -> str:
+        merged = f"merged from {', '.join(map(str, members[concept]))}" if concept in members else ""
+        theme = f"theme: {decided.themes[concept]}" if concept in decided.themes else ""
+        return "; ".join(note for note in (model.result_.away.get(concept, ""), merged, theme) if note)
+
+    about = {*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes, *members}
+    print_table(
+        [{"concept": j, "name": "" if j in model.result_.away else names[j - 1]} for j in sorted(about)],
+        {
+            "": ("right", "concept"),
+            "concept": ("words", "name"),
+            "decided": ("words", lambda one: notes(one["concept"])),
+        },
+    )
     print_line(f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Results go to standard output; messages go to standard error, out of the way of scripts.
 results = Console(highlight=False)
+
+Column = str | tuple[str, str | Callable[[Any], Any]]
 
 _WIDEST = 160  # wider lines are hard to follow
 _UNSEEN = 110  # where nobody sees a width, as in a file
@@ -56,10 +58,10 @@ def interval(low: float, high: float, as_text: Any = percent) -> str:
     return f"{as_text(low)}–{as_text(high)}" if isfinite(low) and isfinite(high) else "–"
 
 
-def points_between(low: float, high: float) -> str:
+def points_between(low: float, high: float, decimals: int = 0) -> str:
     from superwords.tabular import points
 
-    return f"{points(low)} to {points(high)}"
+    return f"{points(low, decimals)} to {points(high, decimals)}"
 
 
 def whole(mean: float) -> str:
@@ -78,20 +80,36 @@ def called(document: str, labels: Mapping[str, str]) -> str:
     return document if label == document else f"{document} ({label})"
 
 
+def share(field: str) -> Column:
+    """Return a column of shares."""
+    return "right", lambda one: percent(one[field])
+
+
+def between(low: str, high: str, as_text: Callable[[float, float], str] = interval) -> Column:
+    """Return a column of intervals."""
+    return "right", lambda one: as_text(one[low], one[high])
+
+
 def print_table(
-    columns: Mapping[str, str],
-    rows: Iterable[Sequence[Any]],
+    records: pd.DataFrame | list[Any],
+    columns: Mapping[str, Column],
     title: str = "",
     optional: Sequence[str] = (),
 ) -> list[str]:
-    """Return a table for people, in the width there is; nothing in it is cut off.
+    """Print a table for people, in the width there is; nothing in it is cut off.
 
-    A column is "left", "right", "name" (may wrap) or "words" (takes what the others leave). Columns in `optional` are
-    left out, the first of them first, where the words would have too little room; their names are returned.
+    A column is "left", "right", "name" (may wrap) or "words" (takes what the others leave), and the field of the same
+    name; or one of these with another field, or a function of a record. Columns in `optional` are left out, the first
+    of them first, where the words would have too little room; their names are returned.
     """
-    cells = {name: [_text(value) for value in values] for name, values in _by_column(columns, rows).items()}
-    room = _room()
-    shown, left_out = dict(columns), []
+    lines = records if isinstance(records, list) else records.to_dict("records")
+    given = {name: (one, name) if isinstance(one, str) else one for name, one in columns.items()}
+    shown = {name: kind for name, (kind, _) in given.items()}
+    cells = {
+        name: [_text(cell(one) if callable(cell) else one[cell]) for one in lines]
+        for name, (_, cell) in given.items()
+    }
+    room, left_out = _room(), []
     for name in optional:
         if _needed(shown, cells) <= room:
             break
@@ -105,14 +123,9 @@ def print_table(
         table.add_column(Text(name), justify=justify, width=widths[name], overflow="fold")
     for row in zip(*(cells[name] for name in shown)):
         table.add_row(*row)
-    out = results if results.is_terminal else Console(highlight=False, width=_room())
+    out = results if results.is_terminal else Console(highlight=False, width=room)
     out.print(table)
     return left_out
-
-
-def _by_column(columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    lines = list(rows)
-    return {name: [line[k] for line in lines] for k, name in enumerate(columns)}
 
 
 def _text(value: Any) -> Text:

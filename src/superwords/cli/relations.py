@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +12,8 @@ import typer
 from superwords.cli.common import busy, open_model, save_picture
 from superwords.cli.options import AsCsv, AsJson, ModelFile, Picture, Width
 from superwords.cli.printing import (
+    Column,
+    between,
     interval,
     percent,
     points_between,
@@ -16,8 +21,8 @@ from superwords.cli.printing import (
     print_json,
     print_line,
     print_table,
+    share,
 )
-from superwords.cli.printing import interval as between
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,15 +89,10 @@ def _width(by: str | None) -> Any:
         return by
 
 
-def bars(shares: pd.Series, most: float) -> str:
+def bars(shares: pd.Series) -> str:
     """A line of text as high as the shares; a period without documents is a dot."""
-
-    import numpy as np
-
-    return "".join(
-        _GAP if np.isnan(one) else _BARS[min(int(one / max(most, 1e-12) * len(_BARS)), len(_BARS) - 1)]
-        for one in shares
-    )
+    heights = (shares / max(shares.max(), 1e-12) * len(_BARS)).clip(upper=len(_BARS) - 1)
+    return "".join(_GAP if isnan(one) else _BARS[int(one)] for one in heights)
 
 
 def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
@@ -102,14 +102,21 @@ def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
     periods = model.over_time(column, by)
     table = model.trends(column, by)
     sure = table[(table["probability_rises"] - 0.5).abs() >= _SURE - 0.5]
-    lines = []
-    for one in sure.to_dict("records"):
-        own = periods.loc[periods["concept"] == one["concept"], "prevalence"]
-        change = f"{points(one['change'])} ({points_between(one['low'], one['high'])})"
-        line = (one["concept"], one["name"], bars(own, own.max()), percent(own.max()))
-        lines.append((*line, change, percent(one["probability_rises"])))
-    columns = {"": "right", "concept": "words", "by period": "left", "highest": "right"}
-    print_table({**columns, "change in points": "right", "rises": "right"}, lines)
+    by_concept = dict(iter(periods.groupby("concept")["prevalence"]))
+    print_table(
+        sure,
+        {
+            "": ("right", "concept"),
+            "concept": ("words", "name"),
+            "by period": ("left", lambda one: bars(by_concept[one["concept"]])),
+            "highest": ("right", lambda one: percent(by_concept[one["concept"]].max())),
+            "change in points": (
+                "right",
+                lambda one: f"{points(one['change'])} ({points_between(one['low'], one['high'])})",
+            ),
+            "rises": share("probability_rises"),
+        },
+    )
     if len(table) > len(sure):
         print_line(
             f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability."
@@ -139,24 +146,28 @@ def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_j
         return
     name, rows = own["name"].iloc[0], row_name(model.corpus_)
     print_line(f"Concept {concept}: {name}")
-    lines = []
-    for one in own.to_dict("records"):
-        held = interval(one["prevalence_low"], one["prevalence_high"])
-        shown = (percent(one["prevalence"]), held, percent(one["strength"]))
-        lines.append((one["period"], one["n_rows"], *(shown if one["n_rows"] else ("", "", ""))))
-    columns = {"period": "left", rows: "right", "used by": "right", "interval": "right"}
-    print_table({**columns, "strength": "right"}, lines)
+
+    def where_any(column: Callable[[Any], str]) -> Column:
+        return "right", lambda one: column(one) if one["n_rows"] else ""
+
+    print_table(
+        own,
+        {
+            "period": "left",
+            rows: ("right", "n_rows"),
+            "used by": where_any(lambda one: percent(one["prevalence"])),
+            "interval": where_any(lambda one: interval(one["prevalence_low"], one["prevalence_high"])),
+            "strength": where_any(lambda one: percent(one["strength"])),
+        },
+    )
     print_line(
         f"Used by: share of the period's {rows} that use the concept, with a 95% interval; strength: its mean "
         "weight in those that use it."
     )
-    changed = words.head(_WORDS).to_dict("records")
+    change: Column = "right", lambda one: points(one["change"])
     print_table(
-        {"word": "left", "early": "right", "late": "right", "change in points": "right"},
-        [
-            (one["word"], percent(one["early"]), percent(one["late"]), points(one["change"]))
-            for one in changed
-        ],
+        words.head(_WORDS),
+        {"word": "left", "early": share("early"), "late": share("late"), "change in points": change},
     )
     print_line(
         f"Early, late: of the {rows} that use the concept, the share that use the word for it, in the earlier "
@@ -261,29 +272,27 @@ def _pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
 
 
 def _print_effects(table: pd.DataFrame, of: str, corpus: Corpus) -> None:
-    from superwords.tabular import point_decimals, points
+    from superwords.tabular import point_decimals
     from superwords.text.corpus import row_name
 
     for label, own in table.groupby("label", sort=False):
         clear = own["effect"].abs() / (own["high"] - own["low"])
         order = clear.sort_values(ascending=False, kind="stable").index[:_MOST]
-        lines = own.loc[order].to_dict("records")
         digits = point_decimals(own.loc[order, "effect"])
         print_line(f"Effect of {label}:")
-        columns = {"": "right", "concept": "words", "points": "right", "interval": "right"}
         print_table(
-            {**columns, "positive": "right", "alone": "right"},
-            [
-                (
-                    *(one["concept"], one["name"], points(one["effect"], digits)),
-                    f"{points(one['low'], digits)} to {points(one['high'], digits)}",
-                    *(percent(one["probability_positive"]), points(one["unadjusted"], digits)),
-                )
-                for one in lines
-            ],
+            own.loc[order],
+            {
+                "": ("right", "concept"),
+                "concept": ("words", "name"),
+                "points": _points("effect", digits),
+                "interval": between("low", "high", partial(points_between, decimals=digits)),
+                "positive": share("probability_positive"),
+                "alone": _points("unadjusted", digits),
+            },
         )
-        if len(own) > len(lines):
-            print_line(f"… and {len(own) - len(lines)} that are less sure.")
+        if len(own) > len(order):
+            print_line(f"… and {len(own) - len(order)} that are less sure.")
     print_line(
         f"Points: the effect on {_outcome(of, row_name(corpus))}, in percentage points, with a 95% interval and the "
         "other columns held fixed. Positive: the probability that the effect is positive. Alone: the effect without "
@@ -300,17 +309,8 @@ def _print_predicted(table: pd.DataFrame, by: list[str], of: str, corpus: Corpus
         print_line(f"Concept {concept}: {own['name'].iloc[0]}")
         step = max(1, own[by[0]].nunique() // _MOST)
         shown = own[own[by[0]].isin(own[by[0]].drop_duplicates().iloc[::step])]
-        print_table(
-            {**dict.fromkeys(by, "left"), "predicted": "right", "interval": "right"},
-            [
-                (
-                    *(_plain(one[name]) for name in by),
-                    percent(one["predicted"]),
-                    interval(one["low"], one["high"]),
-                )
-                for one in shown.to_dict("records")
-            ],
-        )
+        columns: dict[str, Column] = {name: ("left", partial(_plain, name)) for name in by}
+        print_table(shown, columns | {"predicted": share("predicted"), "interval": between("low", "high")})
     print_line(
         f"Predicted: {_outcome(of, row_name(corpus))}, with a 95% interval, averaged over the other columns of the "
         "formula as the documents have them."
@@ -318,7 +318,14 @@ def _print_predicted(table: pd.DataFrame, by: list[str], of: str, corpus: Corpus
     _print_notes(table, corpus)
 
 
-def _plain(value: Any) -> str:
+def _points(field: str, decimals: int) -> Column:
+    from superwords.tabular import points
+
+    return "right", lambda one: points(one[field], decimals)
+
+
+def _plain(field: str, one: Any) -> str:
+    value = one[field]
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -369,12 +376,18 @@ def themes(
     if as_csv:
         print_csv(table)
         return
-    lines = []
-    for one in table.to_dict("records"):
-        concepts = "; ".join(f"{j} {name}" for j, name in zip(one["concepts"], one["names"]))
-        held = between(one["prevalence_low"], one["prevalence_high"])
-        lines.append((one["theme"], percent(one["prevalence"]), held, concepts))
-    print_table({"theme": "name", "used by": "right", "interval": "right", "concepts": "words"}, lines)
+    print_table(
+        table,
+        {
+            "theme": "name",
+            "used by": share("prevalence"),
+            "interval": between("prevalence_low", "prevalence_high"),
+            "concepts": (
+                "words",
+                lambda one: "; ".join(f"{j} {name}" for j, name in zip(one["concepts"], one["names"])),
+            ),
+        },
+    )
     print_line(
         f"Used by: share of {row_name(model.corpus_)} that use any concept of the theme, mean over the draws "
         "that find all of them, with a 95% interval."

@@ -9,7 +9,7 @@ import typer
 
 from superwords.cli.common import busy, load_model
 from superwords.cli.options import AsJson, ModelFile, general
-from superwords.cli.printing import called, print_json, print_line, print_table
+from superwords.cli.printing import Column, called, print_json, print_line, print_table, share
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,44 +98,27 @@ def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:
     if as_json:
         print_json({"documents": found.to_dict("records")})
         return
-    rows = [
-        (k, one["document"], f"{one['covered']:.0%}", _shortened(one["title"]), _named(one))
-        for k, one in enumerate(found.to_dict("records"), start=1)
-    ]
     print_line("Documents that together cover what is spoken of, each with the concepts it adds:")
-    print_table(
-        {"": "right", "document": "name", "covered": "right", "called": "words", "adds": "words"}, rows
-    )
+    columns: dict[str, Column] = {"document": "name", "covered": share("covered"), "called": _TITLE}
+    _print_ranked(found.to_dict("records"), columns | {"adds": _CONCEPTS})
 
 
 def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -> None:
     if as_json:
         print_json({"documents": found.to_dict("records"), "tastes": taste.to_dict("records")})
         return
-    learnt = [one for one in taste.to_dict("records") if one["sure"] > _SURE and one["taste"] > 0][
-        :_MOST_TASTES
-    ]
+    learnt = taste[(taste["sure"] > _SURE) & (taste["taste"] > 0)].head(_MOST_TASTES).to_dict("records")
     said = "; ".join(f"{one['concept']} {one['name']} ({one['sure']:.0%} sure)" for one in learnt)
     print_line(
         f"You seem to like: {said}." if said else "Not sure yet what you like; judge a few more documents."
     )
-    rows = [
-        (
-            k,
-            one["document"],
-            f"{one['score']:.0%}",
-            _shortened(one["title"]),
-            _named(one),
-        )
-        for k, one in enumerate(found.to_dict("records"), start=1)
-    ]
-    print_table(
-        {"": "right", "document": "name", "liked": "right", "called": "words", "because of": "words"}, rows
-    )
+    columns: dict[str, Column] = {"document": "name", "liked": share("score"), "called": _TITLE}
+    _print_ranked(found.to_dict("records"), columns | {"because of": _CONCEPTS})
 
 
-def _named(row: Any) -> str:
-    return "; ".join(f"{j} {name}" for j, name in zip(row["concepts"], row["concept_names"]))
+def _print_ranked(records: list[dict[Any, Any]], columns: Mapping[str, Column]) -> None:
+    ranked = [{**one, "rank": k} for k, one in enumerate(records, start=1)]
+    print_table(ranked, {"": ("right", "rank"), **columns})
 
 
 def _print(page: dict[str, Any], labels: Mapping[str, str]) -> None:
@@ -147,19 +130,13 @@ def _print(page: dict[str, Any], labels: Mapping[str, str]) -> None:
     if page["concepts"]:
         spoken = "; ".join(f"{one['concept']} {one['name']}" for one in page["concepts"])
         print_line(f"The documents that match speak of: {spoken}.")
-    rows = [
-        (
-            k,
-            called(one["document"], labels),
-            f"{one['score']:.2f}",
-            _shortened(one["passage"] or one["title"]),
-            _why(one),
-        )
-        for k, one in enumerate(page["hits"], start=1)
-    ]
-    print_table(
-        {"": "right", "document": "name", "score": "right", "text": "words", "because of": "words"}, rows
-    )
+    columns: dict[str, Column] = {
+        "document": ("name", lambda one: called(one["document"], labels)),
+        "score": ("right", lambda one: f"{one['score']:.2f}"),
+        "text": ("words", lambda one: _shortened(one["passage"] or one["title"])),
+        "because of": ("words", _why),
+    }
+    _print_ranked(page["hits"], columns)
 
 
 def _why(hit: dict[str, Any]) -> str:
@@ -172,3 +149,10 @@ def _why(hit: dict[str, Any]) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _PASSAGE else text[: text.rfind(" ", 0, _PASSAGE)] + " …"
+
+
+_TITLE: Column = "words", lambda one: _shortened(one["title"])
+_CONCEPTS: Column = (
+    "words",
+    lambda one: "; ".join(f"{j} {name}" for j, name in zip(one["concepts"], one["concept_names"])),
+)

@@ -31,6 +31,8 @@ from superwords.cli.concept_list import (
     sorted_concepts,
 )
 from superwords.cli.printing import (
+    Column,
+    between,
     called,
     figure,
     interval,
@@ -38,6 +40,7 @@ from superwords.cli.printing import (
     points_between,
     print_line,
     print_table,
+    share,
     whole,
 )
 from superwords.errors import InputError
@@ -52,10 +55,18 @@ _WORDS_OF_CONCEPT = 25
 _OTHER_WORDS = 6
 _LEAST_HELD = 0.1  # share of the draws: a document's concepts below it are only counted
 _LEAST_USE = 0.01  # share of a word's uses
-_FIGURES = {"rhat": ".3f", "ess": ".0f", "ess_tail": ".0f", "mcse": ".3g"}
 _GROUP_WORDS = 6
 _MOST_GROUPS = 6  # of more, only those that use a concept most are shown
 _MOST_HOLDERS = 3
+_TOGETHER: dict[str, Column] = {
+    "together": share("together"),
+    "error": ("right", lambda one: f"±{one['mcse']:.1%}" if np.isfinite(one["mcse"]) else "–"),
+}
+
+
+def _number(field: str, form: str) -> Column:
+    """Return a column of figures; "–" where one cannot be judged: too few draws, one chain, or a constant."""
+    return "right", lambda one: "–" if np.isnan(one[field]) else format(one[field], form)
 
 
 class ModelView:
@@ -146,14 +157,13 @@ class ConceptView(ModelView):
                 print_line(f"{note[0].upper()}{note[1:].removesuffix('.')}.")
         shown = self.table.head(_WORDS_OF_CONCEPT)
         print_table(
-            {"word": "left", "used by": "right", "interval": "right", "draws": "right"},
-            [
-                (
-                    *(one["word"], percent(one["share_used"]), interval(one["used_low"], one["used_high"])),
-                    percent(one["probability"]),
-                )
-                for one in shown.to_dict("records")
-            ],
+            shown,
+            {
+                "word": "left",
+                "used by": share("share_used"),
+                "interval": between("used_low", "used_high"),
+                "draws": share("probability"),
+            },
         )
         if len(shown) < len(self.table):
             print_line(f"… and {len(self.table) - len(shown):,} more words.")
@@ -196,18 +206,15 @@ class DocumentView(ModelView):
         held = _concepts(int((held_in >= TYPICAL).sum()))
         print_line(f"{self.asked} uses {held}, in at least half of the draws that find each.")
         print_table(
+            shown,
             {
-                **{"": "right", "concept": "words", "probability": "right"},
-                **dict.fromkeys((*standing.columns(), "weight", "interval"), "right"),
+                "": standing.numbers,
+                "concept": ("words", "concept_name"),
+                "probability": share("probability"),
+                **standing.columns(),
+                "weight": share("weight"),
+                "interval": between("low", "high"),
             },
-            [
-                (
-                    *(standing.number(one["concept"]), one["concept_name"], percent(one["probability"])),
-                    *(*standing.figures(one["concept"]), percent(one["weight"])),
-                    interval(one["low"], one["high"]),
-                )
-                for one in shown.to_dict("records")
-            ],
         )
         if len(shown) < len(self.table):
             rest = len(self.table) - len(shown)
@@ -240,13 +247,7 @@ class WordView(ModelView):
         rows = row_name(self.result.corpus)
         print_line(f"{self.asked}: {self.row['tokens']:,} times in {self.row['rows']:,} {rows}.")
         self._print_concepts(rows)
-        print_table(
-            {"word beside it": "left", "together": "right", "error": "right"},
-            [
-                (one["word"], percent(one["together"]), _error_of(one["mcse"]))
-                for one in self.table.to_dict("records")
-            ],
-        )
+        print_table(self.table, {"word beside it": ("left", "word"), **_TOGETHER})
         print_line(
             f"Together: take a {rows.removesuffix('s')} that uses the one word and one that uses the other; this is "
             "the probability that both use them for the same concept, with its Monte-Carlo error."
@@ -259,21 +260,14 @@ class WordView(ModelView):
             print_line(f"No listed concept uses {self.asked} in at least half of the draws.")
             return
         print_table(
+            shown,
             {
-                **{"": "right", "concept": "words", "of its uses": "right", "used by": "right"},
-                **dict.fromkeys(standing.columns(), "right"),
+                "": standing.numbers,
+                "concept": ("words", lambda one: names[one["concept"] - 1]),
+                "of its uses": share("share_of_uses"),
+                "used by": share("share_used"),
+                **standing.columns(),
             },
-            [
-                (
-                    *(standing.number(one["concept"]), names[one["concept"] - 1]),
-                    *(
-                        percent(one["share_of_uses"]),
-                        percent(one["share_used"]),
-                        *standing.figures(one["concept"]),
-                    ),
-                )
-                for one in shown.to_dict("records")
-            ],
         )
         rest = len(self.concepts) - len(shown)
         if rest:
@@ -296,13 +290,8 @@ class WordsView(ModelView):
 
     def print(self) -> None:
         print_line(f"Words that belong with {', '.join(self.asked)}:")
-        print_table(
-            {"word": "left", "evidence": "right", "together": "right", "error": "right"},
-            [
-                (one["word"], f"{one['evidence']:.1f}", percent(one["together"]), _error_of(one["mcse"]))
-                for one in self.table.to_dict("records")
-            ],
-        )
+        evidence: Column = "right", lambda one: f"{one['evidence']:.1f}"
+        print_table(self.table, {"word": "left", "evidence": evidence, **_TOGETHER})
         print_line(
             "Evidence: how far the word is used for their concepts, and beside them, beyond chance, in standard "
             "deviations. Together: the probability that a use of it and a use of one of them are for the same concept, "
@@ -324,20 +313,16 @@ class ConvergenceView(ModelView):
 
     def print(self) -> None:
         print_table(
+            self.table,
             {
-                **{"quantity": "words", "R-hat": "right", "ESS bulk": "right", "ESS tail": "right"},
-                "Monte-Carlo error": "right",
+                "quantity": ("words", "label"),
+                "R-hat": _number("rhat", ".3f"),
+                "ESS bulk": _number("ess", ".0f"),
+                "ESS tail": _number("ess_tail", ".0f"),
+                "Monte-Carlo error": _number("mcse", ".3g"),
             },
-            [
-                (one["label"], *(self._told(one[name], form) for name, form in _FIGURES.items()))
-                for one in self.table.to_dict("records")
-            ],
         )
         print_line(str(verdict(self.result)))
-
-    def _told(self, value: float, form: str) -> str:
-        """Return a figure; "–" where it cannot be judged: too few draws, one chain, or a constant."""
-        return "–" if np.isnan(value) else format(value, form)
 
 
 class MethodsView(ModelView):
@@ -415,18 +400,16 @@ class GroupsView(ModelView):
         """Return both groups side by side, with the difference; the order of the concepts."""
         first, second = (str(label) for label in _labels(table))
         compared = listed(self.result, compare_groups(self.result, column))
-        shares = compared.columns[2:4]
-        head = {"": "right", "concept": "words", first: "right", second: "right"}
         print_table(
-            {**head, "difference": "right", "interval": "right", FOUND_BY: "right"},
-            [
-                (
-                    *(standing.number(one["concept"]), one["name"], *(percent(one[name]) for name in shares)),
-                    *(points(one["difference"]), points_between(one["low"], one["high"])),
-                    standing.found_by(one["concept"]),
-                )
-                for one in compared.to_dict("records")
-            ],
+            compared,
+            {
+                "": standing.numbers,
+                "concept": ("words", "name"),
+                **{label: share(field) for label, field in zip((first, second), compared.columns[2:4])},
+                "difference": ("right", lambda one: points(one["difference"])),
+                "interval": between("low", "high", points_between),
+                FOUND_BY: standing.chains,
+            },
             optional=[FOUND_BY],
         )
         print_line(
@@ -442,17 +425,18 @@ class GroupsView(ModelView):
         labels = _labels(table)
         gap = table.groupby("concept").agg(low=("prevalence_low", "max"), high=("prevalence_high", "min"))
         order = (gap["low"] - gap["high"]).sort_values(ascending=False, kind="stable").index
-        by_concept = table.set_index(["concept", "group"])["prevalence"]
-        names = table.drop_duplicates("concept").set_index("concept")["name"]
+        prevalence = table.set_index(["concept", "group"])["prevalence"]
         print_table(
-            {"": "right", "concept": "words", **{str(label): "right" for label in labels}, FOUND_BY: "right"},
-            [
-                (
-                    *(standing.number(j), names[j], *(percent(by_concept[j, label]) for label in labels)),
-                    standing.found_by(j),
-                )
-                for j in order
-            ],
+            table.drop_duplicates("concept").set_index("concept", drop=False).loc[order],
+            {
+                "": standing.numbers,
+                "concept": ("words", "name"),
+                **{
+                    str(label): ("right", lambda one, label=label: percent(prevalence[one["concept"], label]))
+                    for label in labels
+                },
+                FOUND_BY: standing.chains,
+            },
             optional=[FOUND_BY],
         )
         print_line(
@@ -464,18 +448,25 @@ class GroupsView(ModelView):
     def _print_words(self, column: str, table: pd.DataFrame, order: list[int], standing: Standing) -> None:
         """With which words each group speaks of a concept; of many groups those that speak of it most."""
         is_cut = len(_labels(table)) > _MOST_GROUPS
-        lines = []
+        records: list[dict[Any, Any]] = []
         for j in order:
             own = table[table["concept"] == j]
             if is_cut:
                 own = own.sort_values("prevalence_low", ascending=False, kind="stable").head(_MOST_HOLDERS)
-            for n, one in enumerate(own.to_dict("records")):
-                held = interval(one["prevalence_low"], one["prevalence_high"])
-                words = ", ".join(one["top_words"][:_GROUP_WORDS])
-                first = (standing.number(j), one["name"]) if n == 0 else ("", "")
-                lines.append((*first, one["group"], percent(one["prevalence"]), held, words))
-        columns = {"": "right", "concept": "name", column: "name", "used by": "right", "interval": "right"}
-        print_table({**columns, "with the words": "words"}, lines, optional=["interval"])
+            named = own.assign(number=[standing.number(j), *[""] * (len(own) - 1)])
+            records += named.to_dict("records")
+        print_table(
+            records,
+            {
+                "": ("right", "number"),
+                "concept": ("name", lambda one: one["name"] if one["number"] else ""),
+                column: ("name", "group"),
+                "used by": share("prevalence"),
+                "interval": between("prevalence_low", "prevalence_high"),
+                "with the words": ("words", lambda one: ", ".join(one["top_words"][:_GROUP_WORDS])),
+            },
+            optional=["interval"],
+        )
         rows = row_name(self.result.corpus)
         which = (
             f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
@@ -488,7 +479,3 @@ class GroupsView(ModelView):
 
 def _labels(table: pd.DataFrame) -> list[Any]:
     return table["group"].drop_duplicates().tolist()
-
-
-def _error_of(mcse: float) -> str:
-    return f"±{mcse:.1%}" if np.isfinite(mcse) else "–"
