@@ -297,7 +297,8 @@ def test_values_that_no_model_has(path, name, value):
 @pytest.mark.parametrize("name", ["corpus", "order", "chain/1", "pilots", "steps"])
 def test_missing_parts(path, name):
     container = ModelFile.open(path, write=True)
-    container.remove(name)
+    with container.transaction():
+        container._database.execute("DELETE FROM part WHERE name = ?", (name,))
     container.close()
     refused(path)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_run = o.in_panel("Runs")
+_run = partial(o.option, panel="Runs")
 RUNS_FOLDER = "runs"
 _SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
 # The page has the others; seconds were printed run by run.
@@ -45,62 +46,47 @@ _SHOWN_OF_MODELS = {
 @app.command()
 def compare(
     ctx: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed.")
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables and the page.")],
-    text: o.TextColumn = None,
-    id: o.IdColumn = None,
-    encoding: o.Encoding = None,
-    language: o.Language = "en",
-    words: o.Words = None,
-    min_df: o.MinDf = None,
-    max_df: o.MaxDf = None,
-    drop: o.Drop = None,
-    drop_procedural: o.DropProcedural = False,
-    lemmas: o.Lemmas = None,
-    tagger: o.Tagger = None,
-    models: Annotated[
-        str | None,
-        _run(
-            "Models to compare with, separated by commas: without, shuffled (features); hdp, lda; "
-            "topica-hdp, stm, corex, bertopic.",
-            "all that are installed",
-            metavar="NAMES",
-        ),
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        _run(
-            "Column of labels that people gave (several allowed): agreement, reliability and effects.",
-            metavar="COLUMN",
-        ),
-    ] = None,
-    judge: Annotated[
-        Path | None,
-        _run(
-            "Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
-            metavar="FILE",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int, _run("How many times every model is run, each time with another seed.", least=1)
-    ] = 5,
-    seed: Annotated[
-        int,
-        _run(
-            "The seed that the peers' settings are chosen with; the seeds after it are for comparing.",
-            least=0,
-        ),
-    ] = 0,
-    chains: Annotated[int, _run("Chains of superwords' model.", least=1)] = defaults.N_CHAINS,
-    sweeps: Annotated[int, _run("Sweeps of each chain.", least=2)] = defaults.N_SWEEPS,
-    iterations: Annotated[int, _run("Iterations of the peers.", least=1)] = 1000,
-    salient: Annotated[int, _run("How many salient words to compare by.", least=1)] = 60,
-    jobs: Annotated[int | None, _run("Processor cores to use.", "all", least=1)] = None,
-    cluster: o.Cluster = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
+    file: str = typer.Argument(
+        metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed."
+    ),
+    output: Path = o.option("Folder for the tables and the page.", ..., "--output", "-o"),
+    text: str | None = o.TEXT_COLUMN,
+    id: str | None = o.ID_COLUMN,
+    encoding: str | None = o.ENCODING,
+    language: str = o.LANGUAGE,
+    words: str | None = o.WORDS,
+    min_df: Any = o.MIN_DF,
+    max_df: Any = o.MAX_DF,
+    drop: Path | None = o.DROP,
+    drop_procedural: bool = o.DROP_PROCEDURAL,
+    lemmas: bool | None = o.LEMMAS,
+    tagger: str | None = o.TAGGER,
+    models: str | None = _run(
+        "Models to compare with, separated by commas: without, shuffled (features); hdp, lda; "
+        "topica-hdp, stm, corex, bertopic.",
+        shown="all that are installed",
+        metavar="NAMES",
+    ),
+    labels: list[str] | None = _run(
+        "Column of labels that people gave (several allowed): agreement, reliability and effects.",
+        metavar="COLUMN",
+    ),
+    judge: Path | None = _run(
+        "Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
+        metavar="FILE",
+    ),
+    seeds: int = _run("How many times every model is run, each time with another seed.", 5, least=1),
+    seed: int = _run(
+        "The seed that the peers' settings are chosen with; the seeds after it are for comparing.", 0, least=0
+    ),
+    chains: int = _run("Chains of superwords' model.", defaults.N_CHAINS, least=1),
+    sweeps: int = _run("Sweeps of each chain.", defaults.N_SWEEPS, least=2),
+    iterations: int = _run("Iterations of the peers.", 1000, least=1),
+    salient: int = _run("How many salient words to compare by.", 60, least=1),
+    jobs: int | None = _run("Processor cores to use.", shown="all", least=1),
+    cluster: str | None = o.CLUSTER,
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Judge concepts against topic models on held-out text, over several seeds.
 

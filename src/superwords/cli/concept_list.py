@@ -63,8 +63,7 @@ def print_concepts(
     if sort not in ("rows", _COHERENCE):
         columns[sort] = share(sort)
     columns |= standing.columns()
-    for name, shares in by_group.items():
-        columns[name] = "right", lambda one, shares=shares: shares[one["concept"]]
+    columns |= by_group
     may_go = [name for name in (_COHERENCE, _DOCUMENTS) if name in columns and name != sort]
     left_out = print_table(shown, columns, optional=[*may_go, *reversed(by_group)])
     keys = {rows: "rows", FOUND_AGAIN: "found_again", FOUND_BY: "found_by"}
@@ -105,18 +104,20 @@ def _words_of(row: dict[Any, Any], standing: Standing) -> Text:
     )
 
 
-def _by_group(result: Result, groups: list[str]) -> dict[str, dict[int, str]]:
-    """Return a concept's prevalence in each group of the columns that have few."""
+def _by_group(result: Result, groups: list[str]) -> dict[str, Column]:
+    """Return columns of a concept's prevalence in each group of the columns that have few."""
     from superwords.analysis.groups import by_group
 
-    found: dict[str, dict[int, str]] = {}
+    def prevalence_in(group: pd.DataFrame) -> Column:
+        shares = dict(zip(group["concept"], group["prevalence"].map(percent)))
+        return "right", lambda one: shares[one["concept"]]
+
+    found: dict[str, Column] = {}
     for column in groups:
         table = by_group(result, column, 0)
-        labels = table["group"].drop_duplicates().tolist()
-        if len(labels) <= _MOST_GROUPS:
-            for label in labels:
-                own = table[table["group"] == label]
-                found[f"{column} {label}"] = dict(zip(own["concept"], own["prevalence"].map(percent)))
+        if table["group"].nunique() <= _MOST_GROUPS:
+            for label, group in table.groupby("group", sort=False):
+                found[f"{column} {label}"] = prevalence_in(group)
     return found
 
 

@@ -6,14 +6,14 @@ import tempfile
 import webbrowser
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import check_output, say
 from superwords.cli.concept_list import FOUND_BY, Standing
-from superwords.cli.options import AsJson, Jobs, Quiet
-from superwords.cli.printing import Column, print_json, print_line, print_table, share
+from superwords.cli.options import AS_JSON, JOBS, QUIET, option
+from superwords.cli.printing import Column, print_json, print_line, print_steps, print_table, share
 from superwords.errors import InputError
 from superwords.progress import messages
 from superwords.tabular import csv_text, plain, points, records
@@ -39,26 +39,22 @@ _TIME = "(about half a minute; up to a minute more on first use, for compiling)"
 
 @app.command()
 def demo(
-    which: Annotated[str, typer.Argument(metavar="[letters|recipes]", help="The demo to run.")] = LETTERS,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Keep the letters, the model and the report in this folder.",
-            show_default="a temporary folder",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="The same seed gives the same concepts.", show_default="2024, 2012")
-    ] = None,
-    open_report: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the report in the browser, if run in a terminal.")
-    ] = True,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    which: str = typer.Argument(LETTERS, metavar="[letters|recipes]", help="The demo to run."),
+    output: Path | None = option(
+        "Keep the letters, the model and the report in this folder.",
+        None,
+        "--output",
+        "-o",
+        shown="a temporary folder",
+        metavar="FOLDER",
+    ),
+    seed: int | None = option("The same seed gives the same concepts.", shown="2024, 2012"),
+    open_report: bool = option(
+        "Open the report in the browser, if run in a terminal.", True, "--open/--no-open"
+    ),
+    jobs: int | None = JOBS,
+    quiet: bool = QUIET,
+    as_json: bool = AS_JSON,
 ) -> None:
     """See what concepts are, on data inside the package. Nothing is downloaded.
 
@@ -258,11 +254,7 @@ def print_next_steps(output: Path | None) -> None:
     if output is not None:
         looks = {"show": "all concepts of this demo", "explore": "the same in the browser"}
         steps = {f"superwords {name} {output}": what for name, what in looks.items()} | steps
-    width = max(map(len, steps)) + 2
-    print_line()
-    print_line("Next:")
-    for command, what in steps.items():
-        print_line(f"  {command:<{width}}{what}")
+    print_steps(steps)
 
 
 def as_plain(result: DemoResult, seed: int, seconds: float) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
 
 from superwords.cli.common import load_model, say
-from superwords.cli.options import AsJson, ModelFile, Quiet
+from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, option
 from superwords.cli.printing import print_json, print_line, print_table
 from superwords.errors import InputError
 
@@ -45,59 +45,35 @@ class EditCommand(typer.core.TyperCommand):
 
 
 def _several(metavar: str, text: str) -> Any:
-    return typer.Option(metavar=metavar, help=f"{text} Can be given again.")
+    return option(f"{text} Can be given again.", metavar=metavar)
 
 
 @app.command(cls=EditCommand)
 def edit(
-    model_file: ModelFile,
-    merge: Annotated[
-        list[str] | None,
-        _several("3,25", "Take concepts together, under the number of the first."),
-    ] = None,
-    hide: Annotated[list[str] | None, _several("51", "Leave concepts out of all tables and pages.")] = None,
-    restore: Annotated[
-        list[str] | None, _several("51", "Show hidden concepts again, and take merged ones apart.")
-    ] = None,
-    name: Annotated[
-        list[str] | None, _several('3 "NAME"', 'Name a concept; "" asks for the automatic name again.')
-    ] = None,
-    theme: Annotated[
-        list[str] | None, _several('3,7 "THEME"', 'Put concepts under a theme; "" takes them out.')
-    ] = None,
-    accept: Annotated[
-        str | None,
-        typer.Option(metavar="3,7", help="Accept proposed names: all, or those of these concepts."),
-    ] = None,
-    propose: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take names from a file: the reply to --prompt.")
-    ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LANGUAGE", help="Print the prompt that asks a language model for names in a language."
-        ),
-    ] = None,
-    split: Annotated[
-        int | None, typer.Option(metavar="8", help="Split a concept in two and sample on from there.")
-    ] = None,
-    pin: Annotated[
-        list[str] | None,
-        _several('3 "coal,gas"', "Pin words to a concept and sample on under that condition."),
-    ] = None,
-    ban: Annotated[
-        list[str] | None,
-        _several('3 "tax"', "Ban words from a concept and sample on under that condition."),
-    ] = None,
-    sweeps: Annotated[
-        int | None,
-        typer.Option(
-            min=2, help="Sweeps after --split, --pin or --ban; as many as the fit had if not given."
-        ),
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take back the last edit.")] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    model_file: Path = MODEL_FILE,
+    merge: list[str] | None = _several("3,25", "Take concepts together, under the number of the first."),
+    hide: list[str] | None = _several("51", "Leave concepts out of all tables and pages."),
+    restore: list[str] | None = _several("51", "Show hidden concepts again, and take merged ones apart."),
+    name: list[str] | None = _several('3 "NAME"', 'Name a concept; "" asks for the automatic name again.'),
+    theme: list[str] | None = _several('3,7 "THEME"', 'Put concepts under a theme; "" takes them out.'),
+    accept: str | None = option("Accept proposed names: all, or those of these concepts.", metavar="3,7"),
+    propose: Path | None = option("Take names from a file: the reply to --prompt.", metavar="FILE"),
+    prompt: str | None = option(
+        "Print the prompt that asks a language model for names in a language.", metavar="LANGUAGE"
+    ),
+    split: int | None = option("Split a concept in two and sample on from there.", metavar="8"),
+    pin: list[str] | None = _several(
+        '3 "coal,gas"', "Pin words to a concept and sample on under that condition."
+    ),
+    ban: list[str] | None = _several(
+        '3 "tax"', "Ban words from a concept and sample on under that condition."
+    ),
+    sweeps: int | None = option(
+        "Sweeps after --split, --pin or --ban; as many as the fit had if not given.", min=2
+    ),
+    undo: bool = option("Take back the last edit.", False, "--undo"),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Decide about concepts: names, merges, hidden ones, themes. The model file keeps every decision.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,167 +13,120 @@ from superwords.fitting import defaults
 
 app = typer.Typer(add_completion=False)
 
-_sampling, _saving = o.in_panel("Sampling"), o.in_panel("Output")
-_prior = o.in_panel("Hyperparameters (the paper's symbols)")
+_sampling, _saving = partial(o.option, panel="Sampling"), partial(o.option, panel="Output")
+_prior = partial(o.option, panel="Hyperparameters (the paper's symbols)")
 
 
 @app.command()
 def fit(
     ctx: typer.Context,
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Documents: .csv, .tsv, .jsonl, .json (also .gz), .xlsx, .parquet, .rds, .txt (one per line), counts "
-            "(.npz, .mtx), a folder of .txt, .md, .html, .docx or .pdf files, or - for standard input (JSON lines, "
-            "CSV, or one document per line).",
-        ),
-    ],
-    text: o.TextColumn = None,
-    id: o.IdColumn = None,
-    groups: Annotated[
-        list[str] | None, o.general("A column to compare, such as party. Can be given again.")
-    ] = None,
-    language: o.Language = "en",
-    encoding: o.Encoding = None,
-    date_format: o.DateFormat = None,
-    words: o.Words = None,
-    min_df: o.MinDf = None,
-    max_df: o.MaxDf = None,
-    unit: Annotated[
-        str | None,
-        o.of_words(
-            "What a row is: document, or passages:5 for five sentences.", "passages:5 if documents are long"
-        ),
-    ] = None,
-    drop: o.Drop = None,
-    drop_procedural: o.DropProcedural = False,
-    lemmas: o.Lemmas = None,
-    tagger: o.Tagger = None,
-    features: Annotated[
-        list[str] | None,
-        o.of_words(
-            "What is known about the words, separated by commas: cooccurrence (or cooccurrence:log), "
-            "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
-            f"{defaults.FEATURES}: cooccurrence",
-        ),
-    ] = None,
-    chains: Annotated[
-        int | None, _sampling("How many chains to run.", str(defaults.N_CHAINS), least=1)
-    ] = None,
-    sweeps: Annotated[
-        int | None, _sampling("How many sweeps each chain makes.", str(defaults.N_SWEEPS), least=1)
-    ] = None,
-    burn_in: Annotated[
-        int | None, _sampling("Sweeps before the first draw is kept.", "half of them", least=0)
-    ] = None,
-    thin: Annotated[
-        int | None, _sampling("Keep the draw of every Nth sweep.", "so that about 100 are kept", least=1)
-    ] = None,
-    concepts: Annotated[
-        int | None, _sampling("Roughly how many concepts to find.", "chosen by pilots", least=1)
-    ] = None,
-    pilots: Annotated[
-        int | None,
-        _sampling(
-            "Short fits on random 80% samples of the documents, which tell how often each concept is found again; "
-            "0: none.",
-            str(defaults.N_PILOTS),
-            least=0,
-        ),
-    ] = None,
-    init: Annotated[
-        str | None,
-        _sampling(
-            "Where the chains start: rows, rows:30, topics, kmeans (clusters of the words' features), kmeans:60, "
-            "random, single or prior.",
-            defaults.INIT,
-        ),
-    ] = None,
-    row_vectors: Annotated[
-        str | None,
-        _sampling(
-            "Place rows for the start also by vectors of their texts: wordllama, for short texts in English.",
-            metavar="wordllama",
-        ),
-    ] = None,
-    seed: Annotated[int | None, _sampling("The same seed gives the same concepts.", least=0)] = None,
-    jobs: Annotated[int | None, _sampling("Processor cores to use.", "all", least=1)] = None,
-    cluster: o.Cluster = None,
-    approximate: Annotated[
-        str | None,
-        _sampling(
-            "For a corpus too large for one chain: shards:8 samples eight parts of it separately and joins "
-            "their concepts. This is an approximation, and every result says so.",
-            metavar="shards:N",
-        ),
-    ] = None,
-    alpha_omega: Annotated[
-        Any,
-        _prior(
-            "How readily new concepts appear (α_ω): a larger number gives more; or sample.",
-            parser=o.number_or_name,
-            metavar="NUMBER",
-        ),
-    ] = None,
-    b1: Annotated[
-        Any,
-        _prior(
-            "Concentration of concepts in documents (b₁); auto: three per document; or sample.",
-            defaults.B1,
-            parser=o.number_or_name,
-            metavar="NUMBER",
-        ),
-    ] = None,
-    b2: Annotated[
-        Any,
-        _prior(
-            "Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
-            defaults.B2,
-            parser=o.number_or_name,
-            metavar="NUMBER",
-        ),
-    ] = None,
-    lam: Annotated[
-        float | None, _prior("Prior share of words in a concept (λ).", "by how many documents use a word")
-    ] = None,
-    theta: Annotated[
-        Any,
-        _prior(
-            "Importance of words (θ): uniform, frequency, root or sample.",
-            parser=o.number_or_name,
-            metavar="NAME",
-        ),
-    ] = None,
-    alpha_pi: Annotated[float | None, _prior("Evenness of a document's weights (α_π).")] = None,
-    k: Annotated[float | None, _prior("Precision of concepts' features (K).", True, "--k")] = None,
-    alpha_sigma: Annotated[float | None, _prior("Shape of the features' noise (α_σ).")] = None,
-    beta_sigma: Annotated[float | None, _prior("Scale of the features' noise (β_σ).")] = None,
-    output: Annotated[Path, _saving("Where the model is saved.", True, "--output", "-o")] = Path("model.sw"),
-    save_draws: Annotated[
-        bool, _saving("Save every kept draw, not only those that tables use.", True, "--save-draws")
-    ] = False,
-    keep_texts: Annotated[
-        bool | None,
-        _saving(
-            "Keep the texts in the model, to quote from.",
-            "kept if the input is under 20 MB",
-            "--keep-texts/--no-texts",
-        ),
-    ] = None,
-    checkpoint_every: Annotated[float, _saving("Seconds between checkpoints.", min=0.0)] = 60.0,
-    resume: Annotated[
-        bool, _saving("Continue an interrupted run; give the same options.", True, "--resume")
-    ] = False,
-    more: Annotated[
-        int | None,
-        _sampling(
-            "Continue a finished model, given as FILE, for this many sweeps. Burn-in and thinning stay as they were.",
-            least=1,
-        ),
-    ] = None,
-    quiet: o.Quiet = False,
-    as_json: o.AsJson = False,
+    file: str = typer.Argument(
+        metavar="FILE",
+        help="Documents: .csv, .tsv, .jsonl, .json (also .gz), .xlsx, .parquet, .rds, .txt (one per line), counts "
+        "(.npz, .mtx), a folder of .txt, .md, .html, .docx or .pdf files, or - for standard input (JSON lines, "
+        "CSV, or one document per line).",
+    ),
+    text: str | None = o.TEXT_COLUMN,
+    id: str | None = o.ID_COLUMN,
+    groups: list[str] | None = o.option("A column to compare, such as party. Can be given again."),
+    language: str = o.LANGUAGE,
+    encoding: str | None = o.ENCODING,
+    date_format: str | None = o.DATE_FORMAT,
+    words: str | None = o.WORDS,
+    min_df: Any = o.MIN_DF,
+    max_df: Any = o.MAX_DF,
+    unit: str | None = o.of_words(
+        "What a row is: document, or passages:5 for five sentences.",
+        shown="passages:5 if documents are long",
+    ),
+    drop: Path | None = o.DROP,
+    drop_procedural: bool = o.DROP_PROCEDURAL,
+    lemmas: bool | None = o.LEMMAS,
+    tagger: str | None = o.TAGGER,
+    features: list[str] | None = o.of_words(
+        "What is known about the words, separated by commas: cooccurrence (or cooccurrence:log), "
+        "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
+        shown=f"{defaults.FEATURES}: cooccurrence",
+    ),
+    chains: int | None = _sampling("How many chains to run.", shown=str(defaults.N_CHAINS), least=1),
+    sweeps: int | None = _sampling(
+        "How many sweeps each chain makes.", shown=str(defaults.N_SWEEPS), least=1
+    ),
+    burn_in: int | None = _sampling("Sweeps before the first draw is kept.", shown="half of them", least=0),
+    thin: int | None = _sampling(
+        "Keep the draw of every Nth sweep.", shown="so that about 100 are kept", least=1
+    ),
+    concepts: int | None = _sampling("Roughly how many concepts to find.", shown="chosen by pilots", least=1),
+    pilots: int | None = _sampling(
+        "Short fits on random 80% samples of the documents, which tell how often each concept is found again; "
+        "0: none.",
+        shown=str(defaults.N_PILOTS),
+        least=0,
+    ),
+    init: str | None = _sampling(
+        "Where the chains start: rows, rows:30, topics, kmeans (clusters of the words' features), kmeans:60, "
+        "random, single or prior.",
+        shown=defaults.INIT,
+    ),
+    row_vectors: str | None = _sampling(
+        "Place rows for the start also by vectors of their texts: wordllama, for short texts in English.",
+        metavar="wordllama",
+    ),
+    seed: int | None = _sampling("The same seed gives the same concepts.", least=0),
+    jobs: int | None = _sampling("Processor cores to use.", shown="all", least=1),
+    cluster: str | None = o.CLUSTER,
+    approximate: str | None = _sampling(
+        "For a corpus too large for one chain: shards:8 samples eight parts of it separately and joins "
+        "their concepts. This is an approximation, and every result says so.",
+        metavar="shards:N",
+    ),
+    alpha_omega: Any = _prior(
+        "How readily new concepts appear (α_ω): a larger number gives more; or sample.",
+        parser=o.number_or_name,
+        metavar="NUMBER",
+    ),
+    b1: Any = _prior(
+        "Concentration of concepts in documents (b₁); auto: 0.3 × the number of documents; or sample.",
+        shown=defaults.B1,
+        parser=o.number_or_name,
+        metavar="NUMBER",
+    ),
+    b2: Any = _prior(
+        "Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
+        shown=defaults.B2,
+        parser=o.number_or_name,
+        metavar="NUMBER",
+    ),
+    lam: float | None = _prior(
+        "Prior share of words in a concept (λ).", shown="by how many documents use a word"
+    ),
+    theta: Any = _prior(
+        "Importance of words (θ): uniform, frequency, root or sample.",
+        parser=o.number_or_name,
+        metavar="NAME",
+    ),
+    alpha_pi: float | None = _prior("Evenness of a document's weights (α_π)."),
+    k: float | None = _prior("Precision of concepts' features (K).", None, "--k"),
+    alpha_sigma: float | None = _prior("Shape of the features' noise (α_σ)."),
+    beta_sigma: float | None = _prior("Scale of the features' noise (β_σ)."),
+    output: Path = _saving("Where the model is saved.", Path("model.sw"), "--output", "-o"),
+    save_draws: bool = _saving(
+        "Save every kept draw, not only those that tables use.", False, "--save-draws"
+    ),
+    keep_texts: bool | None = _saving(
+        "Keep the texts in the model, to quote from.",
+        None,
+        "--keep-texts/--no-texts",
+        shown="kept if the input is under 20 MB",
+    ),
+    checkpoint_every: float = _saving("Seconds between checkpoints.", 60.0, min=0.0),
+    resume: bool = _saving("Continue an interrupted run; give the same options.", False, "--resume"),
+    more: int | None = _sampling(
+        "Continue a finished model, given as FILE, for this many sweeps. Burn-in and thinning stay as they were.",
+        least=1,
+    ),
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Find the concepts of your documents and save them in one file.
 

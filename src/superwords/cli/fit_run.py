@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import warnings
@@ -22,7 +21,7 @@ from superwords.analysis.words import unused_words, used_share
 from superwords.cli.common import busy, check_whole_file, say, warnings_as_notices
 from superwords.cli.concept_list import fitted_groups, print_concepts, rows_of
 from superwords.cli.options import PARAMETERS, wrong_use
-from superwords.cli.printing import print_json, print_line
+from superwords.cli.printing import print_json, print_line, print_steps
 from superwords.cluster import ClusterLostError, leave_at_once
 from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
@@ -33,9 +32,8 @@ from superwords.fitting.fit import checked, fit_documents
 from superwords.progress import Watcher
 from superwords.storage import model as storage
 from superwords.storage.checkpoint import Checkpoint
-from superwords.storage.model import read
 from superwords.storage.model_file import ModelFile, is_model_file
-from superwords.tabular import records
+from superwords.tabular import plain, records
 from superwords.text.corpus import n_sources
 from superwords.text.fingerprint import digest
 from superwords.text.read import check_groups
@@ -56,7 +54,9 @@ def fit_and_save(ctx: typer.Context) -> None:
     start, given = perf_counter(), ctx.params
     output, quiet = given["output"], given["quiet"]
     asked = asked_for(given)
-    model, reading = check_asked(asked)
+    columns = {name: asked.get(name) for name in ("text", "id", "groups")}
+    with wrong_use():  # before any text is read
+        model, reading = checked({name: value for name, value in asked.items() if name not in columns})
     check_whole_file(output)
     ctx.with_resource(exclusive(output))
     check_replaced(output, given["file"], given["resume"], quiet)
@@ -70,7 +70,7 @@ def fit_and_save(ctx: typer.Context) -> None:
         with warnings_as_notices(quiet):
             model.set_params(progress=progress)
             features = asked.get("features", defaults.FEATURES)
-            fit_documents(model, given["file"], reading, features, given["row_vectors"])
+            fit_documents(model, given["file"], columns | reading, features, given["row_vectors"])
     if len(model.draws_) == 0:
         raise InterruptedFitError(
             f"Stopped before the first draw was kept, so there is no model yet; {how_to_go_on(checkpoint)}"
@@ -115,15 +115,6 @@ def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def check_asked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:
-    """Return the model to fit and how to read its documents; what is wrong is wrong use, before any text is read."""
-
-    columns = {name: asked.get(name) for name in ("text", "id", "groups")}
-    with wrong_use():
-        model, reading = checked({name: value for name, value in asked.items() if name not in columns})
-    return model, columns | reading
-
-
 def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
     """Say that a model is replaced; documents are not."""
     if not output.exists():
@@ -145,7 +136,6 @@ def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
     """The model of an interrupted run, if this run is its continuation."""
-
     if not checkpoint.exists():
         raise InputError(
             f"There is no checkpoint {str(checkpoint)!r} to resume from; a finished run leaves none. "
@@ -183,7 +173,6 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
 
 def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     """What decides the bits of a run: its options, its input files, and the version of the sampler."""
-
     options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in FREE}
     key = {name: _plain(value) for name, value in options.items()}
     key["superwords"] = __version__
@@ -197,7 +186,6 @@ def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def model_key(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides the bits of sampling on: the model, whatever was decided about its concepts, and how far."""
-
     with closing(ModelFile.open(Path(given["file"]))) as file:
         identity = file.identity()
     return {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": identity}
@@ -300,7 +288,10 @@ _FREE = {
 def sample_more(ctx: typer.Context) -> None:
     """Sample on from the model in FILE, and save it there or where it is asked for."""
     start, given = perf_counter(), ctx.params
-    _check_options(ctx)
+    for name in ctx.params:
+        if name not in _FREE and _is_given(ctx, name):
+            option = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"--more keeps the model's own settings; leave {option} out.")
     file, quiet = Path(given["file"]), given["quiet"]
     output = given["output"] if _is_given(ctx, "output") else file
     check_whole_file(output)
@@ -311,7 +302,15 @@ def sample_more(ctx: typer.Context) -> None:
             f"{_stopped_at(model)}; {file} is as it was; {how_to_go_on(_checkpoint(output))}"
         )
     with busy("summing up the draws and saving", quiet):
-        _save(model, file, output, given)
+        # With all that was decided about the model in the file, meanwhile too.
+        draws = "all" if given["save_draws"] or len(model.draws_) > len(model.draws_.spaced()) else "spaced"
+        with held(file) if output.exists() and output.samefile(file) else nullcontext():
+            with warnings.catch_warnings(record=True) as lost:
+                warnings.simplefilter("always")
+                take_choices(model, load(file))
+            model.save(output, draws=draws if model.draws_.has_all else "spaced")
+    for one in lost:
+        say(str(one.message), quiet)
     _report(
         model, given, output, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start, False
     )
@@ -324,7 +323,6 @@ def _checkpoint(output: Path) -> Path:
 
 def _advance(file: Path, output: Path, given: Mapping[str, Any]) -> tuple[ConceptModel, CheckpointedRun]:
     """Take the model in a file, or in the checkpoint of an interrupted run, to its last sweep."""
-
     checkpoint, earlier = _checkpoint(output), load(file)
     check_groups(given["groups"], earlier.corpus_.metadata)
     run = CheckpointedRun(checkpoint, model_key(given), given)
@@ -344,33 +342,11 @@ def _advance(file: Path, output: Path, given: Mapping[str, Any]) -> tuple[Concep
 
 def _is_saved(model: ConceptModel, checkpoint: Path) -> bool:
     """Return whether a model is the finished one of a checkpoint that a kill kept from being removed."""
-
     if not checkpoint.exists():
         return False
-    ended = read(checkpoint).parts
+    ended = storage.read(checkpoint).parts
     reached = [chain.sweep for chain in model.chains_]
     return model.seed_ == ended.seed and reached == [ended.schedule.n_sweeps] * len(ended.chains)
-
-
-def _save(model: ConceptModel, file: Path, output: Path, given: Mapping[str, Any]) -> None:
-    """Save the model with all that was decided about the one in the file, meanwhile too."""
-
-    draws = "all" if given["save_draws"] or len(model.draws_) > len(model.draws_.spaced()) else "spaced"
-    is_replaced = output.exists() and output.samefile(file)
-    with held(file) if is_replaced else nullcontext():
-        with warnings.catch_warnings(record=True) as lost:
-            warnings.simplefilter("always")
-            take_choices(model, load(file))
-        model.save(output, draws=draws if model.draws_.has_all else "spaced")
-    for one in lost:
-        say(str(one.message), given["quiet"])
-
-
-def _check_options(ctx: typer.Context) -> None:
-    for name in ctx.params:
-        if name not in _FREE and _is_given(ctx, name):
-            option = f"--{name.replace('_', '-')}"
-            raise typer.BadParameter(f"--more keeps the model's own settings; leave {option} out.")
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:
@@ -388,29 +364,16 @@ def print_outcome(model: ConceptModel, saved: Path, groups: list[str], seconds: 
         print_concepts(model.result_, model.concepts(), groups, _TOP_CONCEPTS)
     print_line(str(model.verdict()))
     print_line(f"Saved in {saved} ({saved.stat().st_size / 1e6:.1f} MB, {seconds:.0f} s in all).")
-    print_line()
-    print_line("Next:")
-    steps = next_steps(model, saved, groups)
-    width = max(len(command) for command, _ in steps)
-    for command, what in steps:
-        print_line(f"  {command:<{width}}  {what}")
-
-
-def next_steps(model: ConceptModel, saved: Path, groups: list[str]) -> list[tuple[str, str]]:
-    steps = []
-    if not model.verdict().converged:
-        steps.append((f"superwords fit --more {model.schedule_.n_sweeps} {saved}", "continue sampling"))
-    steps += [
-        (f"superwords show {saved}", "all concepts"),
-        (f"superwords show {saved} --concept 1", "one concept: its words and documents"),
-    ]
-    if groups:
-        steps.append((f"superwords show {saved} --groups {groups[0]}", "who speaks of what"))
-    return [
-        *steps,
-        (f"superwords report {saved} -o report.html", "a page to mail to a colleague"),
-        (f"superwords explore {saved}", "look around in the browser"),
-    ]
+    more = f"superwords fit --more {model.schedule_.n_sweeps} {saved}"
+    steps = {} if model.verdict().converged else {more: "continue sampling"}
+    steps |= {
+        f"superwords show {saved}": "all concepts",
+        f"superwords show {saved} --concept 1": "one concept: its words and documents",
+        **{f"superwords show {saved} --groups {one}": "who speaks of what" for one in groups[:1]},
+        f"superwords report {saved} -o report.html": "a page to mail to a colleague",
+        f"superwords explore {saved}": "look around in the browser",
+    }
+    print_steps(steps)
 
 
 def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupted: bool) -> dict[str, Any]:
@@ -431,12 +394,7 @@ def outcome_as_json(model: ConceptModel, saved: Path, seconds: float, interrupte
         "used_share": used_share(model.result_),
         "unused_words": records(unused_words(model.result_)),
         "verdict": str(model.verdict()),
-        "judged": {name: _finite(value) for name, value in asdict(model.verdict()).items()},
+        "judged": plain(asdict(model.verdict())),
         "convergence": records(model.convergence()),
         "concepts": records(model.concepts()),
     }
-
-
-def _finite(value: Any) -> Any:
-    """Return None for a number that JSON cannot hold, such as the R-hat of too few draws."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 
 import typer
 
@@ -76,85 +76,66 @@ def at_least(least: int) -> Callable[[int | None], int | None]:
     return check
 
 
-def in_panel(panel: str | None) -> Callable[..., Any]:
-    """Return a maker of options of one panel of the help: its text, the default it shows, its names."""
+def option(
+    text: str,
+    default: Any = None,
+    *names: str,
+    shown: str | bool = True,
+    least: int | None = None,
+    panel: str | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option: its text, its default (`...` if it must be given) and the one the help shows, its names."""
+    check = None if least is None else at_least(least)
+    return typer.Option(
+        default, *names, help=text, show_default=shown, rich_help_panel=panel, callback=check, **more
+    )
 
-    def option(
-        text: str, default: str | bool = True, *names: str, least: int | None = None, **more: Any
-    ) -> Any:
-        check = None if least is None else at_least(least)
-        return typer.Option(
-            *names, help=text, show_default=default, rich_help_panel=panel, callback=check, **more
-        )
 
-    return option
+of_words = partial(option, panel="Words")
 
-
-general, of_words = in_panel(None), in_panel("Words")
-
-TextColumn = Annotated[str | None, general("The column with the text.", "text")]
-IdColumn = Annotated[str | None, general("The column that names a document.", "id")]
-Encoding = Annotated[
-    str | None, general("Encoding of text files, such as latin-1.", "utf-8, or a guess that is printed")
-]
-DateFormat = Annotated[str | None, general("How dates are written, such as %d.%m.%Y.", "YYYY-MM-DD")]
-Language = Annotated[str, of_words("Language of the text (en, de, nl, fr, …), or column:NAME.")]
-Words = Annotated[
-    str | None,
-    of_words(
-        "content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
-        "content where the language can be tagged",
-    ),
-]
-MinDf = Annotated[
-    Any,
-    of_words(
-        "Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
-        "auto",
-        parser=number_or_auto,
-        metavar="N",
-    ),
-]
-MaxDf = Annotated[Any, of_words("Leave out words in more documents than this.", parser=number, metavar="N")]
-Drop = Annotated[Path | None, of_words("A file of words to leave out, one per line.")]
-DropProcedural = Annotated[
-    bool, of_words("Leave out words of routine, such as mr president.", True, "--drop-procedural")
-]
-Lemmas = Annotated[
-    bool | None,
-    of_words("Reduce words to their base form.", "where possible, except in English", "--lemmas/--no-lemmas"),
-]
-Cluster = Annotated[
-    str | None,
-    general(
-        "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
-        "The results are the same, bit for bit.",
-        metavar="auto|HOST:PORT",
-    ),
-]
-Tagger = Annotated[str | None, of_words("An installed spaCy pipeline to tag with.")]
-Jobs = Annotated[int | None, general("Processor cores to use.", "all", least=1)]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")]
-PublicHost = Annotated[
-    str | None,
-    general(
-        "The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
-        metavar="NAME",
-    ),
-]
-Quiet = Annotated[bool, general("Say nothing unless something goes wrong.", True, "--quiet", "-q")]
-AsJson = Annotated[bool, general("Print JSON on standard output, for scripts.", True, "--json")]
-AsCsv = Annotated[bool, general("Print the whole table as CSV.", True, "--csv")]
-Picture = Annotated[
-    Path | None, general("Also draw a picture, in a .png, .svg or .pdf file.", metavar="FILE")
-]
-Width = Annotated[
-    float, general("Width of the picture in mm: 85 for a column, 170 for a page.", min=60, max=400)
-]
-# Of the tables of a paper.
-GroupColumns = Annotated[list[str] | None, general("Columns of groups.", "those of the fit", "--groups")]
-TimeColumn = Annotated[str | None, general("A column of dates or years.", "the first", "--time")]
-Formula = Annotated[
-    str | None, general('Of the effects, such as "party + date".', True, "--formula", metavar="FORMULA")
-]
-AuthorColumn = Annotated[str | None, general("The column of authors, for the effects.", True, "--cluster")]
+TEXT_COLUMN = option("The column with the text.", shown="text")
+ID_COLUMN = option("The column that names a document.", shown="id")
+ENCODING = option("Encoding of text files, such as latin-1.", shown="utf-8, or a guess that is printed")
+DATE_FORMAT = option("How dates are written, such as %d.%m.%Y.", shown="YYYY-MM-DD")
+LANGUAGE = of_words("Language of the text (en, de, nl, fr, …), or column:NAME.", "en")
+WORDS = of_words(
+    "content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
+    shown="content where the language can be tagged",
+)
+MIN_DF = of_words(
+    "Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
+    shown="auto",
+    parser=number_or_auto,
+    metavar="N",
+)
+MAX_DF = of_words("Leave out words in more documents than this.", parser=number, metavar="N")
+DROP = of_words("A file of words to leave out, one per line.")
+DROP_PROCEDURAL = of_words("Leave out words of routine, such as mr president.", False, "--drop-procedural")
+LEMMAS = of_words(
+    "Reduce words to their base form.",
+    None,
+    "--lemmas/--no-lemmas",
+    shown="where possible, except in English",
+)
+CLUSTER = option(
+    "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
+    "The results are the same, bit for bit.",
+    metavar="auto|HOST:PORT",
+)
+TAGGER = of_words("An installed spaCy pipeline to tag with.")
+JOBS = option("Processor cores to use.", shown="all", least=1)
+MODEL_FILE = typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")
+PUBLIC_HOST = option(
+    "The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
+    metavar="NAME",
+)
+QUIET = option("Say nothing unless something goes wrong.", False, "--quiet", "-q")
+AS_JSON = option("Print JSON on standard output, for scripts.", False, "--json")
+AS_CSV = option("Print the whole table as CSV.", False, "--csv")
+PICTURE = option("Also draw a picture, in a .png, .svg or .pdf file.", metavar="FILE")
+WIDTH = option("Width of the picture in mm: 85 for a column, 170 for a page.", 170, min=60, max=400)
+GROUP_COLUMNS = option("Columns of groups.", None, "--groups", shown="those of the fit")
+TIME_COLUMN = option("A column of dates or years.", None, "--time", shown="the first")
+FORMULA = option('Of the effects, such as "party + date".', None, "--formula", metavar="FORMULA")
+AUTHOR_COLUMN = option("The column of authors, for the effects.", None, "--cluster")

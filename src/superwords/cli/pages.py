@@ -10,12 +10,12 @@ import warnings
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import say
-from superwords.cli.options import ModelFile, PublicHost, Quiet, Width
+from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, WIDTH, option
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,24 +26,18 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def report(
-    model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The HTML file to write.")],
-    groups: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A column to compare, such as party. Can be given again.",
-            show_default="those given to `fit`, or else the first with a few groups",
-        ),
-    ] = None,
-    over_time: Annotated[
-        str | None,
-        typer.Option(help="A column of dates, years or numbers.", show_default="the first of dates or years"),
-    ] = None,
-    effects: Annotated[str | None, typer.Option(help='Effects of columns, such as "party + date".')] = None,
-    title: Annotated[
-        str | None, typer.Option(help="The heading of the page.", show_default="Concepts of the model file")
-    ] = None,
-    quiet: Quiet = False,
+    model_file: Path = MODEL_FILE,
+    out: Path = option("The HTML file to write.", ..., "-o", "--output", "--out"),
+    groups: list[str] | None = option(
+        "A column to compare, such as party. Can be given again.",
+        shown="those given to `fit`, or else the first with a few groups",
+    ),
+    over_time: str | None = option(
+        "A column of dates, years or numbers.", shown="the first of dates or years"
+    ),
+    effects: str | None = option('Effects of columns, such as "party + date".', None),
+    title: str | None = option("The heading of the page.", shown="Concepts of the model file"),
+    quiet: bool = QUIET,
 ) -> None:
     """Write one HTML page to mail to a colleague: the concepts, who speaks of them, and how they were found.
 
@@ -65,14 +59,12 @@ def report(
 
 @app.command()
 def explore(
-    model_file: ModelFile,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 0,
-    public_host: PublicHost = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Let nobody decide about concepts: for several readers.")
-    ] = False,
+    model_file: Path = MODEL_FILE,
+    host: str = option("The address to listen on.", "127.0.0.1"),
+    port: int = option("The port to listen on; 0 takes any free one.", 0),
+    public_host: str | None = PUBLIC_HOST,
+    browser: bool = option("Open the page.", True, "--browser/--no-browser"),
+    read_only: bool = option("Let nobody decide about concepts: for several readers.", False, "--read-only"),
 ) -> None:
     """Show concepts, documents, words, groups, time and effects on a local page until Ctrl-C, and decide about them."""
     from superwords.fitting.estimator import load
@@ -99,20 +91,15 @@ def explore(
 
 @app.command()
 def clouds(
-    model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The folder for the pictures.")],
-    concept: Annotated[
-        list[int] | None, typer.Option(help="Only this concept (can be given again); all if not given.")
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option(help="A column: also draw the clouds of its two largest groups. Can be given again."),
-    ] = None,
-    file_format: Annotated[
-        str, typer.Option("--format", help="png, svg or pdf; several with commas, as in png,pdf.")
-    ] = "png",
-    width: Width = 170,
-    quiet: Quiet = False,
+    model_file: Path = MODEL_FILE,
+    out: Path = option("The folder for the pictures.", ..., "-o", "--output", "--out"),
+    concept: list[int] | None = option("Only this concept (can be given again); all if not given."),
+    groups: list[str] | None = option(
+        "A column: also draw the clouds of its two largest groups. Can be given again.", None
+    ),
+    file_format: str = option("png, svg or pdf; several with commas, as in png,pdf.", "png", "--format"),
+    width: float = WIDTH,
+    quiet: bool = QUIET,
 ) -> None:
     """Draw word clouds of concepts and, without --concept, figures of the whole model for a paper.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from superwords.cli.common import busy, load_model
 from superwords.cli.options import (
-    AsJson,
-    AuthorColumn,
-    Formula,
-    GroupColumns,
-    Jobs,
-    ModelFile,
-    Quiet,
-    TimeColumn,
+    AS_JSON,
+    AUTHOR_COLUMN,
+    FORMULA,
+    GROUP_COLUMNS,
+    JOBS,
+    MODEL_FILE,
+    QUIET,
+    TIME_COLUMN,
+    option,
 )
 from superwords.cli.printing import print_json, print_line
 from superwords.errors import InputError
@@ -31,26 +31,20 @@ TABLES = tuple(_TABLES.split())
 
 @app.command()
 def export(
-    model_file: ModelFile,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=f"One of {', '.join(TABLES)}.")] = "all",
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", "-f", help=f"One of {', '.join(FORMATS)}.", show_default="by the file's ending"
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="The file to write, or the folder of all tables (csv, parquet, latex)."
-        ),
-    ] = None,
-    groups: GroupColumns = None,
-    time: TimeColumn = None,
-    formula: Formula = None,
-    cluster: AuthorColumn = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    model_file: Path = MODEL_FILE,
+    table: str = typer.Argument("all", metavar="TABLE", help=f"One of {', '.join(TABLES)}."),
+    format: str | None = option(
+        f"One of {', '.join(FORMATS)}.", None, "--format", "-f", shown="by the file's ending"
+    ),
+    output: Path | None = option(
+        "The file to write, or the folder of all tables (csv, parquet, latex).", None, "--output", "-o"
+    ),
+    groups: list[str] | None = GROUP_COLUMNS,
+    time: str | None = TIME_COLUMN,
+    formula: str | None = FORMULA,
+    cluster: str | None = AUTHOR_COLUMN,
+    quiet: bool = QUIET,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Write a model's tables for other programs.
 
@@ -86,14 +80,14 @@ def export(
 
 @app.command()
 def write(
-    model_file: ModelFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("paper"),
-    groups: GroupColumns = None,
-    time: TimeColumn = None,
-    formula: Formula = None,
-    cluster: AuthorColumn = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    model_file: Path = MODEL_FILE,
+    output: Path = option("The folder to write.", Path("paper"), "--output", "-o"),
+    groups: list[str] | None = GROUP_COLUMNS,
+    time: str | None = TIME_COLUMN,
+    formula: str | None = FORMULA,
+    cluster: str | None = AUTHOR_COLUMN,
+    quiet: bool = QUIET,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Write a methods paragraph, tables, figures, references and a manifest.
 
@@ -121,13 +115,11 @@ def write(
 
 @app.command()
 def verify(
-    manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="The manifest.json of `superwords write`.")
-    ],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The file or folder of the documents.")],
-    jobs: Jobs = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    manifest: Path = typer.Argument(metavar="MANIFEST", help="The manifest.json of `superwords write`."),
+    data: str = typer.Argument(metavar="DATA", help="The file or folder of the documents."),
+    jobs: int | None = JOBS,
+    quiet: bool = QUIET,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Fit a paper's model again from its manifest and its data, and say whether the results are the same.
 

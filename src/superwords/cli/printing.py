@@ -45,6 +45,15 @@ def print_line(text: str = "") -> None:
     print_on(results, text)
 
 
+def print_steps(steps: Mapping[str, str]) -> None:
+    """Print commands that may come next, and what each does."""
+    print_line()
+    print_line("Next:")
+    width = max(map(len, steps))
+    for command, what in steps.items():
+        print_line(f"  {command:<{width}}  {what}")
+
+
 def print_on(console: Console, text: str) -> None:
     """Lines are broken between words on a terminal, and not at all in a file."""
     console.print(text, markup=False, soft_wrap=not console.is_terminal)

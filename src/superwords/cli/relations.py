@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import busy, open_model, save_picture
-from superwords.cli.options import AsCsv, AsJson, ModelFile, Picture, Width
+from superwords.cli.options import AS_CSV, AS_JSON, MODEL_FILE, PICTURE, WIDTH, option
 from superwords.cli.printing import (
     Column,
     between,
@@ -41,22 +42,17 @@ _SURE = 0.8  # what is less sure is only counted
 
 @app.command()
 def trends(
-    model_file: ModelFile,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers.")],
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Length of a period: day, week, month, quarter, year or decade; of numbers, how many.",
-            show_default="chosen from the time covered",
-        ),
-    ] = None,
-    concept: Annotated[
-        int | None, typer.Option(help="One concept: each period, and its words early and late.")
-    ] = None,
-    picture: Picture = None,
-    width: Width = 170,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    model_file: Path = MODEL_FILE,
+    column: str = typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers."),
+    by: str | None = option(
+        "Length of a period: day, week, month, quarter, year or decade; of numbers, how many.",
+        shown="chosen from the time covered",
+    ),
+    concept: int | None = option("One concept: each period, and its words early and late."),
+    picture: Path | None = PICTURE,
+    width: float = WIDTH,
+    as_json: bool = AS_JSON,
+    as_csv: bool = AS_CSV,
 ) -> None:
     """See which concepts rise and which fall over time, and how sure that is.
 
@@ -181,38 +177,28 @@ _MIN_GROUP = 5
 
 @app.command()
 def effects(
-    model_file: ModelFile,
-    formula: Annotated[
-        str, typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".')
-    ],
-    of: Annotated[str, typer.Option(help="Effects on prevalence, or on strength.")] = "prevalence",
-    predict: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN[,COLUMN]",
-            help="Print predicted values by these columns of the formula, such as party or date,party.",
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=GROUP", help="The group that the others of a column are compared with."),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=GROUP,GROUP", help="Use the documents of these groups only."),
-    ] = None,
-    min_group: Annotated[
-        int, typer.Option(help="Groups of fewer documents are pooled as other.")
-    ] = _MIN_GROUP,
-    cluster_by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Authors or sources, whose documents are not independent."),
-    ] = None,
-    concept: Annotated[int | None, typer.Option(help="One concept only.")] = None,
-    picture: Picture = None,
-    width: Width = 170,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    model_file: Path = MODEL_FILE,
+    formula: str = typer.Argument(
+        metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".'
+    ),
+    of: str = option("Effects on prevalence, or on strength.", "prevalence"),
+    predict: str | None = option(
+        "Print predicted values by these columns of the formula, such as party or date,party.",
+        metavar="COLUMN[,COLUMN]",
+    ),
+    reference: list[str] | None = option(
+        "The group that the others of a column are compared with.", metavar="COLUMN=GROUP"
+    ),
+    only: list[str] | None = option("Use the documents of these groups only.", metavar="COLUMN=GROUP,GROUP"),
+    min_group: int = option("Groups of fewer documents are pooled as other.", _MIN_GROUP),
+    cluster_by: str | None = option(
+        "Authors or sources, whose documents are not independent.", metavar="COLUMN"
+    ),
+    concept: int | None = option("One concept only."),
+    picture: Path | None = PICTURE,
+    width: float = WIDTH,
+    as_json: bool = AS_JSON,
+    as_csv: bool = AS_CSV,
 ) -> None:
     """See how prevalence (or strength) depends on several columns at once, document by document.
 
@@ -351,11 +337,11 @@ def _outcome(of: str, rows: str) -> str:
 
 @app.command()
 def themes(
-    model_file: ModelFile,
-    picture: Picture = None,
-    width: Width = 170,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    model_file: Path = MODEL_FILE,
+    picture: Path | None = PICTURE,
+    width: float = WIDTH,
+    as_json: bool = AS_JSON,
+    as_csv: bool = AS_CSV,
 ) -> None:
     """See concepts gathered into themes: your own (`superwords edit --theme`), or else proposed ones.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import busy, load_model
-from superwords.cli.options import AsJson, ModelFile, general
+from superwords.cli.options import AS_JSON, MODEL_FILE, option
 from superwords.cli.printing import Column, called, print_json, print_line, print_table, share
 from superwords.errors import InputError
 
@@ -24,24 +25,18 @@ _SURE, _MOST_TASTES = 0.8, 5
 
 @app.command()
 def search(
-    model_file: ModelFile,
-    query: Annotated[list[str] | None, typer.Argument(metavar="QUERY", help="What to look for.")] = None,
-    n: Annotated[int, general("How many documents to show.", True, "-n", "--number", least=1)] = 10,
-    diverse: Annotated[
-        bool,
-        typer.Option(
-            "--diverse",
-            help="Documents that together cover what the collection speaks of (with a query: what its first "
-            f"{_AMONG} hits speak of).",
-        ),
-    ] = False,
-    like: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A document you like. Can be given again.")
-    ] = None,
-    dislike: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="A document you do not like. Can be given again.")
-    ] = None,
-    as_json: AsJson = False,
+    model_file: Path = MODEL_FILE,
+    query: list[str] | None = typer.Argument(None, metavar="QUERY", help="What to look for."),
+    n: int = option("How many documents to show.", 10, "-n", "--number", least=1),
+    diverse: bool = option(
+        "Documents that together cover what the collection speaks of (with a query: what its first "
+        f"{_AMONG} hits speak of).",
+        False,
+        "--diverse",
+    ),
+    like: list[str] | None = option("A document you like. Can be given again.", metavar="ID"),
+    dislike: list[str] | None = option("A document you do not like. Can be given again.", metavar="ID"),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Find the documents that speak of something, even in other words, and see what links them to the query.
 

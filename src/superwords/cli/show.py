@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import load_result, only_one
-from superwords.cli.options import AsCsv, AsJson, ModelFile
+from superwords.cli.options import AS_CSV, AS_JSON, MODEL_FILE, option
 from superwords.cli.printing import print_csv, print_json
 
 if TYPE_CHECKING:
@@ -29,36 +29,24 @@ class Sort(StrEnum):
 
 @app.command()
 def show(
-    model_file: ModelFile,
-    concept: Annotated[int | None, typer.Option(help="One concept: its words and documents.")] = None,
-    document: Annotated[str | None, typer.Option(help="One document: the concepts it uses.")] = None,
-    word: Annotated[
-        str | None,
-        typer.Option(
-            help="One word: its concepts, and the words used for the same ones. Several with commas between: the words "
-            "that belong with them."
-        ),
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A column such as party: which groups speak of what, and with which words. Can be given again."
-        ),
-    ] = None,
-    convergence: Annotated[
-        bool, typer.Option("--convergence", help="Whether the chains agree, in figures.")
-    ] = False,
-    methods: Annotated[
-        bool, typer.Option("--methods", help="The methods paragraph for a paper, with this run's figures.")
-    ] = False,
-    sort: Annotated[
-        Sort,
-        typer.Option(
-            help="Sort the list of all concepts by this; rows: by the documents or passages that use it."
-        ),
-    ] = Sort.rows,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    model_file: Path = MODEL_FILE,
+    concept: int | None = option("One concept: its words and documents."),
+    document: str | None = option("One document: the concepts it uses."),
+    word: str | None = option(
+        "One word: its concepts, and the words used for the same ones. Several with commas between: the words "
+        "that belong with them.",
+        None,
+    ),
+    groups: list[str] | None = option(
+        "A column such as party: which groups speak of what, and with which words. Can be given again.", None
+    ),
+    convergence: bool = option("Whether the chains agree, in figures.", False, "--convergence"),
+    methods: bool = option("The methods paragraph for a paper, with this run's figures.", False, "--methods"),
+    sort: Sort = option(
+        "Sort the list of all concepts by this; rows: by the documents or passages that use it.", Sort.rows
+    ),
+    as_json: bool = AS_JSON,
+    as_csv: bool = AS_CSV,
 ) -> None:
     """Look at a saved model: all its concepts, or one concept, document or word, or its groups.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from superwords.cli.common import say
-from superwords.cli.options import ModelFile, PublicHost, Quiet
+from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, option
 from superwords.errors import InputError
 
 app = typer.Typer(
@@ -25,36 +25,26 @@ _SUBJECT = "the subject of these documents"
 
 @app.command()
 def create(
-    model_file: ModelFile,
-    out: Annotated[Path, typer.Option("-o", "--output", "--out", help="The study file to write.")],
-    words: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The words to ask about, with commas between them; words typical of one concept if not given."
-        ),
-    ] = None,
-    n_words: Annotated[int, typer.Option(min=1, help="Without --words: how many words to ask about.")] = 10,
-    topics: Annotated[
-        str, typer.Option(help="The topic model to compare with: hdp, or lda:K with K topics.")
-    ] = "hdp",
-    iterations: Annotated[int, typer.Option(min=1, help="Iterations of the topic model.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the topic model.")] = 0,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TESTS",
-            help="Instead of paired clouds: tests with right answers for every concept, with commas between: "
-            "words (intruding word), documents (intruding document), labels.",
-        ),
-    ] = None,
-    per_person: Annotated[
-        int, typer.Option(min=1, help="With --test: questions that each person is asked, without controls.")
-    ] = 30,
-    title: Annotated[str | None, typer.Option(help="The heading of the questionnaire.")] = None,
-    subject: Annotated[
-        str, typer.Option(help="What the documents are about; the page asks: do you follow …?")
-    ] = _SUBJECT,
-    quiet: Quiet = False,
+    model_file: Path = MODEL_FILE,
+    out: Path = option("The study file to write.", ..., "-o", "--output", "--out"),
+    words: list[str] | None = option(
+        "The words to ask about, with commas between them; words typical of one concept if not given.", None
+    ),
+    n_words: int = option("Without --words: how many words to ask about.", 10, min=1),
+    topics: str = option("The topic model to compare with: hdp, or lda:K with K topics.", "hdp"),
+    iterations: int = option("Iterations of the topic model.", 1000, min=1),
+    seed: int = option("Seed of the topic model.", 0, min=0),
+    test: str | None = option(
+        "Instead of paired clouds: tests with right answers for every concept, with commas between: "
+        "words (intruding word), documents (intruding document), labels.",
+        metavar="TESTS",
+    ),
+    per_person: int = option(
+        "With --test: questions that each person is asked, without controls.", 30, min=1
+    ),
+    title: str | None = option("The heading of the questionnaire."),
+    subject: str = option("What the documents are about; the page asks: do you follow …?", _SUBJECT),
+    quiet: bool = QUIET,
 ) -> None:
     """Create a study: for each word its concept against the topic of another model, or tests with right answers.
 
@@ -149,11 +139,9 @@ def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
 
 @app.command()
 def power(
-    difference: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Difference between the shares of right answers.")
-    ] = 0.1,
-    rate: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the better model.")] = 0.7,
-    per_person: Annotated[int, typer.Option(min=1, help="Answers of each person.")] = 30,
+    difference: float = option("Difference between the shares of right answers.", 0.1, min=0.001, max=1),
+    rate: float = option("Share of the better model.", 0.7, min=0.001, max=1),
+    per_person: int = option("Answers of each person.", 30, min=1),
 ) -> None:
     """Compute how many answers and people a comparison of two models needs, before asking anyone."""
     from superwords.study.choices import answers_needed
@@ -165,14 +153,13 @@ def power(
 
 @app.command()
 def serve(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY", help="The study made by `study create`.")],
-    votes: Annotated[
-        Path | None,
-        typer.Option(help="The file to keep votes in; STUDY with the ending .votes if not given."),
-    ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.")] = 8020,
-    public_host: PublicHost = None,
+    study_file: Path = typer.Argument(metavar="STUDY", help="The study made by `study create`."),
+    votes: Path | None = option(
+        "The file to keep votes in; STUDY with the ending .votes if not given.", None
+    ),
+    host: str = option("The address to listen on.", "127.0.0.1"),
+    port: int = option("The port to listen on; 0 takes any free one.", 8020),
+    public_host: str | None = PUBLIC_HOST,
 ) -> None:
     """Serve the questionnaire until Ctrl-C; each vote is on the disk before the participant is thanked."""
     from superwords.study.pairs import load_study
@@ -197,27 +184,20 @@ def serve(
 
 @app.command()
 def results(
-    votes: Annotated[
-        Path | None, typer.Argument(metavar="VOTES", help="The votes file that `study serve` wrote.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Also write every figure to this CSV file.")] = None,
-    participants: Annotated[int | None, typer.Option(help="Instead of votes: how many people.")] = None,
-    mean: Annotated[
-        float | None,
-        typer.Option(
-            help="Instead of votes: the mean number of pairs in which people preferred the concept."
-        ),
-    ] = None,
-    sd: Annotated[float | None, typer.Option(help="Instead of votes: its standard deviation.")] = None,
-    questions: Annotated[int, typer.Option(help="Instead of votes: how many pairs were asked.")] = 10,
-    wins: Annotated[
-        int | None, typer.Option(help="Instead of votes: people who preferred the concepts.")
-    ] = None,
-    losses: Annotated[
-        int | None, typer.Option(help="Instead of votes: people who preferred the topics.")
-    ] = None,
-    ties: Annotated[int, typer.Option(help="Instead of votes: people without a preference.")] = 0,
+    votes: Path | None = typer.Argument(
+        None, metavar="VOTES", help="The votes file that `study serve` wrote."
+    ),
+    as_json: bool = option("Print JSON instead of tables.", False, "--json"),
+    csv: Path | None = option("Also write every figure to this CSV file."),
+    participants: int | None = option("Instead of votes: how many people."),
+    mean: float | None = option(
+        "Instead of votes: the mean number of pairs in which people preferred the concept.", None
+    ),
+    sd: float | None = option("Instead of votes: its standard deviation."),
+    questions: int = option("Instead of votes: how many pairs were asked.", 10),
+    wins: int | None = option("Instead of votes: people who preferred the concepts."),
+    losses: int | None = option("Instead of votes: people who preferred the topics."),
+    ties: int = option("Instead of votes: people without a preference.", 0),
 ) -> None:
     """Summarise the votes, or an outcome given in numbers, by the figures that the paper reports."""
     from dataclasses import asdict

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.cli.common import busy, check_output, load_model, say, warnings_as_notices, write_text
 from superwords.cli.options import (
-    AsJson,
-    Cluster,
-    Encoding,
-    IdColumn,
-    Jobs,
-    ModelFile,
-    Quiet,
-    TextColumn,
+    AS_JSON,
+    CLUSTER,
+    ENCODING,
+    ID_COLUMN,
+    JOBS,
+    MODEL_FILE,
+    QUIET,
+    TEXT_COLUMN,
+    option,
     wrong_use,
 )
 from superwords.cli.printing import print_csv, print_json
@@ -35,38 +36,27 @@ _EXAMPLES = 8
 
 @app.command()
 def transform(
-    model_file: ModelFile,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads.")],
-    text: TextColumn = None,
-    id: IdColumn = None,
-    encoding: Encoding = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language of the text, or column:NAME.", show_default="the model's")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The CSV file to write.", show_default="standard output"),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="Read documents whole (document), or in passages (passages:5 for five sentences) whose concepts "
-            "are summed per document.",
-            show_default="as the model's were",
-        ),
-    ] = None,
-    parts: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder to write Parquet files to, part by part, for any number of documents. The same command "
-            "continues an interrupted one.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    model_file: Path = MODEL_FILE,
+    file: str = typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads."),
+    text: str | None = TEXT_COLUMN,
+    id: str | None = ID_COLUMN,
+    encoding: str | None = ENCODING,
+    language: str | None = option("Language of the text, or column:NAME.", shown="the model's"),
+    output: Path | None = option("The CSV file to write.", None, "--output", "-o", shown="standard output"),
+    unit: str | None = option(
+        "Read documents whole (document), or in passages (passages:5 for five sentences) whose concepts "
+        "are summed per document.",
+        shown="as the model's were",
+    ),
+    parts: Path | None = option(
+        "A folder to write Parquet files to, part by part, for any number of documents. The same command "
+        "continues an interrupted one.",
+        metavar="FOLDER",
+    ),
+    jobs: int | None = JOBS,
+    cluster: str | None = CLUSTER,
+    quiet: bool = QUIET,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Find the concepts of a saved model in new documents; the concepts stay as they are.
 

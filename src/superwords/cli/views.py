@@ -426,15 +426,16 @@ class GroupsView(ModelView):
         gap = table.groupby("concept").agg(low=("prevalence_low", "max"), high=("prevalence_high", "min"))
         order = (gap["low"] - gap["high"]).sort_values(ascending=False, kind="stable").index
         prevalence = table.set_index(["concept", "group"])["prevalence"]
+
+        def share_of(label: Any) -> Column:
+            return "right", lambda one: percent(prevalence[one["concept"], label])
+
         print_table(
             table.drop_duplicates("concept").set_index("concept", drop=False).loc[order],
             {
                 "": standing.numbers,
                 "concept": ("words", "name"),
-                **{
-                    str(label): ("right", lambda one, label=label: percent(prevalence[one["concept"], label]))
-                    for label in labels
-                },
+                **{str(label): share_of(label) for label in labels},
                 FOUND_BY: standing.chains,
             },
             optional=[FOUND_BY],
@@ -455,18 +456,15 @@ class GroupsView(ModelView):
                 own = own.sort_values("prevalence_low", ascending=False, kind="stable").head(_MOST_HOLDERS)
             named = own.assign(number=[standing.number(j), *[""] * (len(own) - 1)])
             records += named.to_dict("records")
-        print_table(
-            records,
-            {
-                "": ("right", "number"),
-                "concept": ("name", lambda one: one["name"] if one["number"] else ""),
-                column: ("name", "group"),
-                "used by": share("prevalence"),
-                "interval": between("prevalence_low", "prevalence_high"),
-                "with the words": ("words", lambda one: ", ".join(one["top_words"][:_GROUP_WORDS])),
-            },
-            optional=["interval"],
-        )
+        columns: dict[str, Column] = {
+            "": ("right", "number"),
+            "concept": ("name", lambda one: one["name"] if one["number"] else ""),
+            column: ("name", "group"),
+            "used by": share("prevalence"),
+            "interval": between("prevalence_low", "prevalence_high"),
+            "with the words": ("words", lambda one: ", ".join(one["top_words"][:_GROUP_WORDS])),
+        }
+        print_table(records, columns, optional=["interval"])
         rows = row_name(self.result.corpus)
         which = (
             f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""

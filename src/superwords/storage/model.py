@@ -127,6 +127,7 @@ def _check_choices(choices: Sequence[Choice], parts: ModelParts, draws: Sequence
 def plain_parts(model: FittedModel, texts: bool = True) -> dict[str, Any]:
     """Return what a file holds of a model except its draws and choices, by name."""
     first, corpus = model.chains_[0].model, model.corpus_
+    is_finished = all(one.sweep >= model.schedule_.n_sweeps for one in model.chains_)
     chains = {chain_part(c): plain_chain(chain.position()) for c, chain in enumerate(model.chains_)}
     return chains | {
         "settings": plain_settings(model.get_params()),
@@ -139,16 +140,10 @@ def plain_parts(model: FittedModel, texts: bool = True) -> dict[str, Any]:
         "affinity": plain_affinity(first.affinity),
         "steps": first.steps._asdict(),
         "pilots": model.pilots_._asdict(),
-        "concept_trace": _concept_trace(model),
+        # Over all kept draws, of which a finished file has only some.
+        "concept_trace": model.sampled_.concept_trace if is_finished and model.sampled_.has_concepts else {},
         "fixed": first.fixed,
     }
-
-
-def _concept_trace(model: FittedModel) -> dict[str, np.ndarray]:
-    """Return the traces of the listed concepts over all kept draws, of which a file has only some."""
-    result = model.sampled_
-    finished = all(one.sweep >= model.schedule_.n_sweeps for one in model.chains_)
-    return result.concept_trace if finished and result.has_concepts else {}
 
 
 def read_result(path: str | Path) -> Result:
@@ -193,11 +188,8 @@ def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in given.items() if name not in ("progress", "cluster")}
     if not isinstance(kept["random_state"], int | np.integer):
         kept["random_state"] = None
-    return {name: _plain_setting(value) for name, value in kept.items()}
-
-
-def _plain_setting(value: Any) -> Any:
-    if isinstance(value, str | int | float | np.generic | None):
-        return value
-    array = np.asarray(value)
-    return array if array.dtype.kind in "biuf" else array.tolist()
+    for name, value in kept.items():
+        if not isinstance(value, str | int | float | np.generic | None):
+            array = np.asarray(value)
+            kept[name] = array if array.dtype.kind in "biuf" else array.tolist()
+    return kept

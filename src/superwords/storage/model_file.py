@@ -99,13 +99,24 @@ class ModelFile:
             try:
                 opened._harden(size, write)
                 with opened.reading():
-                    if not is_copy:
-                        opened._check_length(path)
-                    opened._check_contents()
+                    ((n_pages,),), ((page,),) = (
+                        opened._rows(f"PRAGMA {one}") for one in ("page_count", "page_size")
+                    )
+                    # SQLite would fill a last page that is cut off with zeros.
+                    if not is_copy and path.stat().st_size < n_pages * page:
+                        raise DamagedError("its end is missing")
+                    rows = opened._contents()
+                    if opened._rows("SELECT rows, checksum FROM contents") != [(rows, checksum(rows))]:
+                        raise DamagedError("parts of it are missing")
             except BaseException:
                 database.close()
                 raise
         return opened
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str) -> ModelFile:
+        """Return a file in memory, as it was pickled."""
+        return cls(_in_memory(content), name)
 
     def close(self) -> None:
         """Close the file; draws that still wait are dropped."""
@@ -118,7 +129,7 @@ class ModelFile:
     def __reduce__(self) -> Any:
         with self._lock:
             self._write_waiting_now()
-            return _from_bytes, (self._database.serialize(), self.name)
+            return ModelFile.from_bytes, (self._database.serialize(), self.name)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -133,7 +144,8 @@ class ModelFile:
                 self._write_waiting(written)
                 yield
                 self._write_waiting(written)
-                self._write_contents()
+                rows = self._contents()
+                self._database.execute("REPLACE INTO contents VALUES (1, ?, ?)", (rows, checksum(rows)))
                 self._database.execute("COMMIT")
             except BaseException:
                 if self._database.in_transaction:
@@ -179,11 +191,6 @@ class ModelFile:
     def parts(self) -> list[str]:
         """Return the names of the parts."""
         return [name for (name,) in self._rows("SELECT name FROM part ORDER BY name")]
-
-    def remove(self, name: str) -> None:
-        """Remove a part."""
-        with self.transaction():
-            self._database.execute("DELETE FROM part WHERE name = ?", (name,))
 
     def add_draw(self, chain: int, sweep: int, figures: Sequence[float], packed: Packed | None) -> None:
         """Append a draw: some numbers, and its packed value; None keeps the numbers alone."""
@@ -267,9 +274,7 @@ class ModelFile:
         with self.transaction():
             choices = self.choices()
             last = [one for one in choices if one.made == choices[-1].made]
-            self._database.execute(
-                "DELETE FROM choice WHERE made = ?", [one.made for one in last[:1]] or [""]
-            )
+            self._database.executemany("DELETE FROM choice WHERE made = ?", {(one.made,) for one in last})
         return last
 
     def identity(self) -> str:
@@ -309,20 +314,6 @@ class ModelFile:
         draws = self._rows("SELECT chain, count(*) FROM draw GROUP BY chain ORDER BY chain")
         ((n_choices,),) = self._rows("SELECT count(*) FROM choice")
         return json.dumps({"parts": self.parts(), "draws": draws, "choices": n_choices})
-
-    def _write_contents(self) -> None:
-        rows = self._contents()
-        self._database.execute("REPLACE INTO contents VALUES (1, ?, ?)", (rows, checksum(rows)))
-
-    def _check_length(self, path: Path) -> None:
-        """Refuse a file whose last page is cut off, which SQLite would fill with zeros."""
-        ((n_pages,),), ((page,),) = self._rows("PRAGMA page_count"), self._rows("PRAGMA page_size")
-        if path.stat().st_size < n_pages * page:
-            raise DamagedError("its end is missing")
-
-    def _check_contents(self) -> None:
-        if self._rows("SELECT rows, checksum FROM contents") != [(rows := self._contents(), checksum(rows))]:
-            raise DamagedError("parts of it are missing")
 
 
 def is_model_file(path: Path) -> bool:
@@ -367,10 +358,6 @@ def translate_corruption(name: str) -> Iterator[None]:
 
 def _connect(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_WAIT)
-
-
-def _from_bytes(content: bytes, name: str) -> ModelFile:
-    return ModelFile(_in_memory(content), name)
 
 
 def _in_memory(content: bytes) -> sqlite3.Connection:
