@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
@@ -15,6 +16,9 @@ import pytest
 import superwords
 from superwords import load, machine
 from superwords.machine import available_memory, limit_memory, peak_memory
+
+with contextlib.suppress(ImportError):  # Windows
+    import resource
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits as Linux has them")
 THEMES = ["engines and wheels in the garage. ", "apples and pears in the garden. "]
@@ -145,6 +149,22 @@ def test_little_memory_fits_or_is_refused_beforehand_with_what_would(tmp_path) -
     assert done.returncode == 0 or "would need" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
     assert "MemoryError" not in done.stderr
+
+
+@linux
+@pytest.mark.parametrize("megabytes", [150, 400])
+def test_too_little_to_load_the_libraries_is_said_at_once(megabytes) -> None:
+    """OpenBLAS would try to get its memory for ever."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6, megabytes * 10**6))
+
+    run = [sys.executable, "-m", "superwords.cli.main"]
+    options = {"preexec_fn": limit, "capture_output": True, "text": True, "timeout": 60, "check": False}
+    refused = subprocess.run([*run, "show", "m.sw"], **options)
+    assert refused.returncode == 1
+    assert "needs at least 600 MB" in refused.stderr
+    assert subprocess.run([*run, "show", "--help"], **options).returncode == 0
 
 
 @linux

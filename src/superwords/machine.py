@@ -8,10 +8,14 @@ import shutil
 import sys
 from pathlib import Path
 
+from superwords.errors import InputError
+
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
+
+_LEAST_SPACE = 6e8  # bytes
 
 
 def peak_memory() -> float:
@@ -39,6 +43,16 @@ def limit_memory(n_bytes: float) -> None:
         most = int(used + n_bytes)
         soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def check_address_space() -> None:
+    """Raise where a limit leaves too little to load the libraries: OpenBLAS would try for ever."""
+    left = _left_of_limit()
+    if left is not None and left < _LEAST_SPACE:
+        raise InputError(
+            f"The limit on address space (ulimit -v) leaves {left / 1e6:.0f} MB; superwords needs at least "
+            f"{_LEAST_SPACE / 1e6:.0f} MB to start."
+        )
 
 
 def _address_space() -> float | None:

@@ -15,6 +15,7 @@ import typer.main
 
 from superwords import __version__
 from superwords.errors import InputError
+from superwords.machine import check_address_space
 
 FAILED, WRONG_USE = 1, 2
 _INTERRUPTED = 130  # typer's own code for Ctrl-C
@@ -125,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given and given[0] in COMMANDS:
             # Not through the group: typer would load its validation library to parse the group's own options.
             command, *rest = given
+            if "--help" not in rest:
+                check_address_space()
             code = load_command(command)(rest, prog_name=f"superwords {command}", standalone_mode=False)
         else:
             code = app(args=given, prog_name="superwords", standalone_mode=False)
@@ -164,7 +167,7 @@ def _failure(error: Exception) -> int:
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return _say(f"{error.strerror}{where}.", FAILED)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):  # of a library
         return _say("there is not enough memory for this; use fewer words (--min-df) or chains.", FAILED)
     return _say(
         f"something went wrong inside superwords ({type(error).__name__}: {error}); "
