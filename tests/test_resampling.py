@@ -60,4 +60,4 @@ def test_first_words_leave_out_words_without_score():
 
 def test_jaccard_by_hand():
     sets = [np.array([0, 1, 2]), np.array([5]), np.array([], int)]
-    assert jaccard(sets, [np.array([1, 2, 3])], 6).ravel().tolist() == [0.5, 0.0, 0.0]
+    assert jaccard(sets, [np.array([1, 2, 3])]).ravel().tolist() == [0.5, 0.0, 0.0]

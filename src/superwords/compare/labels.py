@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,10 +22,11 @@ from superwords.analysis.ranking import scores
 from superwords.analysis.regression import RobustFit, outcomes_of
 from superwords.compare.contenders import OURS, Effort, word_sets
 from superwords.compare.finished_runs import Keeper
-from superwords.compare.measures import PARTNERS, TOP, alignment, jaccards, reliability, top_sets, top_words
+from superwords.compare.measures import PARTNERS, TOP, alignment, reliability, top_sets, top_words
 from superwords.compare.peers import PEERS
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
+from superwords.posterior.resampling import jaccard
 from superwords.text.corpus import Corpus
 
 OWN, DEFAULT, MATCHED = "own", "default", "matched"
@@ -40,6 +42,7 @@ GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
 DEFAULTS: dict[str, Mapping[str, Any]] = {"bertopic": {"min_cluster_size": 10}}  # of who chooses nothing
 WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
 DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
+_BOUNDS = ("effect", "low", "high")
 Say = Callable[[str], None]
 
 
@@ -91,6 +94,12 @@ class LabelStage:
         total = np.asarray(gather @ rows)
         return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
+    @property
+    def labels(self) -> dict[str, np.ndarray]:
+        """Columns that hold labels, by name."""
+        metadata = self.metadata
+        return {name: metadata[name].to_numpy(object) for name in self.columns if is_labels(metadata[name])}
+
     def ours(
         self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any
     ) -> LabelRun:
@@ -101,11 +110,17 @@ class LabelStage:
         def make() -> dict[str, np.ndarray]:
             model = ConceptModel(n_jobs=self.effort.n_jobs, progress=False, **options)
             model.fit(rows, row_vectors=row_vectors)
-            return self._arrays(model, with_effects=corpus is None)
+            draws = outcomes_of(model.result_).weights
+            weights, _ = word_sets(model, scores(model.result_.summary.words, rows.n_words))
+            mean = sum(draws[1:], start=draws[0]) / len(draws)
+            out = {"weights": weights, "rows": np.asarray(mean.todense())}
+            for column in self.columns if corpus is None else ():
+                if has_effects(self.metadata[column]):
+                    out |= _own_effects(model, weights, column)
+            return out
 
         what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
-        what["rows by"] = row_vectors
-        return self._run(self.keeper.get_arrays(what, None, make), is_whole=corpus is None)
+        return self._run(what | {"rows by": row_vectors}, None, make, corpus)
 
     def peer(
         self, name: str, setting: Mapping[str, Any], seed: int, corpus: Corpus | None = None
@@ -118,30 +133,22 @@ class LabelStage:
             return {"weights": fitted.weights, "rows": fitted.rows}
 
         what = {"labels": name, "setting": dict(setting), "seed": seed, "iterations": self.effort.iterations}
-        what["rows"] = rows.n_documents
-        return self._run(self.keeper.get_arrays(what, peer.library.module, make), is_whole=corpus is None)
+        return self._run(what | {"rows": rows.n_documents}, peer.library.module, make, corpus)
 
-    def _arrays(self, model: ConceptModel, with_effects: bool) -> dict[str, np.ndarray]:
-        """Return the mean weights of the rows over draws, the words, and the effects of the columns."""
-        draws = outcomes_of(model.result_).weights
-        rows = sum(draws[1:], start=draws[0]) / len(draws)
-        weights, _ = word_sets(model, scores(model.result_.summary.words, model.corpus_.n_words))
-        out = {"weights": weights, "rows": np.asarray(rows.todense())}
-        for column in self.columns if with_effects else ():
-            if has_effects(self.metadata[column]):
-                out |= _own_effects(model, weights, column)
-        return out
-
-    def _run(self, arrays: Mapping[str, np.ndarray], is_whole: bool) -> LabelRun:
-        found = {}
+    def _run(
+        self,
+        what: Mapping[str, Any],
+        library: str | None,
+        make: Callable[[], dict[str, np.ndarray]],
+        corpus: Corpus | None,
+    ) -> LabelRun:
+        arrays, effects_of = self.keeper.get_arrays(what, library, make), {}
         for column in self.columns:
             if f"effect of {column}" in arrays:
-                found[column] = Effects(
-                    [words[words >= 0] for words in arrays[f"words of {column}"]],
-                    *(arrays[f"{name} of {column}"] for name in ("effect", "low", "high")),
-                )
-        documents = self.by_document(arrays["rows"]) if is_whole else arrays["rows"]
-        return LabelRun(arrays["weights"], documents, found)
+                words = [one[one >= 0] for one in arrays[f"words of {column}"]]
+                effects_of[column] = Effects(words, *(arrays[f"{name} of {column}"] for name in _BOUNDS))
+        documents = self.by_document(arrays["rows"]) if corpus is None else arrays["rows"]
+        return LabelRun(arrays["weights"], documents, effects_of)
 
     def sample(self, seed: int) -> Corpus:
         """Return the rows of a random 80% of the documents, with the same vocabulary."""
@@ -157,9 +164,7 @@ class LabelStage:
 def _own_effects(model: ConceptModel, weights: np.ndarray, column: str) -> dict[str, np.ndarray]:
     """Return our effects of a column on prevalence, by concept and term, with the ten first words."""
     table = effects(model.result_, column)
-    wide = {
-        name: table.pivot(index="concept", columns="term", values=name) for name in ("effect", "low", "high")
-    }
+    wide = {name: table.pivot(index="concept", columns="term", values=name) for name in _BOUNDS}
     words = np.full((len(wide["effect"]), TOP), -1)
     for row, concept in enumerate(wide["effect"].index):
         first = top_words(weights[int(concept) - 1])
@@ -209,9 +214,9 @@ def agreement(runs: Sequence[Effects]) -> dict[str, float]:
     rows, total = [], 0
     for one, other in permutations(runs, 2):
         total += len(one.words)
-        jaccard = jaccards(one.words, other.words)
-        partner = jaccard.argmax(axis=1) if jaccard.size else np.zeros(0, int)
-        for t in np.flatnonzero(jaccard.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]):
+        alike = jaccard(one.words, other.words)
+        partner = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
+        for t in np.flatnonzero(alike.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]):
             there, effect, low, high = other.effect[partner[t]], one.effect[t], one.low[t], one.high[t]
             error = np.maximum((high - low) / (2 * 1.96), 1e-12)
             reported, flipped = (low > 0) | (high < 0), np.sign(there) != np.sign(effect)
@@ -268,37 +273,43 @@ def compare_labels(
     `seed` chooses among the settings of the peers; the seeds after it are compared, `peer_seeds` of them for peers
     (default: as many as for ours). `variants` are further fits of ours by name, with options of `superwords.fit`.
     """
-    check_columns(corpus, columns)
-    stage = LabelStage(corpus, columns, effort or Effort(), Keeper(keep_in, [corpus]), say)
-    seeds = range(seed + 1, seed + 1 + n_seeds)
-    runs: dict[tuple[str, str], list[LabelRun]] = {}
-    for name, more in {OURS: {}, **(variants or {})}.items():
-        runs[name, OWN] = [_reported(stage, name, OWN, stage.ours(s, **more)) for s in seeds]
-    number = max(2, round(np.mean([len(run.weights) for run in runs[OURS, OWN]])))
-    settings = {(name, OWN): best_setting(stage, name, seed) for name in peers}
-    settings |= {(name, DEFAULT): DEFAULTS[name] for name in peers if name in DEFAULTS}
-    settings |= {(name, MATCHED): {"k": number} for name in peers if name in WITH_NUMBER}
-    for (name, kind), setting in settings.items():
-        n_fits = 1 if name in DETERMINISTIC else n_seeds if peer_seeds is None else peer_seeds
-        found = [stage.peer(name, setting, seed + 1 + k) for k in range(n_fits)]
-        runs[PEERS[name].name, kind] = [_reported(stage, PEERS[name].name, kind, run) for run in found]
-    samples = _sampled(stage, settings, seeds[:N_SAMPLES] if with_samples else range(0))
-    return _tables(stage, runs, samples, seed + 1)
-
-
-def _reported(stage: LabelStage, name: str, kind: str, run: LabelRun) -> LabelRun:
-    stage.say(f"{name} ({kind} number): {len(run.weights)} concepts or topics")
-    return run
-
-
-def check_columns(corpus: Corpus, columns: Sequence[str]) -> None:
-    """Raise InputError for a column that is missing or holds one value only."""
     for column in columns:
         if column not in corpus.metadata:
             known = ", ".join(map(str, corpus.metadata.columns)) or "none"
             raise InputError(f"There is no column {column!r} for --labels; the columns are: {known}.")
         if corpus.metadata[column].nunique() < 2:
             raise InputError(f"The column {column!r} has fewer than two values, so it cannot judge models.")
+    stage = LabelStage(corpus, columns, effort or Effort(), Keeper(keep_in, [corpus]), say)
+    sample_seeds = range(seed + 1, seed + 1 + min(N_SAMPLES, n_seeds)) if with_samples else ()
+    samples = {s: stage.sample(s) for s in sample_seeds}
+    runs: dict[tuple[str, str], Runs] = {}
+
+    def add(name: str, kind: str, fit: Callable[..., LabelRun], n_fits: int) -> None:
+        whole = []
+        for s in range(seed + 1, seed + 1 + n_fits):
+            whole.append(fit(s))
+            say(f"{name} ({kind} number): {len(whole[-1].weights)} concepts or topics")
+        of_samples = {} if name in (variants or {}) else samples
+        runs[name, kind] = Runs(whole, [fit(s, rows).weights for s, rows in of_samples.items()])
+
+    add(OURS, OWN, stage.ours, n_seeds)
+    for name, more in (variants or {}).items():
+        add(name, OWN, partial(stage.ours, **more), n_seeds)
+    number = max(2, round(np.mean([len(run.weights) for run in runs[OURS, OWN].whole])))
+    settings = {(name, OWN): best_setting(stage, name, seed) for name in peers}
+    settings |= {(name, DEFAULT): DEFAULTS[name] for name in peers if name in DEFAULTS}
+    settings |= {(name, MATCHED): {"k": number} for name in peers if name in WITH_NUMBER}
+    for (name, kind), setting in settings.items():
+        n_fits = 1 if name in DETERMINISTIC else n_seeds if peer_seeds is None else peer_seeds
+        add(PEERS[name].name, kind, partial(stage.peer, name, setting), n_fits)
+    return _tables(stage, runs, seed + 1)
+
+
+class Runs(NamedTuple):
+    """All fits of one model."""
+
+    whole: list[LabelRun]
+    sampled: list[np.ndarray]  # (T, V) words, on samples of 80% of the documents
 
 
 def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
@@ -306,53 +317,24 @@ def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
 
     def score(setting: Mapping[str, Any]) -> float:
         documents = stage.peer(name, setting, seed).documents
-        found = [alignment(documents, labels) for labels in _labels(stage).values()]
+        found = [alignment(documents, labels) for labels in stage.labels.values()]
         return float(np.mean([one[key] for one in found for key in ("P1", "ARI", "NMI")])) if found else 0.0
 
-    grid = GRIDS.get(name, tuple(PEERS[name].grid))
-    return max(grid, key=score)
+    return max(GRIDS.get(name, PEERS[name].grid), key=score)
 
 
-def _labels(stage: LabelStage) -> dict[str, np.ndarray]:
-    metadata = stage.metadata
-    return {name: metadata[name].to_numpy(object) for name in stage.columns if is_labels(metadata[name])}
-
-
-def _sampled(
-    stage: LabelStage, settings: Mapping[tuple[str, str], Mapping[str, Any]], seeds: range
-) -> dict[tuple[str, str], list[np.ndarray]]:
-    """Return the words of every model on samples of 80% of the documents."""
-    out: dict[tuple[str, str], list[np.ndarray]] = {}
-    for s in seeds:
-        corpus = stage.sample(s)
-        out.setdefault((OURS, OWN), []).append(stage.ours(s, corpus).weights)
-        for (name, kind), setting in settings.items():
-            found = stage.peer(name, setting, s, corpus)
-            out.setdefault((PEERS[name].name, kind), []).append(found.weights)
-    return out
-
-
-def _tables(
-    stage: LabelStage,
-    runs: Mapping[tuple[str, str], Sequence[LabelRun]],
-    samples: Mapping[tuple[str, str], Sequence[np.ndarray]],
-    first_seed: int,
-) -> LabelTables:
-    labels, metadata = _labels(stage), stage.metadata
+def _tables(stage: LabelStage, runs: Mapping[tuple[str, str], Runs], first_seed: int) -> LabelTables:
+    labels, metadata = stage.labels, stage.metadata
     aligned, reliable, affected = [], [], []
-    for (name, kind), own in runs.items():
+    for (name, kind), (own, sampled) in runs.items():
         key = {"model": name, "number": kind}
         for column, values in labels.items():
             for s, run in enumerate(own, first_seed):
-                found = alignment(run.documents, values)
                 topics = {"column": column, "seed": s, "topics": len(run.weights)}
-                aligned.append(key | topics | found)
-        if len(own) > 1:
-            reliable.append(key | {"over": "reseeds"} | reliability([top_sets(run.weights) for run in own]))
-        if (name, kind) in samples:
-            reliable.append(
-                key | {"over": "80% samples"} | reliability([top_sets(one) for one in samples[name, kind]])
-            )
+                aligned.append(key | topics | alignment(run.documents, values))
+        for over, some in (("reseeds", [run.weights for run in own]), ("80% samples", sampled)):
+            if len(some) > 1:
+                reliable.append(key | {"over": over} | reliability([top_sets(one) for one in some]))
         for column in stage.columns:
             if has_effects(metadata[column]) and len(own) > 1:
                 given = [

@@ -16,6 +16,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from superwords.posterior.resampling import first_words, jaccard
+
 TOP = 10  # words of a concept that diversity, stability and its own coherence look at
 SAME = 1e-12  # two coherences closer than that are a tie
 FOLDS = 5  # of the probe
@@ -25,13 +27,12 @@ PARTNERS = {"partners 1/3": 1 / 3 - 1e-9, "partners 1/2": 1 / 2 - 1e-9}
 
 def top_words(weights: np.ndarray, most: int = TOP) -> np.ndarray:
     """Return the columns of the largest positive weights; ties in the order of the vocabulary."""
-    order = np.argsort(-weights, kind="stable")
-    return order[weights[order] > 0][:most]
+    return first_words(weights[None], most)[0]
 
 
 def top_sets(weights: np.ndarray, most: int = TOP) -> list[np.ndarray]:
     """Return `top_words` of every concept that has any."""
-    return [words for words in (top_words(row, most) for row in weights) if len(words)]
+    return [words for words in first_words(weights, most) if len(words)]
 
 
 def diversity(sets: Sequence[np.ndarray]) -> float:
@@ -40,24 +41,13 @@ def diversity(sets: Sequence[np.ndarray]) -> float:
     return len(np.unique(named)) / len(named) if len(named) else float("nan")
 
 
-def jaccards(sets: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n, m) Jaccard indices of sets of words with others."""
-    words = np.unique(np.concatenate([*sets, *others, np.zeros(0, int)]))
-    one, other = (
-        np.array([np.isin(words, part) for part in group], float).reshape(len(group), len(words))
-        for group in (sets, others)
-    )
-    shared = one @ other.T
-    return shared / np.maximum(one.sum(axis=1)[:, None] + other.sum(axis=1) - shared, 1)
-
-
 def reliability(runs: Sequence[Sequence[np.ndarray]]) -> dict[str, float]:
     """Return the share of concepts with a partner in another run, and the mean Jaccard index with the best one.
 
     `runs` are the sets of first words of each run's concepts; two of them are partners if their Jaccard index is at
     least 1/3 (or 1/2). NaN for a single run.
     """
-    best = [jaccards(one, other).max(axis=1, initial=0.0) for one, other in permutations(runs, 2) if len(one)]
+    best = [jaccard(one, other).max(axis=1, initial=0.0) for one, other in permutations(runs, 2) if len(one)]
     if not best:
         return dict.fromkeys((*PARTNERS, "stability"), float("nan"))
     shares = {

@@ -7,6 +7,7 @@ joined to another (docs/lab/reliability.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,22 +61,17 @@ def first_words(scores: Any, n: int = FIRST_WORDS) -> list[np.ndarray]:
     return [at[dense[j, at] > 0] for j, at in enumerate(order)]
 
 
-def jaccard(ours: list[np.ndarray], theirs: list[np.ndarray], n_words: int) -> np.ndarray:
+def jaccard(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> np.ndarray:
     """Return the Jaccard index (J, J') of every two sets of words."""
-    a, b = _members(ours, n_words), _members(theirs, n_words)
-    shared = (a @ b.T).toarray()
-    union = (
-        np.array([len(one) for one in ours])[:, None]
-        + np.array([len(one) for one in theirs])[None, :]
-        - shared
-    )
-    return shared / np.maximum(union, 1)
-
-
-def _members(sets: list[np.ndarray], n_words: int) -> sparse.csr_array:
-    ptr = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
-    word = np.concatenate([*sets, np.zeros(0, np.int64)]).astype(np.int64)
-    return sparse.csr_array((np.ones(len(word)), word, ptr), shape=(len(sets), n_words))
+    n_words = 1 + max((int(one.max()) for one in (*ours, *theirs) if len(one)), default=0)
+    members = []
+    for sets in (ours, theirs):
+        ptr = np.cumsum([0, *map(len, sets)])
+        word = np.concatenate([*sets, np.zeros(0, np.int64)]).astype(np.int64)
+        members.append(sparse.csr_array((np.ones(len(word)), word, ptr), shape=(len(sets), n_words)))
+    shared = (members[0] @ members[1].T).toarray()
+    size, other = (np.diff(one.indptr) for one in members)
+    return shared / np.maximum(size[:, None] + other - shared, 1)
 
 
 def found_again(scores: Any, pilots: Pilots) -> np.ndarray:
@@ -106,7 +102,7 @@ def found_again(scores: Any, pilots: Pilots) -> np.ndarray:
     found = np.zeros((len(ours), pilots.n_pilots), bool)
     if len(ours) and len(pilots.pilot):
         theirs = [pilots.word[a:b][:FIRST_WORDS] for a, b in zip(pilots.ptr, pilots.ptr[1:])]
-        alike = jaccard(ours, theirs, scores.shape[1]) >= LEAST_JACCARD - 1e-12
+        alike = jaccard(ours, theirs) >= LEAST_JACCARD - 1e-12
         j, r = np.nonzero(alike)
         found[j, pilots.pilot[r]] = True
     return found.sum(axis=1)
