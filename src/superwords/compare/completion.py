@@ -9,9 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.fitting.estimator import ConceptModel
-from superwords.posterior.draws import Kept
 from superwords.sampler.leave_one_out import leave_one_out_counts
-from superwords.sampler.model import Prior
 from superwords.sampler.prediction import Halves, predict
 from superwords.sampler.state import sizes_of
 
@@ -62,11 +60,9 @@ def from_draws(model: ConceptModel, halves: Halves) -> np.ndarray:
     """Return the predictions of our concepts: the mean over evenly spaced draws of all chains."""
     draws = list(model.draws_)
     chosen = np.unique(np.linspace(0, len(draws) - 1, DRAWS).round().astype(int))
-    prior = model.chains_[0].model.prior
-    return np.mean([_from_draw(draws[s], prior, halves, model.seed_) for s in chosen], axis=0)
-
-
-def _from_draw(draw: Kept, prior: Prior, halves: Halves, seed: int) -> np.ndarray:
-    state, own = draw.state, prior._replace(b1=draw.b1, b2=draw.b2)
-    concepts = leave_one_out_counts(sizes_of(state), len(state.doc_ptr) - 1, state.theta, own)
-    return predict(concepts, halves, seed)
+    prior, predicted = model.chains_[0].model.prior, []
+    for s in chosen:
+        state, own = draws[s].state, prior._replace(b1=draws[s].b1, b2=draws[s].b2)
+        concepts = leave_one_out_counts(sizes_of(state), len(state.doc_ptr) - 1, state.theta, own)
+        predicted.append(predict(concepts, halves, model.seed_))
+    return np.mean(predicted, axis=0)

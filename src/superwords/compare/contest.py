@@ -83,7 +83,8 @@ def compare(
     runner = Runner(split, ours, lineup, effort, make_halves(split.held_out.counts), keeper, say)
     grid = search_grid(runner, words, judges, seed)
     seeds = range(seed + 1, seed + 1 + n_seeds)
-    found = runner.run_all(chosen_settings(grid), seeds)
+    chosen = grid[grid["chosen"]].to_dict("records")
+    found = runner.run_all({row["model"]: (row["setting"], row["ranking"]) for row in chosen}, seeds)
     frequency = word_frequencies(ours.counts)[runner.halves.word]
     runs = judging.run_table(found, judges, frequency)
     if vectors is not None:
@@ -211,11 +212,6 @@ def search_grid(runner: Runner, words: list[int], judges: list[judging.Judge], s
 
 def described(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in setting.items())
-
-
-def chosen_settings(grid: pd.DataFrame) -> dict[str, Chosen]:
-    chosen = grid[grid["chosen"]]
-    return {row["model"]: (row["setting"], row["ranking"]) for row in chosen.to_dict("records")}
 
 
 def clouds_of(

@@ -31,7 +31,12 @@ class Keeper:
 
     def get(self, what: Mapping[str, Any], library: str | None, make: Callable[[], Found]) -> Found:
         """Return the kept run, or a new one, which is then kept."""
-        arrays = self.get_arrays(what, library, lambda: _to_arrays(make()))
+
+        def to_arrays() -> dict[str, np.ndarray]:
+            found = make()._asdict()
+            return {name: np.asarray(value) for name, value in found.items() if value is not None}
+
+        arrays = self.get_arrays(what, library, to_arrays)
         return Found(arrays["weights"], arrays["holds"], float(arrays["seconds"]), arrays.get("predicted"))
 
     def get_arrays(
@@ -43,29 +48,15 @@ class Keeper:
         made_by = metadata.version(library) + _of_sources(*ADAPTERS) if library else _of_sources(PACKAGE)
         key = json.dumps([self.fingerprint, made_by, what], sort_keys=True)
         path = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
-        kept = _read(path)
-        if kept is None:
-            kept = make()
-            _write(path, kept)
-        return kept
-
-
-def _read(path: Path) -> dict[str, np.ndarray] | None:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
-        return None
-
-
-def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(path) as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
-
-
-def _to_arrays(found: Found) -> dict[str, np.ndarray]:
-    return {name: np.asarray(value) for name, value in found._asdict().items() if value is not None}
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):  # none yet, or half of one
+            arrays = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        return arrays
 
 
 def _of_corpora(corpora: Sequence[Corpus]) -> str:

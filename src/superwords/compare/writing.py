@@ -63,11 +63,19 @@ LABEL_NOTE = (
 )
 
 
+def all_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """Return every table by the name of its file; of those of the labels the ones that have rows."""
+    tables = {name: getattr(comparison, name) for name in TABLES}
+    if comparison.labels is None:
+        return tables
+    of_labels = {file: getattr(comparison.labels, name) for file, (name, _) in LABEL_TABLES.items()}
+    return tables | {file: table for file, table in of_labels.items() if len(table)}
+
+
 def write_all(comparison: Comparison, folder: Path) -> list[Path]:
     """Write every table as CSV, all of them as JSON, and the page."""
-    tables = {name: getattr(comparison, name) for name in TABLES} | label_tables(comparison)
     files = {}
-    for name, table in tables.items():
+    for name, table in all_tables(comparison).items():
         if "setting" in table.columns:
             table = table.assign(setting=table["setting"].map(described))
         files[f"{name}.csv"] = csv_text(table)
@@ -84,17 +92,8 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything but the sets word by word, which words.csv holds."""
-    tables = label_tables(comparison) | {
-        name: getattr(comparison, name) for name in TABLES if name != "words"
-    }
-    return {"facts": comparison.facts, "notes": list(NOTES), **{k: records(v) for k, v in tables.items()}}
-
-
-def label_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
-    """Return the tables of the labels, by the names of their files; none without --labels."""
-    if comparison.labels is None:
-        return {}
-    return {file: getattr(comparison.labels, name) for file, (name, _) in LABEL_TABLES.items()}
+    tables = {name: records(table) for name, table in all_tables(comparison).items() if name != "words"}
+    return {"facts": comparison.facts, "notes": list(NOTES), **tables}
 
 
 def label_rows(table: pd.DataFrame) -> list[dict[str, str]]:
@@ -114,15 +113,14 @@ def label_rows(table: pd.DataFrame) -> list[dict[str, str]]:
     return rows
 
 
-def _label_sections(comparison: Comparison) -> list[str]:
-    shown = [(title, name) for name, (_, title) in LABEL_TABLES.items() if title]
-    tables = label_tables(comparison)
-    parts = [f"<h2>{title}</h2>{_table(label_rows(tables[name]))}" for title, name in shown if tables]
-    return [*parts, f"<p>{escape(LABEL_NOTE)}</p>"] if parts else []
-
-
 def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
     """Build one self-contained page: contests, each model's figures, the grid, and clouds."""
+    tables = all_tables(comparison)
+    labels = [
+        f"<h2>{title}</h2>{_table(label_rows(tables[name]))}"
+        for name, (_, title) in LABEL_TABLES.items()
+        if title and name in tables
+    ]
     body = [
         f"<h1>{escape(title)}</h1>",
         _facts(comparison),
@@ -132,7 +130,8 @@ def page(comparison: Comparison, title: str = "Concepts and topics compared") ->
         _table(contest_rows(comparison.contests)),
         "<h2>Each model for itself</h2><p>Means over the seeds.</p>",
         _table(model_rows(comparison.models)),
-        *_label_sections(comparison),
+        *labels,
+        *([f"<p>{escape(LABEL_NOTE)}</p>"] if labels else []),
         "<h2>How this was judged</h2>",
         *(f"<p>{escape(note)}</p>" for note in NOTES),
         *([f"<p>{escape(JUDGE_NOTE)}</p>"] if "judge" in comparison.models else []),

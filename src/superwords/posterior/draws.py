@@ -56,22 +56,12 @@ class ChainDraws(Sequence[Kept]):
     """The draws of one chain: traces of all kept draws, and the stored draws, each read from its file on demand.
 
     A run stores every draw that it keeps. A saved model may have fewer: those that its summaries are computed from.
-
-    Parameters
-    ----------
-    file
-        Where the draws are; a temporary one if None.
-    chain
-        The chain's number.
-    shape
-        Documents and words, if the draws are in a file: draws of other sizes are refused.
-    until
-        Draws of later sweeps are ignored.
+    Draws that are not of the `shape` (documents, words) are refused; those of sweeps after `until` are ignored.
     """
 
     def __init__(
         self,
-        file: ModelFile | None = None,
+        file: ModelFile | None = None,  # None: a temporary one
         chain: int = 0,
         shape: tuple[int, int] | None = None,
         until: int | None = None,

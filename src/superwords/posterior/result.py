@@ -27,48 +27,22 @@ _DENSE_WEIGHTS = 50_000_000
 
 @dataclass
 class Result:
-    """The kept draws of a corpus and what follows from them, each computed on first use.
+    """The kept draws of a corpus and what follows from them, each computed on first use."""
 
-    Parameters
-    ----------
-    corpus
-        The documents, in the order they were given.
-    order
-        Row r of a draw is document ``order[r]`` of the corpus.
-    prior
-        The prior of the fit, of which the documents' weights need α_π.
-    draws
-        The kept draws of all chains.
-    names
-        Names that people gave to concepts, by id (1, 2, …).
-    away
-        Concepts that people merged into others or hid, and which of the two; their columns are empty.
-    themes
-        Themes that people gathered concepts in.
-    descriptions
-        Sentences that describe concepts, by id, as they were proposed.
-    pilots
-        Short fits on samples of the documents (`superwords.posterior.resampling`), if there were any.
-    sampled
-        The result before people decided anything, if this is one with their choices.
-    is_cached
-        Whether the summary is kept in the user's cache folder, as that of a model with a file is.
-    choices
-        What people decided, as a model file has it; names, away, themes and descriptions follow from it.
-    """
-
-    corpus: Corpus
-    order: np.ndarray
-    prior: Prior
-    draws: Draws
-    names: dict[int, str] = field(default_factory=dict)
+    corpus: Corpus  # the documents, in the order they were given
+    order: np.ndarray  # row r of a draw is document order[r] of the corpus
+    prior: Prior  # of the fit; the documents' weights need its α_π
+    draws: Draws  # the kept draws of all chains
+    names: dict[int, str] = field(default_factory=dict)  # that people gave to concepts, by id (1, 2, …)
+    # Concepts that people merged into others or hid, and which of the two; their columns are empty.
     away: dict[int, str] = field(default_factory=dict)
-    themes: dict[int, str] = field(default_factory=dict)
-    pilots: Pilots | None = None
+    themes: dict[int, str] = field(default_factory=dict)  # that people gathered concepts in
+    pilots: Pilots | None = None  # short fits on samples of the documents, if there were any
+    # The result before people decided anything, if this is one with their choices.
     sampled: Result | None = field(default=None, repr=False)
-    is_cached: bool = False
-    descriptions: dict[int, str] = field(default_factory=dict)
-    choices: Sequence[Choice] = ()
+    is_cached: bool = False  # keep the summary in the user's cache folder, as for a model with a file
+    descriptions: dict[int, str] = field(default_factory=dict)  # sentences that were proposed, by id
+    choices: Sequence[Choice] = ()  # as a model file has them; names, away, themes, descriptions follow
 
     @property
     def has_concepts(self) -> bool:

@@ -117,20 +117,9 @@ class Summary(NamedTuple):
 def summarize(
     draws: Draws, found: Consensus, order: np.ndarray, alpha_pi: float, into: np.ndarray | None = None
 ) -> Summary:
-    """Gather what the tables need from the draws.
+    """Gather what the tables need from the spaced draws, of which row r is document ``order[r]``.
 
-    Parameters
-    ----------
-    draws
-        The spaced draws.
-    found
-        The listed concepts and their partners in these draws.
-    order
-        Row r of a draw is document ``order[r]``.
-    alpha_pi
-        The concentration of a document's weights.
-    into
-        (J) the column that each concept is counted in, -1: in none. Each in its own if None.
+    Concept j is counted in the column ``into[j]`` (-1: in none), or in its own if `into` is None.
     """
     n_columns = found.partner.shape[1]
     into = np.arange(n_columns) if into is None else into

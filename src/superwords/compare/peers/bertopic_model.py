@@ -52,15 +52,11 @@ def bertopic(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different documents than clusters
         topics, _ = model.fit_transform(texts, embeddings=vectors)
-    return _fitted(model, np.asarray(topics), filled, corpus.n_documents)
-
-
-def _fitted(model: Any, topics: np.ndarray, filled: np.ndarray, n_rows: int) -> Fitted:
-    """Return the topics without that of the outliers (number −1), which count as a cluster of their own in rows."""
-    n_outliers = int(topics.min() == -1)
+    # The outliers (topic −1) are no topic, but a cluster of their own in the rows: the last column.
+    n_outliers = int(min(topics) == -1)
     weights = model.c_tf_idf_.toarray()[n_outliers:]
-    rows = np.zeros((n_rows, len(weights) + n_outliers))
-    rows[filled, topics] = 1.0
+    rows = np.zeros((corpus.n_documents, len(weights) + n_outliers))
+    rows[filled, np.asarray(topics)] = 1.0
     return Fitted(weights, None, rows)
 
 
