@@ -15,7 +15,7 @@ from scipy import sparse
 
 from superwords.posterior.draws import Kept
 from superwords.posterior.word_sets import on_in_concepts, used_in_concepts
-from superwords.sampler.records import State, Tokens, n_concepts
+from superwords.sampler.records import n_concepts
 
 LEAST_OVERLAP = 0.5
 HANDFUL = 8  # rows: a concept of no more is a leftover
@@ -42,30 +42,11 @@ def handful(n_rows: int) -> float:
 
 
 def usage_of(draw: Kept) -> Usage:
-    """Count the documents that use each concept, and their words."""
-    n = n_concepts(draw.state)
-    in_use = used_part(draw)
-    on, used = on_in_concepts(in_use.state, n), used_in_concepts(in_use.state, in_use.tokens, n)
+    """Count the documents that use each concept, and their words; pairs without a token (u_dj = 0) do not count."""
+    state, in_use = draw.state, draw.tokens.pair > 0
+    on, used = on_in_concepts(state, in_use), used_in_concepts(state, draw.tokens, in_use)
     used.eliminate_zeros()
-    return Usage(np.bincount(in_use.state.concept, minlength=n), on, used)
-
-
-def used_part(draw: Kept) -> Kept:
-    """Return the draw without the concepts that a document holds but imputes no token to (u_dj = 0)."""
-    state, tokens = draw.state, draw.tokens
-    in_use = tokens.pair > 0
-    size = np.diff(state.pair_ptr)
-    entry = np.repeat(in_use, size)
-    ptr = np.concatenate([[0], np.cumsum(in_use)])
-    used = State(
-        ptr[state.doc_ptr],
-        state.concept[in_use],
-        state.weight[in_use],
-        np.concatenate([[0], np.cumsum(size[in_use])]),
-        state.word[entry],
-        state.theta,
-    )
-    return draw._replace(state=used, tokens=Tokens(tokens.entry[entry], tokens.pair[in_use]))
+    return Usage(np.bincount(state.concept[in_use], minlength=n_concepts(state)), on, used)
 
 
 def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partners:
@@ -73,10 +54,7 @@ def find_partners(reference: sparse.csc_array, other: sparse.csc_array) -> Partn
     # Slow to import, and tables of a cached summary do without it.
     from scipy.optimize import linear_sum_assignment
 
-    n_concepts = reference.shape[0]
-    of, overlap = np.full(n_concepts, -1), np.zeros(n_concepts)
-    if n_concepts == 0 or other.shape[0] == 0:
-        return Partners(of, overlap)
+    of, overlap = np.full(reference.shape[0], -1), np.zeros(reference.shape[0])
     shared = overlaps(reference, other)
     # Rounding must not keep a concept from being a partner at an overlap of exactly the threshold.
     alike = np.where(shared >= LEAST_OVERLAP - 1e-12, shared, 0.0)

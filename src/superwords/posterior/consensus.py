@@ -122,11 +122,6 @@ def chain_shares(chain: np.ndarray) -> np.ndarray:
     return 1 / (len(size) * size[at]) if len(chain) else np.zeros(0)
 
 
-def match_draw(description: sparse.csc_array, draw: Kept) -> Partners:
-    """Return the partners of the listed concepts in one draw."""
-    return find_partners(description, _described(draw).description)
-
-
 def _described(draw: Kept) -> _Described:
     usage = usage_of(draw)
     return _Described(described(usage.used, usage.holders), usage.holders)
@@ -192,19 +187,16 @@ def _by_agreement(chains: list[_Described]) -> np.ndarray:
 
 
 def _listed(found: np.ndarray) -> np.ndarray:
-    """Return (K) whether enough chains find the concept; those of the first chain if none is found by enough."""
-    n_chains, times = found.shape[1], found.sum(axis=1)
-    needed = n_chains * TYPICAL if n_chains < 3 else max(2, n_chains * TYPICAL)
-    listed = times >= needed
-    # Half of two chains is one: of a concept that only one chain finds, the first chain's is listed.
-    if n_chains == 2:
-        listed = found[:, _first(found)]
-    return listed if listed.any() or not len(found) else found[:, _first(found)]
+    """Return (K) whether at least two, and at least half, of the chains find the concept.
 
-
-def _first(found: np.ndarray) -> int:
-    """Return the chain whose concepts opened the list."""
-    return int(np.argmax(found[0])) if len(found) else 0
+    Of one or two chains those of the chain that opened the list are listed (half of two chains is one), and so they
+    are where no concept is found by enough chains.
+    """
+    if not len(found):
+        return np.zeros(0, bool)
+    first = found[:, int(np.argmax(found[0]))]
+    listed = found.sum(axis=1) >= max(2, found.shape[1] * TYPICAL)
+    return listed if listed.any() and found.shape[1] > 2 else first
 
 
 def _by_rows(rows: np.ndarray, description: sparse.csc_array) -> np.ndarray:

@@ -229,7 +229,8 @@ class _Gathered:
         rows = np.array(self.rows, np.int32).reshape(len(self.rows), self.shape[0])
         alignment = Alignment(
             found.chain,
-            np.where(rows > 0, _best(found.overlap, rows), 0).astype(np.float32),
+            # A column in use without an overlap of its own (a merged one) counts as found.
+            np.where(rows > 0, np.where(found.overlap > 0, found.overlap, 1.0), 0).astype(np.float32),
             rows,
             np.array(self.strength, np.float32).reshape(rows.shape),
             self._n_words(counts, rows),
@@ -293,8 +294,3 @@ class _Gathered:
         concept, word = np.divmod(self.uses.indices, max(self.shape[1], 1))
         ptr, share = self.uses.indptr.astype(np.int64), self.uses.data.astype(np.float32)
         return Uses(ptr, concept.astype(np.int32), word.astype(np.int32), share)
-
-
-def _best(overlap: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the overlaps; a column in use without one of its own (a merged one) counts as found."""
-    return np.where((overlap <= 0) & (rows > 0), 1.0, overlap)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superwords.posterior.consensus import Consensus, match_draw
+from superwords.posterior.alignment import described, find_partners, usage_of
+from superwords.posterior.consensus import Consensus
 from superwords.posterior.draws import TRACED, Draws, Kept
 from superwords.posterior.summary import Alignment
 
@@ -60,13 +61,12 @@ def concept_trace(draws: Draws, spaced: Draws, found: Consensus, aligned: Alignm
 
 def _of_draw(draw: Kept, found: Consensus, n_rows: int) -> np.ndarray:
     """Return (2, J) prevalence and strength in one draw."""
-    state, tokens = draw.state, draw.tokens.pair
-    partner = match_draw(found.description, draw).of
+    state, tokens, usage = draw.state, draw.tokens.pair, usage_of(draw)
+    rows = usage.holders
+    partner = find_partners(found.description, described(usage.used, rows)).of
     row = np.repeat(np.arange(n_rows), np.diff(state.doc_ptr))
     length = np.maximum(np.bincount(row, tokens, n_rows), 1)
-    size = int(state.concept.max(initial=-1)) + 1
-    rows = np.bincount(state.concept[tokens > 0], minlength=size)
-    share = np.bincount(state.concept, tokens / length[row], size)
+    share = np.bincount(state.concept, tokens / length[row], len(rows))
     both = np.array([rows / n_rows, share / np.maximum(rows, 1)])
     return np.where(partner >= 0, both[:, partner], np.nan)
 

@@ -46,21 +46,24 @@ def _every(draws: Draws) -> int:
     return min(-(-n_entries // _MOST_ENTRIES) or 1, shortest)
 
 
-def on_in_concepts(state: State, n: int | None = None) -> sparse.csr_array:
-    """Return (J, V) in how many documents a word is on in a concept, m_ji, as a sparse array with sorted words."""
-    return _by_concept(state, np.ones(len(state.word), np.int32), n)
+def on_in_concepts(state: State, kept: np.ndarray | None = None) -> sparse.csr_array:
+    """Return (J, V) in how many documents a word is on in a concept, m_ji, as a sparse array with sorted words.
+
+    Only pairs of document and concept that are `kept` count.
+    """
+    return _by_concept(state, np.ones(len(state.word), np.int32), kept)
 
 
-def used_in_concepts(state: State, tokens: Tokens, n: int | None = None) -> sparse.csr_array:
+def used_in_concepts(state: State, tokens: Tokens, kept: np.ndarray | None = None) -> sparse.csr_array:
     """Return (J, V) in how many documents it is on and used, at the same places; 0 where it is on but never used."""
-    return _by_concept(state, (tokens.entry > 0).astype(np.int32), n)
+    return _by_concept(state, (tokens.entry > 0).astype(np.int32), kept)
 
 
-def _by_concept(state: State, counted: np.ndarray, n: int | None) -> sparse.csr_array:
-    """Sum by concept and word; `n` is the number of concepts where it is more than the state's own."""
-    concept = np.repeat(state.concept, np.diff(state.pair_ptr))
-    shape = (n_concepts(state) if n is None else n, len(state.theta))
-    out = sparse.csr_array(sparse.coo_array((counted, (concept, state.word)), shape=shape))
+def _by_concept(state: State, counted: np.ndarray, kept: np.ndarray | None) -> sparse.csr_array:
+    size, shape = np.diff(state.pair_ptr), (n_concepts(state), len(state.theta))
+    entry = slice(None) if kept is None else np.repeat(kept, size)
+    place = np.repeat(state.concept, size)[entry], state.word[entry]
+    out = sparse.csr_array(sparse.coo_array((counted[entry], place), shape=shape))
     out.sort_indices()
     return out
 
