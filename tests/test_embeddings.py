@@ -8,7 +8,7 @@ import pytest
 from cli_for_tests import run, write_documents
 from superwords import ConceptModel, Corpus, features
 from superwords.errors import InputError
-from superwords.features.language_models import encode_with
+from superwords.features.word_vectors import encode_with
 
 model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed (extra embeddings)")
 VECTORS = {

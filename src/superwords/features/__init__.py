@@ -2,11 +2,10 @@
 
 from superwords.features.block import WordFeatures, combine
 from superwords.features.cooccur import cooccurrence
-from superwords.features.language_models import embeddings, text_vectors
 from superwords.features.picture import pictures
 from superwords.features.seeding import seeds
 from superwords.features.tables import table
-from superwords.features.word_vectors import vectors
+from superwords.features.word_vectors import embeddings, text_vectors, vectors
 
 __all__ = [
     "WordFeatures",

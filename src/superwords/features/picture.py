@@ -88,53 +88,48 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
 
 def picture_paths(source: Any) -> dict[str, list[Path]]:
     """Return the paths of each word's pictures from any kind of source."""
+    by_name: dict[str, list[Path]] = defaultdict(list)
     if isinstance(source, Mapping):
-        return {clean_name(str(word)): as_paths(paths, str(word)) for word, paths in source.items()}
-    if isinstance(source, (str, Path)) and Path(source).is_dir():
-        return folder_paths(Path(source))
-    if isinstance(source, (str, Path)) and not Path(source).is_file():
+        for word, paths in source.items():
+            given = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else list(paths)
+            if not all(isinstance(path, str | Path) for path in given):
+                raise InputError(
+                    f"The picture of {str(word)!r} is given as {paths!r}; give a path or a list of paths."
+                )
+            by_name[_clean_name(str(word))] = [Path(path) for path in given]
+        return by_name
+    is_path = isinstance(source, str | Path)
+    if is_path and Path(source).is_dir():
+        return _pictures_inside(Path(source))
+    if is_path and not Path(source).is_file():
         raise InputError(f"{source}: there is no such folder or table of pictures.")
     frame = read_table(source, "The table of pictures")
-    root = Path(source).parent if isinstance(source, (str, Path)) else Path()
-    row_words = column(frame, "word", "The table of pictures")
-    row_pictures = column(frame, "picture", "The table of pictures")
-    by_name: dict[str, list[Path]] = defaultdict(list)
-    for word, picture in zip(row_words, row_pictures, strict=True):
+    root = Path(source).parent if is_path else Path()
+    columns = (column(frame, name, "The table of pictures") for name in ("word", "picture"))
+    for word, picture in zip(*columns, strict=True):
         if not pd.isna(picture):
-            by_name[clean_name(str(word))].append(root / str(picture))
-    return dict(by_name)
+            by_name[_clean_name(str(word))].append(root / str(picture))
+    return by_name
 
 
-def folder_paths(folder: Path) -> dict[str, list[Path]]:
+def _pictures_inside(folder: Path) -> dict[str, list[Path]]:
     """Return pictures by file name, with and without a copy's number, or by the word's folder."""
     by_name: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() not in PICTURE_SUFFIXES or not path.is_file():
             continue
-        if path.parent != folder:
-            by_name[clean_name(path.parent.name)].append(path)
-            continue
-        name = clean_name(path.stem)
-        for key in dict.fromkeys((name, _COPY_NUMBER.sub("", name))):
+        is_inside = path.parent != folder
+        name = _clean_name(path.parent.name if is_inside else path.stem)
+        for key in {name: None} if is_inside else dict.fromkeys((name, _COPY_NUMBER.sub("", name))):
             by_name[key].append(path)
     if not by_name:
         raise InputError(f"{folder}: there is no picture in this folder.")
-    return dict(by_name)
+    return by_name
 
 
-def clean_name(name: str) -> str:
+def _clean_name(name: str) -> str:
     # macOS stores file names decomposed: Käse would not equal Käse.
     return unicodedata.normalize("NFC", name).strip()
-
-
-def as_paths(paths: Any, word: str) -> list[Path]:
-    if isinstance(paths, (str, Path)):
-        return [Path(paths)]
-    if isinstance(paths, Iterable):
-        given = list(paths)
-        if all(isinstance(path, (str, Path)) for path in given):
-            return [Path(path) for path in given]
-    raise InputError(f"The picture of {word!r} is given as {paths!r}; give a path or a list of paths.")
 
 
 def read_grey(path: Path) -> np.ndarray:

@@ -105,19 +105,26 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
 
     Warn of words that are not in the vocabulary; raise InputError for a group with none that is.
     """
-    given = groups if isinstance(groups, Mapping) else read_seeds(groups)
     index = {word: i for i, word in enumerate(vocabulary)}
     found: dict[str, dict[int, float]] = {}
     missing: list[str] = []
-    for group, words in given.items():
-        members = _strengths(words, str(group))
+    for name, words in (groups if isinstance(groups, Mapping) else read_seeds(groups)).items():
+        group = str(name)
+        if isinstance(words, str):
+            raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
+        if not isinstance(words, Iterable):
+            raise InputError(f"The seed words of {group!r} are given as {words!r}; give a list of words.")
+        given = words if isinstance(words, Mapping) else dict.fromkeys(words, STRENGTH)
+        members = {str(word): _positive(value, word) for word, value in given.items()}
+        if not members:
+            raise InputError(f"The group {group!r} has no seed words; give at least one.")
         known = {word: find_word(index, word) for word in members}
         if all(at is None for at in known.values()):
             raise InputError(
-                f"None of the seed words of {str(group)!r} is in the vocabulary: {_few(list(members))}."
+                f"None of the seed words of {group!r} is in the vocabulary: {_few(list(members))}."
             )
         missing += [word for word, at in known.items() if at is None]
-        found[str(group)] = {at: members[word] for word, at in known.items() if at is not None}
+        found[group] = {at: members[word] for word, at in known.items() if at is not None}
     if not found:
         raise InputError("There are no seed words; give at least one group with its words.")
     if missing:
@@ -151,18 +158,6 @@ def _positive(strength: Any, word: Any) -> float:
         shown = strength if np.isnan(number) else number
         raise InputError(f"The strength of {str(word)!r} is {shown!r}; give a positive number.")
     return number
-
-
-def _strengths(words: Any, group: str) -> dict[str, float]:
-    if isinstance(words, str):
-        raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
-    if not isinstance(words, Iterable):
-        raise InputError(f"The seed words of {group!r} are given as {words!r}; give a list of words.")
-    given = words if isinstance(words, Mapping) else dict.fromkeys(words, STRENGTH)
-    members = {str(word): _positive(value, word) for word, value in given.items()}
-    if not members:
-        raise InputError(f"The group {group!r} has no seed words; give at least one.")
-    return members
 
 
 def _few(words: list[str]) -> str:

@@ -14,11 +14,10 @@ import pandas as pd
 from superwords.errors import InputError
 from superwords.features.block import WordFeatures, combine
 from superwords.features.cooccur import cooccurrence
-from superwords.features.language_models import embeddings
 from superwords.features.picture import pictures
 from superwords.features.seeding import find_seeds, seeds, spread_seeds
 from superwords.features.tables import table
-from superwords.features.word_vectors import vectors
+from superwords.features.word_vectors import embeddings, vectors
 from superwords.text.corpus import Corpus
 
 AUTO, NONE = "auto", "none"
@@ -34,23 +33,6 @@ class MadeFeatures(NamedTuple):
     values: Any  # (V, F), NaN rows where unknown; None: no features
     standardize: bool  # whether they are still to be standardised; combined blocks are not
     seeds: dict[str, list[str]]  # the seed words of each group, as spelled in the vocabulary
-
-
-def _by_word(table: pd.DataFrame, vocabulary: list[str]) -> pd.DataFrame:
-    """Return a table of features aligned to the vocabulary by its index, NaN for missing words.
-
-    A table with a default index (0, 1, …) and a row per word is returned unchanged.
-    """
-    if not table.index.isin(vocabulary).any():
-        if isinstance(table.index, pd.RangeIndex) and len(table) == len(vocabulary):
-            return table
-        raise InputError(
-            "No row of the features is named by a word of the vocabulary; give a DataFrame whose index is the words."
-        )
-    twice = table.index[table.index.duplicated()]
-    if len(twice):
-        raise InputError(f"The features have several rows for the word {twice[0]!r}; give one row per word.")
-    return table.reindex(vocabulary)
 
 
 def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None) -> MadeFeatures:
@@ -82,8 +64,18 @@ def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None)
     >>> make_features("none", corpus).values is None
     True
     """
-    if isinstance(spec, pd.DataFrame):
-        return MadeFeatures(_by_word(spec, corpus.vocabulary), True, {})
+    if isinstance(spec, pd.DataFrame) and not spec.index.isin(corpus.vocabulary).any():
+        if not isinstance(spec.index, pd.RangeIndex) or len(spec) != corpus.n_words:
+            raise InputError(
+                "No row of the features is named by a word of the vocabulary; "
+                "give a DataFrame whose index is the words."
+            )
+    elif isinstance(spec, pd.DataFrame):
+        if len(twice := spec.index[spec.index.duplicated()]):
+            raise InputError(
+                f"The features have several rows for the word {twice[0]!r}; give one row per word."
+            )
+        spec = spec.reindex(corpus.vocabulary)
     if not is_spec(spec):
         return MadeFeatures(spec, True, {})
     names = split_features(spec)
@@ -96,21 +88,22 @@ def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None)
             report(f"No word features are used: {error}")
             return MadeFeatures(None, True, {})
     blocks = [(kind, _make_block(kind, source, corpus, report)) for kind, source in map(_parts, names)]
-    groups = _seed_words(names, corpus)
+    groups: dict[str, list[str]] = {}
+    for source in (source for kind, source in map(_parts, names) if kind == "seeds"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # reported once, when the block was made
+            found = find_seeds(source, corpus.vocabulary)
+        for group, members in found.items():
+            groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
     if len(blocks) == 1:
         return MadeFeatures(blocks[0][1], True, groups)
     given = [values for kind, values in blocks if kind == "seeds"]
     others = [values for kind, values in blocks if kind != "seeds"]
     if not given or not others:
         return MadeFeatures(combine(*given, *others), False, groups)
-    return MadeFeatures(spread_seeds(_side_by_side(given), combine(*others)), False, groups)
-
-
-def _side_by_side(given: list[np.ndarray]) -> np.ndarray:
-    """Return the seeds of several files as one block, NaN where a word is in none."""
-    values = np.hstack([np.nan_to_num(one) for one in given])
-    values[~values.any(axis=1)] = np.nan
-    return values
+    joined = np.nan_to_num(np.hstack(given))  # the seeds of several files are one block
+    joined[~joined.any(axis=1)] = np.nan
+    return MadeFeatures(spread_seeds(joined, combine(*others)), False, groups)
 
 
 def is_spec(features: Any) -> bool:
@@ -163,43 +156,26 @@ def _parts(block: Any) -> tuple[str, Any]:
     return kind, source
 
 
-# A function of the source and the corpus that makes a block, and how its line of output names the source.
-_BLOCKS: dict[str, tuple[Callable[[Any, Corpus], np.ndarray], str]] = {
-    "cooccurrence": (
-        lambda source, corpus: cooccurrence(corpus, weighting=source or "ppmi"),
-        "co-occurrence",
-    ),
-    "embeddings": (lambda source, corpus: embeddings(source, corpus.vocabulary), "the embeddings {}"),
-    "pictures": (lambda source, corpus: pictures(source, corpus.vocabulary), "pictures"),
-    "seeds": (lambda source, corpus: seeds(source, corpus.vocabulary), "{}"),
-    "table": (lambda source, corpus: table(source, corpus.vocabulary), "{}"),
-    "vectors": (lambda source, corpus: vectors(source, corpus.vocabulary), "{}"),
+_MAKERS: dict[str, Callable[[Any, Sequence[str]], np.ndarray]] = {
+    **{"embeddings": embeddings, "pictures": pictures, "seeds": seeds, "table": table, "vectors": vectors},
 }
 
 
 def _make_block(kind: str, source: Any, corpus: Corpus, report: Report) -> np.ndarray:
     """Make one block, and report its warnings and its size."""
-    make, label = _BLOCKS[kind]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        block = make(source, corpus)
+        if kind == "cooccurrence":
+            block: np.ndarray = cooccurrence(corpus, weighting=source or "ppmi")
+        else:
+            block = _MAKERS[kind](source, corpus.vocabulary)
     for warning in caught:
         report(str(warning.message))
     values = np.asarray(block)
     known = int((~np.isnan(values).any(axis=1)).sum())
-    name = label.format(source if isinstance(source, str) else kind)
+    names = {"cooccurrence": "co-occurrence", "pictures": kind, "embeddings": f"the embeddings {source}"}
+    name = names.get(kind, source if isinstance(source, str) else kind)
     line = f"Word features from {name}: {values.shape[1]} columns for {known:,} of {len(values):,} words"
     explained = f", {block.total_explained:.0%} of the variance" if isinstance(block, WordFeatures) else ""
     report(f"{line}{explained}.")
     return values
-
-
-def _seed_words(blocks: Sequence[Any], corpus: Corpus) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for source in (source for kind, source in map(_parts, blocks) if kind == "seeds"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # reported once, when the block was made
-            found = find_seeds(source, corpus.vocabulary)
-        for group, members in found.items():
-            groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
-    return groups

@@ -1,10 +1,14 @@
-"""Features from word vectors: a matrix, a text file, a spaCy pipeline, or a function that embeds words."""
+"""Features from vectors of words: a matrix, a text file, a function, or a language model on disk."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,7 +16,21 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import check_any_known, check_matrix, check_vocabulary, find_word, spellings
+from superwords.features.block import (
+    WordFeatures,
+    check_any_known,
+    check_matrix,
+    check_n_components,
+    check_vocabulary,
+    find_word,
+    project,
+    spellings,
+)
+
+N_COMPONENTS = 50
+WORDLLAMA = "wordllama"
+_VECTORS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+_BATCH = 1000  # texts tokenized at a time
 
 
 def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
@@ -47,49 +65,43 @@ def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
         return check_matrix(source(list(words)), "The function's result", len(words))
     if isinstance(source, np.ndarray):
         return check_matrix(source, "The matrix", len(words))
-    known, name = lookup(source, words)
-    unknown = np.full(len(next(iter(known.values()))) if known else 1, np.nan)
-    values = np.array([word_vector(known, word, unknown) for word in words])
+    name = "the table of vectors"
+    if isinstance(source, pd.DataFrame):
+        known = _by_word(source.to_numpy(), list(source.index))
+    elif isinstance(source, Mapping):
+        known = _by_word(list(source.values()), list(source))
+    elif isinstance(source, tuple) and len(source) == 2:
+        known, name = _by_word(*source), "the matrix of vectors"
+    elif not isinstance(source, str | Path):
+        raise InputError(
+            f"The vectors are of type {type(source).__name__}; give (matrix, words), a file, "
+            "the name of a spaCy pipeline or a function."
+        )
+    elif Path(source).is_file():
+        known, name = _read_vectors(Path(source), words), str(source)
+    else:
+        known, name = _spacy_vectors(str(source), words), f"the spaCy pipeline {source}"
+    width = len(next(iter(known.values()))) if known else 1
+    values = np.full((len(words), width), np.nan)
+    for i, word in enumerate(words):
+        own = find_word(known, word)
+        parts = [own] if own is not None else [find_word(known, piece) for piece in _pieces(word)]
+        if found := [part for part in parts if part is not None]:
+            values[i] = np.mean(found, axis=0)
     check_any_known(values, name)
     return values
 
 
-def word_vector(known: Mapping[str, np.ndarray], word: str, unknown: np.ndarray) -> np.ndarray:
-    own = find_word(known, word)
-    if own is not None:
-        return own
-    parts = [part for part in (find_word(known, piece) for piece in pieces(word)) if part is not None]
-    return np.mean(parts, axis=0) if parts else unknown
-
-
-def pieces(word: str) -> list[str]:
+def _pieces(word: str) -> list[str]:
     return word.replace("_", " ").split()
 
 
-def lookup(source: Any, words: list[str]) -> tuple[dict[str, np.ndarray], str]:
-    """Return vectors by word, at least those that the vocabulary needs, and a name of the source."""
-    if isinstance(source, pd.DataFrame):
-        return by_word(source.to_numpy(), list(source.index)), "the table of vectors"
-    if isinstance(source, Mapping):
-        return by_word(list(source.values()), list(source)), "the table of vectors"
-    if isinstance(source, tuple) and len(source) == 2:
-        return by_word(*source), "the matrix of vectors"
-    if isinstance(source, (str, Path)):
-        if Path(source).is_file():
-            return read_vectors(Path(source), words), str(source)
-        return spacy_vectors(str(source), words), f"the spaCy pipeline {source}"
-    raise InputError(
-        f"The vectors are of type {type(source).__name__}; give (matrix, words), a file, "
-        "the name of a spaCy pipeline or a function."
-    )
-
-
-def by_word(matrix: Any, words: Sequence[Any]) -> dict[str, np.ndarray]:
+def _by_word(matrix: Any, words: Sequence[Any]) -> dict[str, np.ndarray]:
     rows = check_matrix(matrix, "The matrix of vectors", len(words))
     return {str(word): row for word, row in zip(words, rows, strict=True) if not np.isnan(row).any()}
 
 
-def spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
+def _spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
     try:
         import spacy
     except ImportError:
@@ -102,59 +114,212 @@ def spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
         raise InputError(f"{name}: there is no such file and no spaCy pipeline of that name.") from None
     if vocab.vectors_length == 0:
         raise InputError(f"The spaCy pipeline {name} has no word vectors; use one of its _md or _lg sisters.")
-    return {
-        key: np.asarray(vocab.get_vector(key), dtype=float)
-        for key in needed_keys(words)
-        if vocab.has_vector(key)
-    }
+    needed = filter(vocab.has_vector, _needed_keys(words))
+    return {key: np.asarray(vocab.get_vector(key), dtype=float) for key in needed}
 
 
-def needed_keys(words: list[str]) -> set[str]:
-    return {key for word in words for part in (word, *pieces(word)) for key in spellings(part)}
+def _needed_keys(words: list[str]) -> set[str]:
+    return {key for word in words for part in (word, *_pieces(word)) for key in spellings(part)}
 
 
-def read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
+def _read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
     """Read the vectors that are needed, line by line: the file may be larger than memory."""
     opener: Callable[..., TextIO] = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
-            return parse_vectors(lines, needed_keys(words), path)
+            return _parse_vectors(lines, _needed_keys(words), path)
     except (OSError, EOFError, zlib.error):
         raise InputError(
             f"{path}: this file of vectors cannot be read; it may be cut short or damaged."
         ) from None
 
 
-def parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.ndarray]:
+def _parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.ndarray]:
     known: dict[str, np.ndarray] = {}
     width = 0
     for number, line in enumerate(lines, start=1):
         first = line.split(maxsplit=1)[:1]
-        if width and first and first[0] not in needed:
+        if not first or (width and first[0] not in needed):
             continue
         fields = line.split()
         if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
             width = int(fields[1])  # word2vec's header "words length"
             continue
-        if not fields:
-            continue
         width = width or len(fields) - 1
-        # Some words hold spaces themselves, so the numbers are counted from the right.
-        word = " ".join(fields[:-width]) if width else ""
         if len(fields) <= width or not width:
             raise InputError(
                 f"{path}, line {number}: a word and {width or 'some'} numbers are expected here."
             )
-        if word in needed and word not in known:
-            known[word] = parse_numbers(fields[-width:], path, number)
+        # Some words hold spaces themselves, so the numbers are counted from the right.
+        word = " ".join(fields[:-width])
+        if word not in needed or word in known:
+            continue
+        try:
+            known[word] = np.array(fields[-width:], dtype=float)
+        except ValueError:
+            known[word] = np.array([np.nan])
+        if not np.isfinite(known[word]).all():
+            raise InputError(f"{path}, line {number}: the word is not followed by finite numbers only.")
     return known
 
 
-def parse_numbers(fields: list[str], path: Path, number: int) -> np.ndarray:
+def embeddings(
+    name_or_folder: str | Path, vocabulary: Sequence[str], n_components: int = N_COMPONENTS
+) -> WordFeatures:
+    """Return embeddings of the words as (V, F) principal components.
+
+    A phrase is encoded whole by wordllama, model2vec and sentence-transformers; with spaCy it is the mean of its
+    words. Vectors are scaled to length 1 first, because their length reflects how common a word is, not its meaning.
+
+    Parameters
+    ----------
+    name_or_folder : str or path
+        "wordllama", whose vectors come with its package; a model on disk; or a name that model2vec,
+        sentence-transformers or spaCy resolves.
+    vocabulary : sequence of str
+        The words and phrases of the corpus.
+    n_components : int
+        The largest number of columns.
+
+    Returns
+    -------
+    WordFeatures
+        An array (V, F), NaN for words that the model does not know (or has a vector of zeros for); its `explained`
+        has the share of the variance that each column explains.
+
+    Examples
+    --------
+    A model has to be on the machine, so this one is not run with the tests:
+
+    >>> from superwords import features
+    >>> Y = features.embeddings("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
+    """
+    words, n_components = check_vocabulary(vocabulary), check_n_components(n_components)
+    raw = encode_with(str(name_or_folder), words)
+    length = np.linalg.norm(raw, axis=1)
+    known = np.flatnonzero(np.isfinite(length) & (length > 0))
+    check_any_known(np.where(length > 0, length, np.nan), str(name_or_folder))
+    return project(raw[known] / length[known, None], known, len(words), n_components, "embedding")
+
+
+def encode_with(name: str, words: list[str]) -> np.ndarray:
+    """Return the vectors of the first library that can load the model."""
+    folder = Path(name)
+    if name == WORDLLAMA and not folder.exists():
+        return check_matrix(text_vectors(words, name), name, len(words))
+    if folder.exists() and not folder.is_dir():
+        raise InputError(
+            f"{name}: this is a file; give a model's folder or name, or vectors:FILE for a file."
+        )
+    reasons, missing = [], []
+    for library in _saved_by(folder) if folder.is_dir() else tuple(_ENCODERS):
+        if find_spec(library) is None:
+            missing.append(library)
+            continue
+        try:
+            found = _ENCODERS[library](import_module(library), name, words)
+        except Exception as error:
+            # Each library has its own exceptions for a model that it does not know.
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            reasons.append(f"{library}: {lines[0].rstrip('.')}")
+        else:
+            return check_matrix(found, name, len(words))
+    if not reasons:
+        raise InputError(
+            f"{name}: embeddings need {' or '.join(missing)}, which is not installed; "
+            "pip install 'superwords[embeddings]' brings model2vec."
+        )
+    raise InputError(f"{name}: no library could load this model ({'; '.join(reasons)}).")
+
+
+def _saved_by(folder: Path) -> tuple[str]:
+    """Return the library that saved a folder, by its files.
+
+    A folder is model2vec's if all its modules are static embeddings, or none are listed.
+    """
+    if (folder / "meta.json").is_file():
+        return ("spacy",)
     try:
-        vector = np.array(fields, dtype=float)
-    except ValueError:
-        vector = np.array([np.nan])
-    if not np.isfinite(vector).all():
-        raise InputError(f"{path}, line {number}: the word is not followed by finite numbers only.")
-    return vector
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        modules = None
+    static = ("StaticEmbedding", "Normalize")
+    if isinstance(modules, list) and not all(
+        isinstance(module, dict) and str(module.get("type", "")).endswith(static) for module in modules
+    ):
+        return ("sentence_transformers",)
+    return ("model2vec",)
+
+
+_ENCODERS: dict[str, Callable[[Any, str, list[str]], Any]] = {
+    "spacy": lambda spacy, name, words: vectors(name, words),
+    "model2vec": lambda library, name, words: library.StaticModel.from_pretrained(name).encode(words),
+    "sentence_transformers": lambda library, name, words: library.SentenceTransformer(name).encode(
+        words, show_progress_bar=False
+    ),
+}
+
+
+def text_vectors(texts: Sequence[str], model: str = WORDLLAMA) -> np.ndarray:
+    """Return a vector of length 1 for each text: the mean of the vectors of its tokens.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Documents, passages, phrases or words.
+    model : str
+        "wordllama": 256 numbers for each of 32,000 tokens, from the PyPI package of that name (MIT, 16 MB;
+        `pip install 'superwords[embeddings]'`).
+
+    Returns
+    -------
+    numpy.ndarray
+        (N, 256) of float32; a text without a token has a row of NaN.
+
+    Examples
+    --------
+    >>> from superwords import features
+    >>> texts = ["a cup of tea", "a cup of coffee", "a bill on tax law"]
+    >>> tea, coffee, law = features.text_vectors(texts)  # doctest: +SKIP
+    >>> tea @ coffee > tea @ law  # doctest: +SKIP
+    True
+    """
+    if model != WORDLLAMA:
+        raise InputError(f"model={model!r} has no text vectors; give {WORDLLAMA!r}.")
+    if isinstance(texts, str):
+        raise InputError("The texts are one string; give a list with one string per text.")
+    tokenizer, token_vectors = _wordllama()
+    out = np.full((len(texts), token_vectors.shape[1]), np.nan, dtype=np.float32)
+    for start in range(0, len(texts), _BATCH):
+        encoded = tokenizer.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
+        for row, tokens in enumerate(encoded, start):
+            if tokens.ids:
+                mean = token_vectors[tokens.ids].mean(axis=0, dtype=np.float32)
+                length = float(np.linalg.norm(mean))
+                out[row] = mean / length if length > 0 else np.nan
+    return out
+
+
+@lru_cache(maxsize=1)
+def _wordllama() -> tuple[Any, np.ndarray]:
+    """Return the tokenizer and the (tokens, 256) vectors that the wheel carries.
+
+    The package's own loader looks for both in a cache folder of the user and then online.
+    """
+    spec = find_spec(WORDLLAMA)
+    missing = [name for name in ("safetensors", "tokenizers") if find_spec(name) is None]
+    if spec is None or spec.origin is None or missing:
+        needed = ", ".join(missing or [WORDLLAMA])
+        raise InputError(f"wordllama needs {needed}; run: pip install 'superwords[embeddings]'.")
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(spec.origin).parent
+    for name in (_VECTORS, _TOKENIZER):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder / name} is missing; install wordllama 0.4 again.")
+    tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    (token_vectors,) = load_file(folder / _VECTORS).values()
+    return tokenizer, token_vectors

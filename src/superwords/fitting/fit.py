@@ -10,7 +10,7 @@ from typing import Any
 
 from superwords.cluster import joined
 from superwords.errors import InputError
-from superwords.features.language_models import WORDLLAMA
+from superwords.features.word_vectors import WORDLLAMA
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_model

@@ -13,8 +13,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import InputError
-from superwords.features.language_models import text_vectors
 from superwords.features.specs import AUTO, MadeFeatures, make_features
+from superwords.features.word_vectors import text_vectors
 from superwords.fitting.running import document_order
 from superwords.fitting.settings import (
     make_prior,

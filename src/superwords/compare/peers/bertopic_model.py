@@ -18,7 +18,7 @@ from sklearn.preprocessing import normalize
 
 from superwords.compare.baselines import named_tokens
 from superwords.compare.completion import Fitted
-from superwords.features.language_models import WORDLLAMA, text_vectors
+from superwords.features.word_vectors import WORDLLAMA, text_vectors
 from superwords.text.corpus import Corpus
 
 # HDBSCAN, its default, leaves documents out as outliers; k-means, which its guide names instead, does not.
