@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from explorer_for_tests import client_of, rows
-from models_for_tests import passage_model, planted_model
+from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import load
 from superwords.analysis.curation import history
 from superwords.analysis.decisions import add_choices
@@ -52,6 +52,16 @@ def test_a_name_is_kept_in_the_file_and_seen_everywhere(client, path) -> None:
     decide(client, do="rename", concepts=[2], name=automatic)
     assert shown(client)[2]["name"] == automatic
     assert load(path).names_ == {}
+
+
+def test_the_verdict_names_concepts_as_they_are_called_now(tmp_path) -> None:
+    path = fit(planted_corpus(), n_sweeps=16, n_burn_in=4, thin=1).save(tmp_path / "model.sw")
+    with client_of(Explorer(load(path), path)) as client:
+        said = client.get("/api/model.json").json()["verdict"]
+        (quoted,) = (j for j, row in shown(client).items() if f"“{row['name']}”" in said)
+        facts = decide(client, do="rename", concepts=[quoted], name="Its new name")
+    assert facts["verdict"] == str(load(path).verdict())
+    assert "“Its new name”" in facts["verdict"]
 
 
 def test_merged_concepts_are_one_in_every_table_and_come_apart_again(client, path) -> None:

@@ -46,15 +46,28 @@ def build_study(questions: Sequence[Question], title: str, subject: str) -> dict
     if not questions:
         raise InputError("A study needs at least one question; give words that a concept holds.")
     check_texts(title, subject)
-    words = [question.word for question in questions]
-    if len(set(words)) != len(words):
+    if len({question.word for question in questions}) != len(questions):
         raise InputError("The study asks about the same word twice; give each word once.")
+    asked: list[dict[str, Any]] = []
+    for question in questions:
+        asked.append({"word": question.word})
+        for side, weights in zip(SIDES, matched(question)):
+            if not weights:
+                raise InputError(
+                    f"The {side} of the word {question.word!r} has no other word; choose another word."
+                )
+            picture = base64.b64encode(figure_bytes(cloud(weights, width=4.2, height=2.8), "png", dpi=160))
+            asked[-1][side] = {
+                "name": secrets.token_hex(8),
+                "words": dict(weights),
+                "picture": picture.decode("ascii"),
+            }
     return {
         "format": FORMAT,
         "id": secrets.token_hex(8),
         "title": title,
         "subject": subject,
-        "questions": [study_question(question) for question in questions],
+        "questions": asked,
     }
 
 
@@ -65,16 +78,6 @@ def check_texts(title: str, subject: str) -> None:
             raise InputError(f"The study's {name} is empty; say in a few words what it is about.")
 
 
-def study_question(question: Question) -> dict[str, Any]:
-    clouds = dict(zip(SIDES, matched(question)))
-    for side, weights in clouds.items():
-        if not weights:
-            raise InputError(
-                f"The {side} of the word {question.word!r} has no other word; choose another word."
-            )
-    return {"word": question.word, **{side: study_cloud(weights) for side, weights in clouds.items()}}
-
-
 def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
     """Return both sides without the word itself, heaviest first, with equally many words."""
     sides = []
@@ -83,15 +86,6 @@ def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
         sides.append(sorted(others.items(), key=lambda item: (-item[1], item[0])))
     size = min(len(sides[0]), len(sides[1]), MOST_WORDS)
     return dict(sides[0][:size]), dict(sides[1][:size])
-
-
-def study_cloud(weights: Mapping[str, float]) -> dict[str, Any]:
-    picture = figure_bytes(cloud(weights, width=4.2, height=2.8), "png", dpi=160)
-    return {
-        "name": secrets.token_hex(8),
-        "words": dict(weights),
-        "picture": base64.b64encode(picture).decode("ascii"),
-    }
 
 
 def create_from_concepts(
@@ -126,23 +120,20 @@ def create_from_concepts(
         for what, matrix in (("concept", held), ("topic", topics)):
             if not matrix[:, i].any():
                 raise InputError(f"No {what} holds the word {word!r}; choose another word.")
-        concept, topic = shares[held[:, i].argmax()], without_floor(topics[topics[:, i].argmax()])
-        questions.append(Question(word, named(concept, vocabulary), named(topic, vocabulary)))
+        topic = topics[topics[:, i].argmax()]
+        # Smoothing gives the words that a topic never had its smallest probability; they are removed if they are most.
+        is_least = topic <= topic.min() * (1 + 1e-6)
+        topic = np.where(is_least, 0.0, topic) if is_least.mean() > 0.5 else topic
+        sides = (
+            {vocabulary[i]: float(row[i]) for i in np.flatnonzero(row > 0).tolist()}
+            for row in (shares[held[:, i].argmax()], topic)
+        )
+        questions.append(Question(word, *sides))
     return questions
-
-
-def without_floor(row: np.ndarray) -> np.ndarray:
-    """Remove the words that a topic never had, if they are most: smoothing gives them its smallest probability."""
-    is_least = row <= row.min() * (1 + 1e-6)
-    return np.where(is_least, 0.0, row) if is_least.mean() > 0.5 else row
 
 
 def dense(matrix: Any) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
-
-
-def named(row: np.ndarray, vocabulary: Sequence[str]) -> dict[str, float]:
-    return {vocabulary[i]: float(row[i]) for i in np.flatnonzero(row > 0).tolist()}
 
 
 def salient_words(counts: Any, vocabulary: Sequence[str], n_words: int = 10) -> list[str]:
@@ -188,7 +179,7 @@ def load_study(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def check_study(study: Any, source: str) -> None:
     """Raise InputError for the first field that is not as `build_study` or `build_choice_study` makes it."""
-    require_fields(study, {"format": int, "id": str, "title": str, "subject": str}, source, "the study")
+    _require(study, {"format": int, "id": str, "title": str, "subject": str}, source, "the study")
     if study["format"] not in (FORMAT, CHOICE_FORMAT):
         raise InputError(
             f"The study {source!r} has format {study['format']}, but this version of superwords reads format "
@@ -196,35 +187,28 @@ def check_study(study: Any, source: str) -> None:
         )
     if not OPAQUE.fullmatch(study["id"]):
         raise InputError(f"The study {source!r}: its id must be 16 hexadecimal digits.")
-    (check_tasks if study["format"] == CHOICE_FORMAT else check_questions)(study, source)
-
-
-def check_questions(study: Any, source: str) -> None:
-    require_fields(study, {"questions": list}, source, "the study")
+    if study["format"] == CHOICE_FORMAT:
+        _require(study, {"per_person": int, "tasks": list}, source, "the study")
+        for number, task in enumerate(study["tasks"], 1):
+            fields = {"kind": str, "concept": int, "question": str, "text": str, "options": list}
+            _require(task, fields, source, f"task {number}")
+            if not 2 <= len(set(map(str, task["options"]))) == len(task["options"]):
+                raise InputError(f"The study {source!r}: task {number} needs at least two different options.")
+        return
+    _require(study, {"questions": list}, source, "the study")
     if not study["questions"]:
         raise InputError(f"The study {source!r} has no questions; it needs at least one.")
     names: set[str] = set()
     for number, question in enumerate(study["questions"], 1):
-        where = f"question {number}"
-        require_fields(question, {"word": str, **dict.fromkeys(SIDES, dict)}, source, where)
+        _require(question, {"word": str, **dict.fromkeys(SIDES, dict)}, source, f"question {number}")
         for side in SIDES:
-            check_cloud(question[side], source, f"the {side} in {where}", names)
-    words = [question["word"] for question in study["questions"]]
-    if len(set(words)) != len(words):
+            _check_cloud(question[side], source, f"the {side} in question {number}", names)
+    if len({question["word"] for question in study["questions"]}) != len(study["questions"]):
         raise InputError(f"The study {source!r} asks about the same word twice; give each word once.")
 
 
-def check_tasks(study: Any, source: str) -> None:
-    require_fields(study, {"per_person": int, "tasks": list}, source, "the study")
-    for number, task in enumerate(study["tasks"], 1):
-        fields = {"kind": str, "concept": int, "question": str, "text": str, "options": list}
-        require_fields(task, fields, source, f"task {number}")
-        if not 2 <= len(set(map(str, task["options"]))) == len(task["options"]):
-            raise InputError(f"The study {source!r}: task {number} needs at least two different options.")
-
-
-def check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str]) -> None:
-    require_fields(side, {"name": str, "words": dict, "picture": str}, source, where)
+def _check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str]) -> None:
+    _require(side, {"name": str, "words": dict, "picture": str}, source, where)
     if not OPAQUE.fullmatch(side["name"]) or side["name"] in names:
         raise InputError(
             f"The study {source!r}: the name of {where} must be 16 hexadecimal digits, used once."
@@ -238,7 +222,7 @@ def check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str
         raise InputError(f"The study {source!r}: the picture of {where} must be a PNG in base64.")
 
 
-def require_fields(record: Any, fields: Mapping[str, type], source: str, where: str) -> None:
+def _require(record: Any, fields: Mapping[str, type], source: str, where: str) -> None:
     for name, kind in fields.items():
         if not isinstance(record, dict) or not isinstance(record.get(name), kind):
             raise InputError(

@@ -71,14 +71,14 @@ class Catalog:
             "groups": [{"column": name, "labels": labels} for name, labels in self.group_columns.items()],
             "times": self.time_columns,
             "columns": [str(name) for name in corpus.metadata.columns],
-            "verdict": self._verdict,
+            "verdict": self.verdict,
             "limits": {"rhat": GOOD_RHAT, "ess": GOOD_ESS},
             "marks": self.marks,
             "decided": self.decided(),
         }
 
     @cached_property
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
         return str(self.model.verdict())
 
     @cached_property
@@ -383,7 +383,10 @@ class Catalog:
 
     def group_differences(self, column: str, first: str, second: str) -> Table:
         """Return prevalence in one group less that in another, the largest differences first."""
-        rows = self.compared(self.column(column), *self._two(column, first, second))
+        key, labels = self.column(column), self.group_columns[column]
+        if first not in labels or second not in labels or first == second:
+            raise InputError("Two different groups of the column are needed.")
+        rows = self.compared(key, first, second)
         rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
         columns = [
             CONCEPT_COLUMN,
@@ -394,25 +397,17 @@ class Catalog:
         ]
         return Table(columns, self.reliable_first(rows))
 
-    def _two(self, column: str, first: str, second: str) -> tuple[str, str]:
-        labels = self.group_columns[column]
-        if first not in labels or second not in labels or first == second:
-            raise InputError("Two different groups of the column are needed.")
-        return first, second
-
     def group_shares(self, concept: int, column: str, label: str) -> dict[str, float]:
         """Return the words one group uses for a concept, with the share of its documents that do."""
-        self.column(column)
+        words = self.group_words(self.column(column), concept)
         if label not in self.group_columns[column]:
             raise InputError("There is no such group.")
-        words = self.group_words(self.column(column), concept)
         own = words[words["group"].map(str) == label]
         return dict(zip(own["word"], own["share"].astype(float)))
 
     def convergence(self) -> Table:
         """Return R-hat, effective sample size and Monte-Carlo error of what was traced."""
         rows = self.model.convergence()
-        plainly = rows["label"]
         columns = [
             Column("quantity", "Quantity"),
             Column("rhat", "R-hat", "decimal"),
@@ -420,7 +415,9 @@ class Catalog:
             Column("ess_tail", "In the tails", "number"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        return Table(columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in plainly)))
+        return Table(
+            columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in rows["label"]))
+        )
 
 
 class Pages:

@@ -78,35 +78,21 @@ def _made(model: ConceptModel, given: Mapping[str, Any]) -> list[Choice]:
     if do == "themes":
         return _gathered(model, given.get("themes"))
     if do == "propose":
-        return curating.propose(
-            result,
-            pasted(
-                result, _text(given.get("text"))[:LONGEST_REPLY], curating.decisions(model.choices_).taken()
-            ),
-        )
+        reply = _text(given.get("text"))[:LONGEST_REPLY]
+        return curating.propose(result, pasted(result, reply, curating.decisions(model.choices_).taken()))
     if do == "accept" and given.get("concepts") is None:
         return curating.accept(result)
     concepts = _concepts(given.get("concepts"))
     if do == "rename":
-        return curating.rename(result, {one: _name(model, one, given) for one in concepts[:1]})
-    if do == "merge":
-        return curating.merge(result, concepts)
-    if do == "hide":
-        return curating.hide(result, concepts)
-    if do == "restore":
-        return curating.restore(result, concepts)
-    if do == "accept":
-        return curating.accept(result, concepts)
+        name = checked_name(_text(given.get("name")))
+        is_automatic = name == automatic_names(result)[concept_index(result, concepts[0])]
+        return curating.rename(result, {concepts[0]: "" if is_automatic else name})
     if do == "gather":
         return curating.gather(result, _text(given.get("name")), concepts)
-    raise HTTPException(400)
-
-
-def _name(model: ConceptModel, concept: int, given: Mapping[str, Any]) -> str:
-    """Return the new name, or none for the automatic one."""
-    result, name = model.result_, checked_name(_text(given.get("name")))
-    j = concept_index(result, concept)
-    return "" if name == automatic_names(result)[j] else name
+    if do not in ("merge", "hide", "restore", "accept"):
+        raise HTTPException(400)
+    made: list[Choice] = getattr(curating, do)(result, concepts)
+    return made
 
 
 def _gathered(model: ConceptModel, themes: Any) -> list[Choice]:

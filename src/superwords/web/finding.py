@@ -114,30 +114,6 @@ def match_words(query: str) -> str:
     return " ".join(parts)
 
 
-class TextPages(Pages):
-    """Compute the tables of a search for words."""
-
-    def __init__(self, catalog: Catalog, index: TextIndex):
-        super().__init__(catalog)
-        self.index = index
-
-    def said(self, query: str) -> Table:
-        """Return the rows whose text has the words."""
-        rows = self.catalog.row_names.iloc[self.index.rows(query)].reset_index(drop=True)
-        columns: list[Any] = [self.catalog.row_column(), *self.catalog.label_columns()]
-        columns.append(Column("snippet", "Where", "snippet", sortable=False))
-
-        def with_snippets(part: pd.DataFrame) -> pd.DataFrame:
-            return part.assign(snippet=texts(self.index.snippets(query, part["row"])).to_numpy())
-
-        return Table(columns, rows, complete=with_snippets)
-
-    def said_by(self, query: str) -> Table:
-        """Return the documents whose speaker, title, id or group has the words."""
-        rows = self.catalog.document_names.iloc[self.index.documents(query)].reset_index(drop=True)
-        return Table([DOCUMENT_COLUMN, *self.catalog.label_columns()], rows)
-
-
 NEIGHBOURS = 50
 
 
@@ -213,8 +189,28 @@ SURE, MOST_TASTES = 0.8, 6
 _BETWEEN = "\t"  # ids in an address
 
 
-class Finder(Pages):
+class SearchPages(Pages):
     """Answer the page "Search"; documents have ids and link to the row of a passage."""
+
+    def __init__(self, catalog: Catalog, index: TextIndex):
+        super().__init__(catalog)
+        self.index = index
+
+    def said(self, query: str) -> Table:
+        """Return the rows whose text has the words."""
+        rows = self.catalog.row_names.iloc[self.index.rows(query)].reset_index(drop=True)
+        columns: list[Any] = [self.catalog.row_column(), *self.catalog.label_columns()]
+        columns.append(Column("snippet", "Where", "snippet", sortable=False))
+
+        def with_snippets(part: pd.DataFrame) -> pd.DataFrame:
+            return part.assign(snippet=texts(self.index.snippets(query, part["row"])).to_numpy())
+
+        return Table(columns, rows, complete=with_snippets)
+
+    def said_by(self, query: str) -> Table:
+        """Return the documents whose speaker, title, id or group has the words."""
+        rows = self.catalog.document_names.iloc[self.index.documents(query)].reset_index(drop=True)
+        return Table([DOCUMENT_COLUMN, *self.catalog.label_columns()], rows)
 
     def search(self, given: Mapping[str, str], query: str = "") -> dict[str, Any]:
         """Return documents that answer a query."""

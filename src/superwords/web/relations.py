@@ -294,7 +294,7 @@ class Landscape(Pages):
         ]
 
     @cached_property
-    def documents(self) -> dict[str, Any]:
+    def document_map(self) -> dict[str, Any]:
         """Return the map of documents, with regions by their main concepts."""
         return document_map(self.model.result_, _MOST_DOCUMENTS)
 

@@ -115,24 +115,27 @@ class Report:
         self.relations = RelationPages(self.catalog)
         self.rows = self.catalog.rows
 
-    def link(self, one: Row) -> str:
+    def link(self, one: Row, words: str = "") -> str:
         """Return the name of a concept, with how reliable it is."""
         mark = self.catalog.marks[one["concept"]]
-        star = " *" if mark["leftover"] else ""
-        return f"{_anchor(one)}{star} <small>{escape(mark['text'])}</small>"
+        anchor = f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
+        return f"{anchor}{' *' if mark['leftover'] else ''} {words}<small>{escape(mark['text'])}</small>"
 
     def table(self, table: Table, *keys: str, most: int | None = None) -> str:
         """Return some columns of a table of the explorer."""
         return table_html(table, self.link, *keys, most=most)
 
     def corpus_facts(self, name: str | None) -> str:
-        """Return what was read: corpus, period, numbers of documents and words."""
+        """Return what was read: corpus, first and last date, numbers of documents and words."""
         from superwords import __version__
 
         corpus = self.corpus
-        rows = [
-            *([] if name is None else [("Corpus", name)]),
-            *self._period(),
+        rows = [] if name is None else [("Corpus", name)]
+        for column in self.catalog.time_columns[:1]:
+            values = corpus.metadata[column].dropna()
+            if len(values):
+                rows += [(f"From {column}", str(values.min())), (f"To {column}", str(values.max()))]
+        rows += [
             (self.rows.capitalize(), f"{corpus.n_documents:,}"),
             *([] if corpus.parent is None else [("Documents", f"{n_sources(corpus):,}")]),
             ("Different words", f"{corpus.n_words:,}"),
@@ -144,14 +147,6 @@ class Report:
             rows.append((f"{self.rows.capitalize()} without any of these words", f"{len(empty):,}"))
         made = f"Made on {date.today():%d %B %Y} by superwords {__version__}."
         return f'{_facts_list(rows)}<p class="quiet">{escape(made)}</p>'
-
-    def _period(self) -> list[tuple[str, str]]:
-        """Return the first and last date of the documents, if a column has dates or years."""
-        for name in self.catalog.time_columns[:1]:
-            values = self.corpus.metadata[name].dropna()
-            if len(values):
-                return [(f"From {name}", str(values.min())), (f"To {name}", str(values.max()))]
-        return []
 
     def concepts(self) -> str:
         """Return the table of all concepts, which a script can sort and filter."""
@@ -187,13 +182,8 @@ class Report:
             f"{cell_html(one, row, self.link)}</td>"
             for one in columns
         )
-        mark = self.catalog.marks[row["concept"]]
-        star = " *" if mark["leftover"] else ""
-        words = escape(", ".join(row["top_words"]))
-        return (
-            f'<tr><th scope="row">{_anchor(row)}{star} <span class="words">{words}</span>'
-            f"<small>{escape(mark['text'])}</small></th>{cells}</tr>"
-        )
+        words = f'<span class="words">{escape(", ".join(row["top_words"]))}</span>'
+        return f'<tr><th scope="row">{self.link(row, words)}</th>{cells}</tr>'
 
     def chosen_columns(self, asked: str | Sequence[str] | None) -> list[str]:
         """Return the given columns; by default those of the fit, or the first that divides the documents."""
@@ -211,18 +201,34 @@ class Report:
         return columns
 
     def groups(self, column: str) -> str:
-        """Return a chart of the groups, and a table of differences for two groups."""
+        """Return the sizes of the groups, a chart of them, and a table of differences if there are two."""
         if self.model.n_concepts_ == 0:
             return ""
         key = self.catalog.column(column)
         table = self.catalog.by_group(key)
+        sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
+        counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
+        missing = self.corpus.n_documents - int(sizes.sum())
+        without = f" {missing:,} {self.rows} without a {column} are left out." if missing else ""
+        parts = [
+            f"<h2>Who speaks of what: {escape(column)}</h2>"
+            f"<p>{escape(f'{self.rows.capitalize()} by {column}: {counts}.{without}')}</p>"
+        ]
+        labels = sorted(self.catalog.group_columns[column])
+        if len(labels) == 2:
+            first, second = labels
+            differences = self.catalog.group_differences(column, first, second)
+            parts += [
+                f"<p>The largest differences: the share of each group's {self.rows} that use a concept, and "
+                f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>",
+                self.table(differences, "name", "one", "other", "difference", most=DIFFERENCES),
+            ]
         label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
-        return (
-            f"<h2>Who speaks of what: {escape(column)}</h2><p>{escape(self._sizes(column, table))}</p>"
-            + self._differences(column)
-            + _picture(lambda: group_prevalence(self.model, key), label)
-            + self._prevalences(table, "group")
-        )
+        parts += [
+            _picture(lambda: group_prevalence(self.model, key), label),
+            self._prevalences(table, "group"),
+        ]
+        return "".join(parts)
 
     def _prevalences(self, table: pd.DataFrame, by: str) -> str:
         """Return the prevalence of every concept in every group or period: the numbers of a figure."""
@@ -238,26 +244,6 @@ class Report:
             for j in self.model.result_.shown
         )
         return figure_numbers(html_table(("Concept", *map(str, columns)), rows))
-
-    def _sizes(self, column: str, table: pd.DataFrame) -> str:
-        """Return the sizes of the groups, and how many documents or passages have none."""
-        sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
-        counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
-        missing = self.corpus.n_documents - int(sizes.sum())
-        without = f" {missing:,} {self.rows} without a {column} are left out." if missing else ""
-        return f"{self.rows.capitalize()} by {column}: {counts}.{without}"
-
-    def _differences(self, column: str) -> str:
-        labels = sorted(self.catalog.group_columns[column])
-        if len(labels) != 2:
-            return ""
-        first, second = labels
-        table = self.catalog.group_differences(column, first, second)
-        return (
-            f"<p>The largest differences: the share of each group's {self.rows} that use a concept, and "
-            f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
-            + self.table(table, "name", "one", "other", "difference", most=DIFFERENCES)
-        )
 
     def time(self, column: Any = None) -> str:
         """Return rising and falling concepts, or nothing without a time column."""
@@ -325,7 +311,13 @@ class Report:
         """Return ten documents by `diverse`, or nothing for fewer documents or no concepts."""
         if not self.model.result_.shown or n_sources(self.corpus) <= READ_FIRST:
             return ""
-        rows = "".join(self._reading_row(one) for one in self.model.diverse(READ_FIRST).to_dict("records"))
+        rows = ""
+        for one in self.model.diverse(READ_FIRST).to_dict("records"):
+            added = zip(one["concepts"], one["concept_names"])
+            document, title = str(one["document"]), str(one["title"])
+            label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
+            links = "; ".join(self.link({"concept": j, "name": name}) for j, name in added)
+            rows += row_html([(label, False), (links, False), (f"{one['covered']:.0%}", True)])
         return (
             f'<h2 id="reading">What to read first</h2><p>{READ_FIRST} documents that together cover as much as '
             "possible: each is the one that adds most to those above it. Covered is the share of the collection’s "
@@ -333,17 +325,19 @@ class Report:
             + html_table(("Document", "Adds most of", "Covered so far"), rows)
         )
 
-    def _reading_row(self, one: Row) -> str:
-        added = zip(one["concepts"], one["concept_names"])
-        document, title = str(one["document"]), str(one["title"])
-        label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
-        links = "; ".join(self.link({"concept": j, "name": name}) for j, name in added)
-        return row_html([(label, False), (links, False), (f"{one['covered']:.0%}", True)])
-
     def concept(self, concept: int, columns: list[str]) -> str:
-        """Return one concept with its cloud, words, groups and passages."""
-        catalog = self.catalog
+        """Return one concept with how many documents use it, its cloud, words, groups and passages."""
+        catalog, corpus = self.catalog, self.corpus
         known = catalog.concept(concept)
+        mark = catalog.marks[concept]
+        usage = f"Used by {_whole(known['rows'])} of {corpus.n_documents:,} {self.rows}"
+        if corpus.parent is not None:
+            usage += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
+        usage += f"; {mark['text']}."
+        if known["much_like"] is not None:
+            usage += f" Much like {known['much_like']}."
+        if mark["leftover"]:
+            usage += f" {_LEFTOVER.format(self.rows)}"
         words = self.table(catalog.concept_words(concept), "word", "probability", "share_used", most=WORDS)
         by_group = "".join(
             self.table(catalog.concept_groups(concept, column), "group", "prevalence", "top_words")
@@ -352,30 +346,23 @@ class Report:
         label = f"Word cloud of concept {concept}; the table beside it has the words"
         return (
             f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
-            f'<h3 id="name-{concept}">{concept}. {escape(known["name"])}</h3><p>{self._usage(known)}</p>'
+            f'<h3 id="name-{concept}">{concept}. {escape(known["name"])}</h3><p>{usage}</p>'
             f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{words}</div>'
             f"{by_group}{self._passages(concept)}</section>"
         )
 
-    def _usage(self, known: dict[str, Any]) -> str:
-        """Return how many documents use a concept, and how reliable it is."""
-        mark = self.catalog.marks[known["concept"]]
-        line = f"Used by {_whole(known['rows'])} of {self.corpus.n_documents:,} {self.rows}"
-        if self.corpus.parent is not None:
-            line += f", in {_whole(known['documents'])} of {n_sources(self.corpus):,} documents"
-        line += f"; {mark['text']}."
-        if known["much_like"] is not None:
-            line += f" Much like {known['much_like']}."
-        return f"{line} {_LEFTOVER.format(self.rows)}" if mark["leftover"] else line
-
     def _passages(self, concept: int) -> str:
+        """Return a few passages with what each is called, and its groups if there are any."""
         if self.corpus.texts is None:
             return ""
-        quotes = "".join(
-            f"<blockquote><p>{escape(self.catalog.passage(row['row'], concept))}</p>"
-            f'<p class="quiet">{escape(_source(row))}, weight {share(row["weight"])}</p></blockquote>'
-            for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records")
-        )
+        quotes = ""
+        for row in self.catalog.holders(concept).head(PASSAGES).to_dict("records"):
+            labels = [row[key] for key in self.catalog.shown_groups if row[key] is not None]
+            source = f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
+            quotes += (
+                f"<blockquote><p>{escape(self.catalog.passage(row['row'], concept))}</p>"
+                f'<p class="quiet">{escape(source)}, weight {share(row["weight"])}</p></blockquote>'
+            )
         return f"<h4>Passages</h4>{quotes}" if quotes else ""
 
     def sampling(self) -> str:
@@ -399,10 +386,6 @@ class Report:
         )
 
 
-def _anchor(one: Row) -> str:
-    return f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
-
-
 def _picture(draw: Callable[[], Any], label: str) -> str:
     """Return a figure inside the page."""
     with warnings.catch_warnings():
@@ -420,18 +403,13 @@ def _whole(mean: float | None) -> str:
     return number(None if mean is None or pd.isna(mean) else round(mean))
 
 
-def _source(row: Row) -> str:
-    """Return what a document or passage is called, with its groups if there are any."""
-    labels = [row[key] for key in row if str(key).startswith("label ") and row[key] is not None]
-    return f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
-
-
 def _settings(model: ConceptModel) -> list[tuple[str, str]]:
     """Return every setting that was used, and for values the program chose, that it did."""
     schedule, corpus = model.schedule_, model.corpus_
     notes, data = corpus.notes, model.chains_[0].model.data
     starts = [model.init] if isinstance(model.init, str) else list(dict.fromkeys(model.init))
-    rows = [("Unit of analysis", str((notes.get("recipe") or {}).get("unit") or _unit(model)))]
+    unit = (notes.get("recipe") or {}).get("unit") or ("document" if corpus.parent is None else "passage")
+    rows = [("Unit of analysis", str(unit))]
     if "min_df" in notes:
         least, why = (
             f"{notes['min_df']} {notes.get('min_df_counts', 'documents')}",
@@ -454,10 +432,6 @@ def _settings(model: ConceptModel) -> list[tuple[str, str]]:
         ("Seed", str(model.seed_)),
         *((meaning, _prior_value(model, name)) for name, meaning in PRIORS.items()),
     ]
-
-
-def _unit(model: ConceptModel) -> str:
-    return "document" if model.corpus_.parent is None else "passage"
 
 
 def _prior_value(model: ConceptModel, name: str) -> str:

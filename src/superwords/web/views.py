@@ -19,13 +19,14 @@ from superwords.web.bounded import BoundedModel
 from superwords.web.catalog import Catalog
 from superwords.web.cloud_pictures import cloud_words
 from superwords.web.documents import DocumentPages
-from superwords.web.finding import Finder, TextIndex, TextPages, WordPages
+from superwords.web.finding import SearchPages, TextIndex, WordPages
 from superwords.web.json_tables import Table
 from superwords.web.relations import ChainPages, Landscape, RelationPages
 
 ANSWER_BYTES, ANSWERS_BYTES = 2**20, 2**26  # of one cached answer, and of all
 # Rows: of more, the index of a search takes minutes and gigabytes, and is made if somebody searches.
 _MOST_INDEXED = 20_000
+WITH_NAMES = ("verdict", "_themes", "document_map")  # properties that are computed anew for other names
 
 
 class Answers:
@@ -75,8 +76,7 @@ class Views:
 
     def _connect(self) -> None:
         catalog, documents, relations = self.catalog, self.documents, self.relations
-        texts, words = TextPages(catalog, self.index), self.words
-        self.finder = finder = Finder(catalog)
+        finder, words = SearchPages(catalog, self.index), self.words
         # A function's parameters are read from the address (`json_tables.call`).
         self.tables: dict[str, Callable[..., Table]] = {
             "concepts": catalog.concepts,
@@ -88,8 +88,8 @@ class Views:
             "document-passages": documents.document_passages,
             "rows": documents.rows,
             "row-concepts": documents.concepts,
-            "said": texts.said,
-            "said-by": texts.said_by,
+            "said": finder.said,
+            "said-by": finder.said_by,
             "words": words.words,
             "word-concepts": words.concepts,
             "word-neighbours": words.neighbours,
@@ -114,7 +114,7 @@ class Views:
             "word": words.word,
             "names": lambda: {"prompt": catalog.model.name_prompt()},
             "map": lambda: {"points": self.landscape.points()},
-            "document-map": lambda: self.landscape.documents,
+            "document-map": lambda: self.landscape.document_map,
             "quality": lambda: records(self.landscape.quality().rows),
             "predicted": relations.predicted_page,
             "tree": relations.tree_page,
@@ -135,10 +135,8 @@ class Views:
             _with(part, catalog=other.catalog)
             for part in (self.documents, self.words, self.chains, self.relations)
         )
-        other.relations.__dict__.pop("_themes", None)
         if "landscape" in self.__dict__:
             other.landscape = _with(self.landscape, catalog=other.catalog)
-            other.landscape.__dict__.pop("documents", None)  # its regions have names
         other._connect()
         return other
 
@@ -182,7 +180,9 @@ class Views:
 
 
 def _with(part: Any, **changed: Any) -> Any:
-    """Return a copy with other attributes, and with what it has computed."""
+    """Return a copy with other attributes, and with what it has computed unless names are in it."""
     other = copy.copy(part)
+    for name in WITH_NAMES:
+        other.__dict__.pop(name, None)
     other.__dict__.update(changed)
     return other

@@ -44,6 +44,27 @@ export function conceptLink(concept, name) {
   return [h("a", { href: route.concept(concept) }, `${concept}. ${name}`), unsure, h("small", { class: "found" }, reliability(concept))];
 }
 
+export const pageTitle = (text) => h("h1", { tabindex: "-1" }, text);
+
+// Says what went wrong in the place of what was to be shown.
+export const failed = (place) => (error) => place.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+
+// Buttons that turn pages. Those that lead nowhere stay, so that the focus does.
+export function fillPager(nav, { page, pages, one = "page", ends = true, go }) {
+  const turn = (label, to, name) => {
+    const leads = to >= 1 && to <= pages && to !== page;
+    return h("button", { type: "button", class: name, "aria-disabled": leads ? null : "true", onclick: () => leads && go(to, name) }, label);
+  };
+  const what = ends ? "" : ` ${one}`;
+  nav.replaceChildren(...(pages < 2 ? [] : [
+    ends ? turn("First", 1, "first") : "",
+    turn(`Previous${what}`, page - 1, "previous"),
+    h("span", {}, `${one === "page" ? "Page" : "Part"} ${page} of ${pages}`),
+    turn(`Next${what}`, page + 1, "next"),
+    ends ? turn("Last", pages, "last") : "",
+  ]));
+}
+
 let counter = 0;
 export function newId(stem) {
   counter += 1;

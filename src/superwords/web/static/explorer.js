@@ -1,7 +1,7 @@
 // The frame of the page: finds the view that the address names, shows it, and puts the focus on its heading.
 
 import { get, postDecision } from "./api.js";
-import { h, setMarks, tell } from "./dom.js";
+import { h, pageTitle, setMarks, tell } from "./dom.js";
 import * as route from "./route.js";
 import { showChains } from "./view_chains.js";
 import { showConcept } from "./view_concept.js";
@@ -56,7 +56,7 @@ function markCurrent(name) {
 }
 
 function trouble(message) {
-  return [h("h1", { tabindex: "-1" }, "This cannot be shown"), h("p", { class: "trouble" }, message)];
+  return [pageTitle("This cannot be shown"), h("p", { class: "trouble" }, message)];
 }
 
 // What was decided last, with a way back.

@@ -1,7 +1,7 @@
 // One table for every list: searched, sorted and cut into pages on the server, stored in the address, saved as CSV.
 
 import { getTable, tableAddress } from "./api.js";
-import { conceptLink, count, decimal, h, interval, newId, number, pointsInterval, tell } from "./dom.js";
+import { conceptLink, count, decimal, failed, fillPager, h, interval, newId, number, pointsInterval, tell } from "./dom.js";
 import * as route from "./route.js";
 
 const TYPING_PAUSE = 200;
@@ -136,7 +136,7 @@ export class Table {
     try {
       this.show(await getTable(this.name, this.query(), this.controller.signal));
     } catch (error) {
-      if (error.name !== "AbortError") this.body.replaceChildren(h("p", { class: "trouble" }, error.message));
+      if (error.name !== "AbortError") failed(this.body)(error);
     }
     return this;
   }
@@ -164,7 +164,7 @@ export class Table {
         h("tbody", {}, rows.length > 0 ? rows : [empty]),
       ),
     );
-    this.showPager(page, pages);
+    fillPager(this.pager, { page, pages, go: (to, name) => this.change({ page: to }, `.pager .${name}`) });
   }
 
   headCell(column, answer) {
@@ -195,26 +195,5 @@ export class Table {
     if (this.choose) cells.unshift(h("td", {}, this.choose(row)));
     if (this.extra) cells.push(h("td", {}, this.extra.cell(row)));
     return h("tr", {}, cells);
-  }
-
-  showPager(page, pages) {
-    if (pages < 2) {
-      this.pager.replaceChildren();
-      return;
-    }
-    const turn = (label, to, name) =>
-      h(
-        "button",
-        { type: "button", class: name, "aria-disabled": to < 1 || to > pages ? "true" : null,
-          onclick: () => to >= 1 && to <= pages && this.change({ page: to }, `.pager .${name}`) },
-        label,
-      );
-    this.pager.replaceChildren(
-      turn("First", page > 1 ? 1 : 0, "first"),
-      turn("Previous", page - 1, "previous"),
-      h("span", {}, `Page ${page} of ${pages}`),
-      turn("Next", page + 1, "next"),
-      turn("Last", page < pages ? pages : 0, "last"),
-    );
   }
 }

@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h, pageTitle } from "./dom.js";
 import { Table } from "./table.js";
 
 export async function showChains({ model }) {
@@ -8,7 +8,7 @@ export async function showChains({ model }) {
   const others = new Table("others", { prefix: "others.", caption: "Concepts of other chains", find: null, one: "concept", rows: 10 });
   await Promise.all([numbers.load(), agreement.load(), moves.load(), others.load()]);
   return [
-    h("h1", { tabindex: "-1" }, "Chains"),
+    pageTitle("Chains"),
     h("p", { class: "verdict" }, model.verdict),
     h("h2", {}, "Traces"),
     h("img", {

@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
 import { themeField, tried, trouble } from "./curate.js";
-import { conceptLink, count, decimal, h, interval, newId, number, percent, reliability, rowsOf } from "./dom.js";
+import { choice, conceptLink, count, decimal, failed, h, interval, newId, number, pageTitle, percent, reliability, rowsOf } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -98,13 +98,13 @@ export async function showConcept({ model, given, key, decide }) {
   const cloud = h("div", { class: "waiting" });
   get("cloud", { concept: key }).then(
     (answer) => cloud.replaceChildren(clouds(answer, [`concept ${known.concept}`], rowsOf(model))),
-    (error) => cloud.replaceChildren(h("p", { class: "trouble" }, error.message)),
+    failed(cloud),
   );
   documents.load();
   await words.load();
   return [
     h("p", {}, h("a", { href: "#/concepts" }, "All concepts")),
-    h("h1", { tabindex: "-1" }, `${known.concept}. ${known.name}`),
+    pageTitle(`${known.concept}. ${known.name}`),
     ...(model.decides ? [curating(known, model, decide)] : []),
     h("div", { class: "beside" }, cloud, facts(known, model)),
     h("h2", {}, "Words"),
@@ -121,7 +121,6 @@ export async function showConcept({ model, given, key, decide }) {
 function groupSection(model, given, key) {
   const asked = given.get("column");
   const column = model.groups.some((one) => one.column === asked) ? asked : model.groups[0].column;
-  const id = newId("column");
   const place = h("div", {});
   const compare = h("a", {}, "Compare the words of two groups");
   const fill = async (name) => {
@@ -132,15 +131,11 @@ function groupSection(model, given, key) {
     compare.href = route.href("/groups", { column: name, concept: key });
     place.replaceChildren(table.element);
   };
-  const select = h(
-    "select",
-    { id, onchange: () => { route.keep({ column: select.value }); fill(select.value); } },
-    model.groups.map((one) => h("option", { value: one.column, selected: one.column === column }, one.column)),
-  );
+  const by = choice("Groups by", model.groups.map((one) => one.column), column, (name) => { route.keep({ column: name }); fill(name); });
   fill(column);
   return [
     h("h2", {}, "Groups"),
-    h("p", { class: "tools" }, h("label", { for: id }, "Groups by "), select, compare),
+    h("div", { class: "tools" }, by, compare),
     place,
   ];
 }

@@ -1,5 +1,5 @@
 import { Chosen, decidedPart, namesPart } from "./curate.js";
-import { count, h, rowsOf } from "./dom.js";
+import { count, h, pageTitle, rowsOf } from "./dom.js";
 import { Table } from "./table.js";
 
 export async function showConcepts({ model, decide }) {
@@ -11,7 +11,7 @@ export async function showConcepts({ model, decide }) {
   const rows = rowsOf(model);
   const of = model.passages ? `${count(model.rows, "passage")} of ${count(model.documents, "document")}` : count(model.documents, "document");
   return [
-    h("h1", { tabindex: "-1" }, "Concepts"),
+    pageTitle("Concepts"),
     h("p", {}, `${count(model.concepts, "concept")} in ${of}, ${count(model.words, "different word")}.`),
     h("p", { class: "verdict" }, model.verdict),
     h(

@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { count, h, newId, tell } from "./dom.js";
+import { count, fillPager, h, newId, pageTitle, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -9,7 +9,7 @@ export async function showDocuments({ model }) {
   const table = new Table("documents", { caption: "Documents", one: "document" });
   await table.load();
   return [
-    h("h1", { tabindex: "-1" }, "Documents"),
+    pageTitle("Documents"),
     ...(model.passages ? [h("p", {}, `Each is cut into passages, which concepts are found in. `, h("a", { href: "#/passages" }, `All ${count(model.rows, "passage")}`))] : []),
     table.element,
   ];
@@ -18,7 +18,7 @@ export async function showDocuments({ model }) {
 export async function showPassages() {
   const table = new Table("rows", { caption: "Passages", one: "passage" });
   await table.load();
-  return [h("h1", { tabindex: "-1" }, "Passages"), h("p", {}, h("a", { href: "#/documents" }, "All documents")), table.element];
+  return [pageTitle("Passages"), h("p", {}, h("a", { href: "#/documents" }, "All documents")), table.element];
 }
 
 function factRow(tokens, more, labels) {
@@ -43,7 +43,7 @@ export async function showDocument(context) {
   const at = Number(key) - 1;
   return [
     h("p", {}, h("a", { href: "#/documents" }, "All documents")),
-    h("h1", { tabindex: "-1" }, known.label),
+    pageTitle(known.label),
     neighbours(at > 0 ? at - 1 : null, at + 1 < known.documents ? at + 1 : null, "document", route.documentAt),
     factRow(known.tokens, [["Passages", known.passages.toLocaleString("en")], ["Id", known.document]], known.labels),
     h("h2", {}, "Concepts in this document"),
@@ -123,27 +123,15 @@ class Reader {
       ...answer.stretches.map((one) => ("word" in one ? marked(one, this.colour, this.names) : one.text)),
     );
     this.mark();
-    this.showPager(answer.parts);
-  }
-
-  showPager(parts) {
-    if (parts < 2) return;
-    const turn = (label, to, name) =>
-      h("button", { type: "button", class: name, "aria-disabled": to < 1 || to > parts ? "true" : null,
-        onclick: async () => {
-          if (to < 1 || to > parts) return;
-          this.part = to;
-          route.keep({ part: to });
-          await this.load();
-          this.text.scrollTop = 0;
-          this.pager.querySelector(`.${name}`)?.focus();
-          tell(`Part ${to} of ${parts} of the text`);
-        } }, label);
-    this.pager.replaceChildren(
-      turn("Previous part", this.part - 1, "previous"),
-      h("span", {}, `Part ${this.part} of ${parts}`),
-      turn("Next part", this.part + 1, "next"),
-    );
+    const go = async (to, name) => {
+      this.part = to;
+      route.keep({ part: to });
+      await this.load();
+      this.text.scrollTop = 0;
+      this.pager.querySelector(`.${name}`)?.focus();
+      tell(`Part ${to} of ${answer.parts} of the text`);
+    };
+    fillPager(this.pager, { page: this.part, pages: answer.parts, one: "part", ends: false, go });
   }
 }
 
@@ -159,7 +147,7 @@ async function showRow({ model, given, key }, what) {
     : h("a", { href: route.documentAt(known.whole) }, `The whole document: ${known.whole_label}`);
   return [
     h("p", {}, up),
-    h("h1", { tabindex: "-1" }, known.label),
+    pageTitle(known.label),
     neighbours(known.before, known.after, what, (row) => route.rowAt(model, row)),
     factRow(known.tokens, [["Id", known.document]], known.labels),
     h("h2", {}, "Text"),

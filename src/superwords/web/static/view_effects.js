@@ -1,7 +1,8 @@
 // Effects: how prevalence or strength depends on several columns at once, by a formula that the reader types.
 
 import { get } from "./api.js";
-import { choice, conceptLink, h, newId, percent, points, reliability, svg, tell } from "./dom.js";
+import { ceiling, chart } from "./chart.js";
+import { choice, conceptLink, failed, h, newId, pageTitle, percent, points, pointsInterval, reliability, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -33,7 +34,7 @@ function drawing(rows, label) {
     const draw = (value, low, hi, name, place, told) => {
       if (value === null) return;
       figure.append(svg("line", { class: `range ${name}`, x1: x(low), x2: x(hi), y1: place, y2: place }),
-        svg("circle", { class: name, cx: x(value), cy: place, r: 5 }, svg("title", {}, `${told}: ${points(value)} points (${points(low)} to ${points(hi)})`)));
+        svg("circle", { class: name, cx: x(value), cy: place, r: 5 }, svg("title", {}, `${told}: ${pointsInterval(value, low, hi)}`)));
     };
     draw(row.effect, row.low, row.high, "adjusted", y, "other columns held fixed");
     if (row.unadjusted !== row.effect) draw(row.unadjusted, row.unadjusted_low, row.unadjusted_high, "alone", y + 10, "this column alone");
@@ -43,20 +44,13 @@ function drawing(rows, label) {
 
 // Predicted values of one concept at each value of a column, with 95% intervals.
 function predictedPanel(one, top) {
-  const [wide, high, left, bottom] = [300, 130, 42, 20];
-  const x = (at) => left + ((at + 0.5) * (wide - left - 6)) / one.values.length;
-  const y = (value) => 6 + (high - bottom - 6) * (1 - Math.min(value ?? 0, top) / top);
-  const figure = svg("svg", { class: "panel", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${one.concept}. ${one.name}` });
-  for (const value of [0, top]) {
-    figure.append(svg("line", { class: "grid", x1: left, x2: wide, y1: y(value), y2: y(value) }),
-      svg("text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, percent(value)));
-  }
-  const every = Math.ceil((one.values.length * 60) / (wide - left));
+  const { figure, x, y, write, left, right } = chart(`${one.concept}. ${one.name}`, top, one.values.length);
+  const every = Math.ceil((one.values.length * 60) / (right - left));
   one.values.forEach((row, at) => {
     const told = `${row.value}: ${percent(row.predicted)} (${percent(row.low)} to ${percent(row.high)})`;
     figure.append(svg("line", { class: "whisker", x1: x(at), x2: x(at), y1: y(row.low), y2: y(row.high) }),
       svg("circle", { class: "dot", cx: x(at), cy: y(row.predicted), r: 3.5 }, svg("title", {}, told)));
-    if (at % every === 0) figure.append(svg("text", { x: x(at), y: high - 4, "text-anchor": "middle" }, short(shown(row.value), 10)));
+    if (at % every === 0) write(x(at), "middle", short(shown(row.value), 10));
   });
   return h("figure", {}, h("figcaption", {}, conceptLink(one.concept, one.name)), figure);
 }
@@ -69,10 +63,10 @@ function predictedPart(formula, of, columns) {
     place.replaceChildren(h("p", { class: "status" }, "Predicting …"));
     try {
       const { panels } = await get("predicted", { formula, of, by });
-      const top = Math.max(...panels.flatMap((one) => one.values.map((row) => row.high ?? 0)), 0.01);
+      const top = ceiling(Math.max(...panels.flatMap((one) => one.values.map((row) => row.high ?? 0)), 0.01));
       place.replaceChildren(...panels.map((one) => predictedPanel(one, top)));
     } catch (error) {
-      place.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+      failed(place)(error);
     }
   };
   if (columns.length === 0) return [];
@@ -100,7 +94,7 @@ async function results(formula, of) {
 }
 
 export async function showEffects({ model, given }) {
-  const heading = h("h1", { tabindex: "-1" }, "Effects");
+  const heading = pageTitle("Effects");
   if (model.columns.length === 0) return [heading, h("p", {}, "The documents have no columns that concepts could depend on.")];
   const id = newId("formula");
   const usual = [...model.groups.map((one) => one.column), ...model.times].slice(0, 2).map((name) => (/^[^\W\d]\w*$/u.test(name) ? name : `\`${name}\``)).join(" + ");
@@ -115,7 +109,7 @@ export async function showEffects({ model, given }) {
       found.replaceChildren(...(await results(field.value, of)));
       tell("The effects are shown.");
     } catch (error) {
-      found.replaceChildren(h("p", { class: "trouble", role: "alert" }, error.message));
+      failed(found)(error);
     }
     found.removeAttribute("aria-busy");
   };

@@ -1,6 +1,6 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
-import { choice, h, rowsOf, tell } from "./dom.js";
+import { choice, failed, h, pageTitle, rowsOf, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -13,7 +13,7 @@ function chosenGroups(model, given) {
 }
 
 export async function showGroups({ model, given }) {
-  const heading = h("h1", { tabindex: "-1" }, "Groups");
+  const heading = pageTitle("Groups");
   if (model.groups.length === 0) {
     return [heading, h("p", {}, "The metadata have no column that divides the documents into a few groups.")];
   }
@@ -56,7 +56,7 @@ export async function showGroups({ model, given }) {
   });
   await table.load();
   const concept = given.get("concept") ?? (await firstConcept(table));
-  if (concept !== null) compare(concept).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
+  if (concept !== null) compare(concept).catch(failed(place));
   return [
     heading,
     h(

@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { h, isLeftover, percent, reliability, rowsOf, svg, tell } from "./dom.js";
+import { failed, h, isLeftover, pageTitle, percent, reliability, rowsOf, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -188,7 +188,7 @@ function qualityDrawing(rows) {
 // A part that takes a while to compute: shown when it is there.
 function later(load) {
   const place = h("div", { class: "waiting" });
-  load().then((found) => place.replaceChildren(found)).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
+  load().then((found) => place.replaceChildren(found)).catch(failed(place));
   return place;
 }
 
@@ -204,7 +204,7 @@ export async function showMap({ model }) {
   }));
   tell("");
   return [
-    h("h1", { tabindex: "-1" }, "Map of concepts"),
+    pageTitle("Map of concepts"),
     h("p", {}, `Concepts that share words and ${rowsOf(model)} lie near each other; a disc’s area grows with prevalence, and hollow ones are not to be relied on.`),
     ...(points.length > 0 ? drawing(points, rowsOf(model)) : [h("p", {}, "There are no concepts.")]),
     h("h2", {}, "Most alike concepts"),

@@ -1,7 +1,7 @@
 // Search, documents that cover a collection, and what a reader's marks teach. Marks stay in this browser tab.
 
 import { get } from "./api.js";
-import { conceptLink, count, h, newId, percent, tell } from "./dom.js";
+import { conceptLink, count, failed, h, newId, pageTitle, percent, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -92,7 +92,7 @@ class Finder {
       const [answer] = await Promise.all([get(kind, given), kind === "search" ? this.findWords(query) : null]);
       this.fill(kind, query, answer);
     } catch (error) {
-      this.found.replaceChildren(h("p", { class: "trouble" }, error.message));
+      failed(this.found)(error);
     }
     this.found.removeAttribute("aria-busy");
     if (focus) this.found.querySelector("h2")?.focus();
@@ -143,7 +143,7 @@ export async function showSearch({ model, given }) {
   finder.showMarks();
   await finder.show(finder.kind === "recommend" && marks.size === 0 ? "search" : finder.kind, false);
   return [
-    h("h1", { tabindex: "-1" }, "Search"),
+    pageTitle("Search"),
     h("p", {}, "Finds documents that have the words, and documents that use the same concepts in other words; each result has the reasons. Documents whose name has the words come first; the places in the texts that have exactly these words come last. Mark what you like to get more of it."),
     finder.form,
     finder.taste,

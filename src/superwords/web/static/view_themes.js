@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { Chosen, decidedPart, tried, trouble } from "./curate.js";
-import { h, percent, rowsOf, svg } from "./dom.js";
+import { h, pageTitle, percent, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -76,7 +76,7 @@ export async function showThemes({ model, decide }) {
     caption: "Themes", find: null, one: "theme", rows: 30,
   });
   const [tree] = await Promise.all([get("tree"), table.load()]);
-  const heading = h("h1", { tabindex: "-1" }, "Themes");
+  const heading = pageTitle("Themes");
   if (tree.leaves.length < 2) return [heading, h("p", {}, "There are too few concepts to gather.")];
   const said = trouble();
   const act = tried(decide, said);

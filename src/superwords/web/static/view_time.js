@@ -1,20 +1,10 @@
 // Concepts over time: what rises and falls, a small picture of each, and a concept's words early and late.
 
 import { get } from "./api.js";
-import { choice, conceptLink, h, percent, points, rowsOf, svg } from "./dom.js";
+import { ceiling, chart } from "./chart.js";
+import { choice, conceptLink, failed, h, pageTitle, percent, pointsInterval, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
-
-const WIDE = 300;
-const HIGH = 120;
-const LEFT = 42;
-const BOTTOM = 20;
-
-// A round number that no value is above.
-function ceiling(value) {
-  const size = 10 ** Math.floor(Math.log10(Math.max(value, 1e-4)));
-  return [1, 2, 5, 10].map((k) => k * size).find((k) => k >= value) ?? 1;
-}
 
 // Stretches of periods that have documents; lines break at the others.
 function runs(values) {
@@ -33,16 +23,8 @@ function panel(one, periods, of) {
   const known = values.filter((v) => v.value !== null);
   const bounds = known.map((v) => v.high ?? v.value).sort((a, b) => a - b);
   const top = ceiling(Math.max(...known.map((v) => v.value), bounds[Math.floor(bounds.length / 2)] ?? 0));
-  const x = (at) => LEFT + ((at + 0.5) * (WIDE - LEFT - 6)) / periods.length;
-  const y = (value) => 6 + (HIGH - BOTTOM - 6) * (1 - Math.min(value, top) / top);
   const said = periods.map((period, at) => `${period.period}: ${values[at].value === null ? "no data" : percent(values[at].value)}`);
-  const figure = svg("svg", { class: "panel", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${one.concept}. ${one.name}. ${said.join(", ")}` });
-  for (const value of [0, top]) {
-    figure.append(
-      svg("line", { class: "grid", x1: LEFT, x2: WIDE, y1: y(value), y2: y(value) }),
-      svg("text", { x: LEFT - 5, y: y(value) + 4, "text-anchor": "end" }, percent(value)),
-    );
-  }
+  const { figure, x, y, write, left, right } = chart(`${one.concept}. ${one.name}. ${said.join(", ")}`, top, periods.length);
   for (const run of runs(values)) {
     const ends = [...run.map((v) => `${x(v.at)},${y(v.high ?? v.value)}`), ...run.toReversed().map((v) => `${x(v.at)},${y(v.low ?? v.value)}`)];
     if (run.length > 1) figure.append(svg("polygon", { class: "band", points: ends.join(" ") }));
@@ -57,20 +39,18 @@ function panel(one, periods, of) {
       ? svg("text", { class: "gap", x: x(at), y: y(0) - 2, "text-anchor": "middle" }, svg("title", {}, told), "×")
       : svg("circle", { class: "dot", cx: x(at), cy: y(v.value), r: periods.length > 40 ? 1.5 : 3 }, svg("title", {}, told)));
   });
-  figure.append(
-    svg("text", { x: LEFT, y: HIGH - 4 }, periods[0].period),
-    svg("text", { x: WIDE - 2, y: HIGH - 4, "text-anchor": "end" }, periods.at(-1).period),
-  );
+  write(left, "start", periods[0].period);
+  write(right, "end", periods.at(-1).period);
   const sure = one.probability_rises;
   const trend = sure === null ? "" : sure >= 0.5 ? `rises with probability ${percent(sure)}` : `falls with probability ${percent(1 - sure)}`;
   return h("figure", {},
     h("figcaption", {}, conceptLink(one.concept, one.name)),
-    h("p", { class: "status" }, trend === "" ? "" : `${points(one.change)} points (${points(one.low)} to ${points(one.high)}), ${trend}`),
+    h("p", { class: "status" }, trend === "" ? "" : `${pointsInterval(one.change, one.low, one.high)}, ${trend}`),
     figure);
 }
 
 export async function showTime({ model, given }) {
-  const heading = h("h1", { tabindex: "-1" }, "Over time");
+  const heading = pageTitle("Over time");
   const asked = given.get("column");
   const column = asked ?? model.times[0];
   if (column === undefined) {
@@ -104,7 +84,7 @@ export async function showTime({ model, given }) {
   });
   await trends.load();
   const [first] = answer.panels;
-  if (first) words(first.concept, first.name).catch((error) => place.replaceChildren(h("p", { class: "trouble" }, error.message)));
+  if (first) words(first.concept, first.name).catch(failed(place));
   const empty = answer.periods.filter((one) => one.n_rows === 0).length;
   return [
     heading,

@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { count, h } from "./dom.js";
+import { count, h, pageTitle } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -12,7 +12,7 @@ export async function showWords() {
     event.preventDefault();
     if (given.value.trim()) location.hash = route.word(given.value.trim());
   });
-  return [h("h1", { tabindex: "-1" }, "Words"), form, table.element];
+  return [pageTitle("Words"), form, table.element];
 }
 
 async function showSeveral(words, key) {
@@ -22,7 +22,7 @@ async function showSeveral(words, key) {
   await beside.load();
   return [
     h("p", {}, h("a", { href: "#/words" }, "All words")),
-    h("h1", { tabindex: "-1" }, words.map((word) => `“${word}”`).join(", ")),
+    pageTitle(words.map((word) => `“${word}”`).join(", ")),
     h("p", {}, "Words that belong with them, the surest first. Evidence: how far a word is used for their concepts, and beside " +
       "them, beyond chance, in standard deviations."),
     beside.element,
@@ -41,7 +41,7 @@ export async function showWord({ model, key }) {
   await Promise.all([concepts.load(), neighbours.load()]);
   return [
     h("p", {}, h("a", { href: "#/words" }, "All words")),
-    h("h1", { tabindex: "-1" }, `“${known.word}”`),
+    pageTitle(`“${known.word}”`),
     h(
       "p",
       {},
