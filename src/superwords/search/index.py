@@ -86,32 +86,29 @@ def search_index(result: Result) -> SearchIndex:
     if result.sampled is not None:
         return search_index(result.sampled)
     if "search_index" not in result.__dict__:
-        result.remember(search_index=_make_index(result))
+        terms, rows = read_terms(result.corpus), rows_of_documents(result)
+        counts = sparse.csr_array(rows @ terms.counts)
+        idf = inverse_document_frequency(counts)
+        words = bm25(counts, idf)
+        expected = expected_words(result)
+        word_idf = inverse_document_frequency(sparse.csr_array(rows @ result.corpus.counts))
+        near = nearest(words, expected)
+        near_share = known_item_share(counts, words, idf, expected, near)
+        # In place and in single precision: for many documents this is the largest part of the index.
+        expected.data *= word_idf.astype(np.float32)[expected.indices]
+        index = SearchIndex(
+            terms=terms,
+            rows=rows,
+            row_idf=inverse_document_frequency(terms.counts),
+            words=sparse.csc_array(words),
+            has=words,
+            likely=sparse.csc_array(normalize(expected, copy=False)),
+            word_idf=word_idf,
+            near=near,
+            near_share=near_share,
+        )
+        result.remember(search_index=index)
     return result.__dict__["search_index"]
-
-
-def _make_index(result: Result) -> SearchIndex:
-    terms, rows = read_terms(result.corpus), rows_of_documents(result)
-    counts = sparse.csr_array(rows @ terms.counts)
-    idf = inverse_document_frequency(counts)
-    words = bm25(counts, idf)
-    expected = expected_words(result)
-    word_idf = inverse_document_frequency(sparse.csr_array(rows @ result.corpus.counts))
-    near = nearest(words, expected)
-    near_share = known_item_share(counts, words, idf, expected, near)
-    # In place and in single precision: for many documents this is the largest part of the index.
-    expected.data *= word_idf.astype(np.float32)[expected.indices]
-    return SearchIndex(
-        terms=terms,
-        rows=rows,
-        row_idf=inverse_document_frequency(terms.counts),
-        words=sparse.csc_array(words),
-        has=words,
-        likely=sparse.csc_array(normalize(expected, copy=False)),
-        word_idf=word_idf,
-        near=near,
-        near_share=near_share,
-    )
 
 
 def search(result: Result, query: str, n: int = 10) -> pd.DataFrame:

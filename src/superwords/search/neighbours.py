@@ -34,50 +34,39 @@ def nearest(words: sparse.csr_array, expected: sparse.csr_array, n: int = N_NEAR
 
 def nearest_of(
     which: np.ndarray,
-    own: sparse.csr_array,
+    own_words: sparse.csr_array,
     words: sparse.csr_array,
     expected: sparse.csr_array,
     n: int = N_NEAREST,
 ) -> sparse.csr_array:
-    """Return (len(which), D): `nearest` of some documents, with the rows of `own` as their terms."""
-    rare = _rare_terms(words)
+    """Return (len(which), D): `nearest` of some documents, with the rows of `own_words` as their terms."""
+    n_documents, n_terms = words.shape
+    holders = np.bincount(words.indices, minlength=n_terms)
+    rare = np.flatnonzero(holders <= max(min(_COMMON * n_documents, _MOST), 10))  # all of a tiny corpus
     others = normalize(words[:, rare]).T.tocsr()
-    rows = normalize(own[:, rare])
+    rows = normalize(own_words[:, rare])
     root = sparse.csr_array(expected.sqrt())
-    found = np.zeros((len(which), n), np.int64), np.zeros((len(which), n), np.float32)
+    found, shares = np.zeros((len(which), n), np.int64), np.zeros((len(which), n), np.float32)
     for start in range(0, len(which), _BLOCK):
         cosine = sparse.csr_array(rows[start : start + _BLOCK] @ others)
-        for r in range(cosine.shape[0]):
-            other, value = _nearest(int(which[start + r]), cosine, r, root, n)
-            found[0][start + r, : len(other)], found[1][start + r, : len(other)] = other, value
+        for r, own in enumerate(which[start : start + _BLOCK]):
+            part = slice(cosine.indptr[r], cosine.indptr[r + 1])
+            other, value = cosine.indices[part], cosine.data[part]
+            other, value = other[other != own], value[other != own]
+            if len(other) > _CANDIDATES:
+                best = np.argpartition(-value, _CANDIDATES - 1)[:_CANDIDATES]
+                other, value = other[best], value[best]
+            value = value * (root[other] @ root[[own]].toarray().ravel())
+            best = np.lexsort((other, -value))[:n]
+            other, value = other[best], value[best]
+            total = value.sum()
+            other, value = (other, value / total) if total > 0 else (np.array([own]), np.ones(1))
+            found[start + r, : len(other)], shares[start + r, : len(other)] = other, value
     row = np.repeat(np.arange(len(which)), n)
-    near = sparse.coo_array((found[1].ravel(), (row, found[0].ravel())), shape=(len(which), words.shape[0]))
+    near = sparse.coo_array((shares.ravel(), (row, found.ravel())), shape=(len(which), n_documents))
     near = sparse.csr_array(near)
     near.eliminate_zeros()
     return near
-
-
-def _rare_terms(words: sparse.csr_array) -> np.ndarray:
-    """Return the terms that are not too frequent; all of a tiny corpus."""
-    holders = np.bincount(words.indices, minlength=words.shape[1])
-    return np.flatnonzero(holders <= max(min(_COMMON * words.shape[0], _MOST), 10))
-
-
-def _nearest(
-    own: int, cosine: sparse.csr_array, row: int, root: sparse.csr_array, n: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a document's nearest others by a row of cosines, and their shares."""
-    part = slice(cosine.indptr[row], cosine.indptr[row + 1])
-    other, value = cosine.indices[part], cosine.data[part]
-    other, value = other[other != own], value[other != own]
-    if len(other) > _CANDIDATES:
-        best = np.argpartition(-value, _CANDIDATES - 1)[:_CANDIDATES]
-        other, value = other[best], value[best]
-    value = value * (root[other] @ root[[own]].toarray().ravel())
-    best = np.lexsort((other, -value))[:n]
-    other, value = other[best], value[best]
-    total = value.sum()
-    return (other, value / total) if total > 0 else (np.array([own]), np.ones(1))
 
 
 def known_item_share(

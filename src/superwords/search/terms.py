@@ -129,7 +129,23 @@ def find_words(corpus: Corpus, query: str) -> np.ndarray:
         raise InputError(
             f"The query has {len(query):,} characters; give at most {LONGEST_QUERY:,}, or a document to start from."
         )
-    found = _by_recipe(corpus, query)
+    recipe = corpus.notes.get("recipe")
+    found = np.zeros(corpus.n_words)
+    if (
+        recipe
+        and recipe["words"] != "tokens"
+        and recipe["language"] is not None
+        and not recipe.get("tokenizer")
+    ):
+        read = Corpus.from_texts(
+            [query],
+            language=recipe["language"],
+            vocabulary=corpus.vocabulary,
+            recipe=recipe,
+            keep_texts=False,
+            n_jobs=1,
+        )
+        found = read.counts.toarray().ravel().astype(float)
     number = {word.lower(): i for i, word in enumerate(corpus.vocabulary)}
     plain = re.findall(r"\w[\w'’-]*", query.lower())
     at = 0
@@ -143,18 +159,3 @@ def find_words(corpus: Corpus, query: str) -> np.ndarray:
                 break
         at += 1
     return np.maximum(found, by_spelling)
-
-
-def _by_recipe(corpus: Corpus, query: str) -> np.ndarray:
-    recipe = corpus.notes.get("recipe")
-    if recipe is None or recipe["words"] == "tokens" or recipe["language"] is None or recipe.get("tokenizer"):
-        return np.zeros(corpus.n_words)
-    read = Corpus.from_texts(
-        [query],
-        language=recipe["language"],
-        vocabulary=corpus.vocabulary,
-        recipe=recipe,
-        keep_texts=False,
-        n_jobs=1,
-    )
-    return read.counts.toarray().ravel().astype(float)

@@ -30,7 +30,6 @@ MOST_BYTES = 16_384
 MOST_FIELDS = 1_000
 COOKIE_SECONDS = 180 * 24 * 3600
 KEEP = {"Cache-Control": "max-age=3600"}
-STATIC_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 NO_TOKEN = "Open the study with the whole link that you were given, and allow cookies."
 THANKS = "Thank you! Your answers are stored."
 VOTED_BEFORE = "Thank you! Your answers are already stored; each person votes once."
@@ -48,8 +47,7 @@ class StudyPages:
             for question in study.get("questions", ())
             for side in SIDES
         }
-        folder = Path(__file__).parent / "static"
-        self.static = {file.name: file.read_bytes() for file in folder.iterdir()}
+        self.static = guard.static_files(Path(__file__).parent / "static", KEEP)
 
     def _keyed(self, purpose: str, participant: str) -> str:
         """Return a keyed digest that only the votes file of this study can make."""
@@ -145,10 +143,7 @@ class StudyPages:
         return Response(data, media_type="image/png", headers=KEEP)
 
     def static_file(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in self.static:
-            raise HTTPException(404)
-        return Response(self.static[name], media_type=STATIC_TYPES[Path(name).suffix], headers=KEEP)
+        return self.static(request.path_params["name"])
 
 
 class ChoicePages(StudyPages):

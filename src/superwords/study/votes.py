@@ -34,8 +34,6 @@ CREATE TABLE answer (
     chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second', 'neither')),
     PRIMARY KEY (participant, question)
 );
-"""
-CHOICE_SCHEMA = """
 CREATE TABLE task (number INTEGER PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE choice (
     participant TEXT NOT NULL REFERENCES participant (id),
@@ -206,17 +204,11 @@ def _make_file(target: Path, study: Mapping[str, Any]) -> None:
 def _write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> None:
     for statement in SCHEMA.split(";")[:-1]:
         connection.execute(statement)
-    connection.execute(
-        "INSERT INTO study VALUES (?, ?, ?)", (study["id"], study["title"], secrets.token_bytes(32))
-    )
-    connection.executemany(
-        "INSERT INTO question VALUES (?, ?)",
-        [(number, question["word"]) for number, question in enumerate(study.get("questions", ()), 1)],
-    )
-    if "tasks" in study:
-        for statement in CHOICE_SCHEMA.split(";")[:-1]:
-            connection.execute(statement)
-        rows = [(n, json.dumps(task, ensure_ascii=False)) for n, task in enumerate(study["tasks"], 1)]
-        connection.executemany("INSERT INTO task VALUES (?, ?)", rows)
+    about = study["id"], study["title"], secrets.token_bytes(32)
+    connection.execute("INSERT INTO study VALUES (?, ?, ?)", about)
+    words = ([question["word"]] for question in study.get("questions", ()))
+    connection.executemany("INSERT INTO question (word) VALUES (?)", words)
+    tasks = ([json.dumps(task, ensure_ascii=False)] for task in study.get("tasks", ()))
+    connection.executemany("INSERT INTO task (data) VALUES (?)", tasks)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {CHOICE_FORMAT if 'tasks' in study else FORMAT}")

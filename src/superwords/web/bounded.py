@@ -92,8 +92,15 @@ class BoundedModel:
 
 def _serve(pipe: Connection, path: Path, n_bytes: int) -> None:
     """Answer requests until the explorer ends; this runs in the worker."""
+
+    def end_with_parent() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            wait([parent.sentinel])
+            os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the explorer, which then ends this process
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(10)  # the explorer's answers come first
     try:
@@ -122,10 +129,3 @@ def _result(model: ConceptModel, method: str, given: Sequence[Any]) -> tuple[str
         os._exit(1)  # what is left of the memory may not do for an answer
     except Exception as error:
         return "failed", f"{type(error).__name__}: {error}"
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

@@ -154,9 +154,6 @@ class Catalog:
     def _automatic_names(self) -> list[str]:
         return automatic_names(self.model.result_)
 
-    def automatic_name(self, concept: int) -> str:
-        return self._automatic_names[concept_index(self.model.result_, concept)]
-
     @cached_property
     def _every_concept(self) -> pd.DataFrame:
         return self.model.concepts()
@@ -242,7 +239,7 @@ class Catalog:
         return {
             **known,
             "name": names[concept - 1],
-            "automatic_name": self.automatic_name(concept),
+            "automatic_name": self._automatic_names[j],
             "theme": result.themes.get(concept),
             "much_like_name": None if like is None else names[like - 1],
             "members": [

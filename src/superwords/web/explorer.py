@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -29,27 +28,12 @@ from superwords.web.json_tables import Table, call, read_query
 from superwords.web.serving import LOOPBACK, set_aside
 from superwords.web.views import Views
 
-STATIC_TYPES = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-}
 MOST_BYTES = 65_536
 FORMULAS = frozenset({"effects", "predicted"})
 # What is computed anew for each request, or for each of many possible ones.
 COSTLY = frozenset(
-    {"search", "diverse", "recommend", "cloud", "time", "trends", "word-changes", "said", "said-by"}
-    | {
-        "word-neighbours",
-        "words-beside",
-        "map",
-        "document-map",
-        "nearest",
-        "tree",
-        "themes",
-        "group-differences",
-    }
+    {"search", "diverse", "recommend", "said", "said-by", "word-neighbours", "words-beside", "word-changes"}
+    | {"cloud", "time", "trends", "map", "document-map", "nearest", "tree", "themes", "group-differences"}
 )
 NO_TOKEN = "Open this page with the whole address that `superwords explore` printed, and allow cookies."
 
@@ -63,9 +47,8 @@ class Explorer:
         self.decider = Decider(None if read_only else path)
         # Few at a time: threads that compute take the interpreter from the one that answers.
         self._formulas, self._costly, self._others = (guard.Turnstile(n) for n in (1, 1, 2))
-        self._coming: dict[tuple[Views, str], asyncio.Future[Response]] = {}
-        folder = Path(__file__).parent / "static"
-        self.static = {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix in STATIC_TYPES}
+        self._coming: dict[tuple[Views, str], asyncio.Task[Response]] = {}
+        self.static = guard.static_files(Path(__file__).parent / "static")
 
     def warm_up(self) -> None:
         """Compute what the views share, so that none of them waits for it."""
@@ -87,40 +70,33 @@ class Explorer:
     async def _answer(
         self, request: Request, turnstile: guard.Turnstile, make: Callable[[Views], Response]
     ) -> Response:
-        """Return the answer to an address: the one that was given before, or a new one in its turn."""
+        """Return the answer to an address: one given before, or a new one in its turn, computed once for all who ask.
+
+        Requests that another site's page makes are refused, since each would cost work.
+        """
+        guard.refuse_cross_site(request)
         views, address = self.views, f"{request.url.path}?{request.url.query}"
         known = views.answers.get(address)
         if known is None:
-            known = await self._new_answer(views, address, partial(turnstile.run, make, views))
+            key = views, address
+            if key not in self._coming:
+                self._coming[key] = asyncio.create_task(turnstile.run(make, views))
+                self._coming[key].add_done_callback(partial(self._keep, key))
+            known = await asyncio.shield(self._coming[key])
         return Response(known.body, known.status_code, dict(known.headers))
 
-    async def _new_answer(
-        self, views: Views, address: str, make: Callable[[], Awaitable[Response]]
-    ) -> Response:
-        """Compute an answer once, however many ask for it meanwhile."""
-        key = views, address
-        if key in self._coming:
-            return await asyncio.shield(self._coming[key])
-        coming = self._coming[key] = asyncio.get_running_loop().create_future()
-        try:
-            answer = await make()
-        except BaseException as error:
-            coming.set_exception(error if isinstance(error, Exception) else HTTPException(503, guard.BUSY))
-            coming.exception()  # it may be that nobody else waits for it
-            raise
-        else:
-            views.answers.put(address, answer)
-            coming.set_result(answer)
-            return answer
-        finally:
-            del self._coming[key]
+    def _keep(self, key: tuple[Views, str], done: asyncio.Task[Response]) -> None:
+        del self._coming[key]
+        if not done.cancelled() and done.exception() is None:
+            views, address = key
+            views.answers.put(address, done.result())
 
     async def traces(self, request: Request) -> Response:
         """Answer with the traces as a picture."""
         return await self._answer(
             request,
             self._costly,
-            lambda views: Response(views.chains.traces, media_type=STATIC_TYPES[".svg"]),
+            lambda views: Response(views.chains.traces, media_type="image/svg+xml"),
         )
 
     async def part(self, request: Request) -> Response:
@@ -132,7 +108,7 @@ class Explorer:
             request, self._turnstile(name), lambda views: JSONResponse(call(views.parts[name], given))
         )
 
-    async def model_facts(self, request: Request) -> Response:
+    async def facts(self, request: Request) -> Response:
         """Answer with what the page shows before any table."""
         return await self._answer(request, self._others, lambda views: JSONResponse(self._facts(views)))
 
@@ -179,10 +155,7 @@ class Explorer:
         return self._facts(self.views)
 
     async def static_file(self, request: Request) -> Response:
-        name = request.path_params.get("name", "explorer.html")
-        if name not in self.static:
-            raise HTTPException(404)
-        return Response(self.static[name], media_type=STATIC_TYPES[Path(name).suffix])
+        return self.static(request.path_params.get("name", "explorer.html"))
 
 
 def _table_answer(make: Callable[..., Table], given: Mapping[str, str], name: str, kind: str) -> Response:
@@ -204,16 +177,13 @@ def create_app(explorer: Explorer, hosts: Sequence[str] = LOOPBACK, token: str |
         routes=[
             Route("/", explorer.static_file),
             Route("/static/{name}", explorer.static_file),
-            Route("/api/model.json", explorer.model_facts),
+            Route("/api/model.json", explorer.facts),
             Route("/api/{name}.json", explorer.part),
             Route("/api/traces.svg", explorer.traces),
             Route("/api/tables/{name}.{kind}", explorer.table),
             Route("/api/choices", explorer.decide, methods=["POST"]),
         ],
-        middleware=[
-            *guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
-            Middleware(guard.OwnPagesOnly, below="/api/"),
-        ],
+        middleware=guard.protections(hosts, None if token is None else (token, NO_TOKEN)),
         exception_handlers={
             HTTPException: guard.plain_http_error,
             InputError: plain_input_error,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -32,6 +33,12 @@ HEADERS = {
     # With "no-referrer" a browser would send `Origin: null` with our own form.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+}
+STATIC_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
 }
 Result = TypeVar("Result")
 REASONS = {
@@ -144,6 +151,18 @@ def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> li
     return layers
 
 
+def static_files(folder: Path, headers: Mapping[str, str] | None = None) -> Callable[[str], Response]:
+    """Return what answers with a file of a folder by its name; the files are read once, now."""
+    known = {one.name: one.read_bytes() for one in folder.iterdir() if one.suffix in STATIC_TYPES}
+
+    def answer(name: str) -> Response:
+        if name not in known:
+            raise HTTPException(404)
+        return Response(known[name], media_type=STATIC_TYPES[Path(name).suffix], headers=headers)
+
+    return answer
+
+
 def refuse_cross_site(request: Request) -> None:
     """Raise 403 when the browser reports that another site's page made the request."""
     site = request.headers.get("sec-fetch-site")
@@ -151,22 +170,6 @@ def refuse_cross_site(request: Request) -> None:
     foreign_origin = origin is not None and origin.partition("://")[2] != request.headers.get("host")
     if foreign_origin or site not in (None, "same-origin", "none"):
         raise HTTPException(403, "Requests from another site are refused; open this page itself.")
-
-
-class OwnPagesOnly:
-    """Refuse requests below some paths that another site's page makes: each would cost work."""
-
-    def __init__(self, app: ASGIApp, below: str) -> None:
-        self.app, self.below = app, below
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(self.below):
-            try:
-                refuse_cross_site(Request(scope))
-            except HTTPException as error:
-                await PlainTextResponse(f"{error.detail}\n", error.status_code)(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
 
 
 async def bounded_body(request: Request, most_bytes: int) -> bytes:

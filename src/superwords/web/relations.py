@@ -70,7 +70,7 @@ class RelationPages(Pages):
         column, by = self._when(given)
         table = self.over_time(column, by)
         periods = table[["period", "middle", "n_rows"]].drop_duplicates()
-        trends = self._cached_trends(column, by)
+        trends = self.catalog.reliable_first(self.trends(column, by))
         concepts = numbers_of(given, "concepts")[:PANELS] or _surest(trends)
         trends = trends.set_index("concept", drop=False)
         panels = []
@@ -96,12 +96,9 @@ class RelationPages(Pages):
             "panels": panels,
         }
 
-    def _cached_trends(self, column: Any, by: Any) -> pd.DataFrame:
-        return self.catalog.reliable_first(self.trends(column, by))
-
     def trend_table(self, given: Given) -> Table:
         """Return what rises and what falls."""
-        rows = self._cached_trends(*self._when(given))
+        rows = self.catalog.reliable_first(self.trends(*self._when(given)))
         columns = [
             CONCEPT_COLUMN,
             Column("change", "Change", "difference", "low", "high"),
@@ -139,13 +136,17 @@ class RelationPages(Pages):
 
     def effect_page(self, given: Given) -> dict[str, Any]:
         """Return the terms of a formula, and for each the concepts with the clearest effects."""
-        rows = self._effects(given)
+        rows, formula = self._effects(given), given["formula"]
         terms = rows[["term", "label"]].drop_duplicates()
         return {
             "documents": int(rows["documents"].iloc[0]) if len(rows) else 0,
             "notes": rows.attrs.get("notes", []),
             "terms": records(terms),
-            "columns": [name for name in self.corpus.metadata if _is_in(str(name), given["formula"])],
+            "columns": [
+                name
+                for name in map(str, self.corpus.metadata)
+                if f"`{name}`" in formula or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", formula)
+            ],
             "drawn": [records(_clearest(rows[rows["term"] == term])) for term in terms["term"]],
         }
 
@@ -214,11 +215,6 @@ def _formula(given: Given) -> tuple[str, str]:
     return bounded(given.get("formula", "").strip(), "formula", LONGEST_FORMULA), given.get(
         "of", "prevalence"
     )
-
-
-def _is_in(name: str, formula: str) -> bool:
-    """Return whether a column is one of a formula's."""
-    return f"`{name}`" in formula or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", formula) is not None
 
 
 def _surest(trends: pd.DataFrame) -> list[int]:

@@ -33,31 +33,29 @@ class Answers:
     """Cache the latest answers by address, up to a number of bytes."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Response] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Response, int]] = OrderedDict()
         self._size = 0
         self._turn = threading.Lock()
 
     def get(self, address: str) -> Response | None:
         """Return the cached answer to an address, or None."""
         with self._turn:
-            if address in self._known:
-                self._known.move_to_end(address)
-            return self._known.get(address)
+            if address not in self._known:
+                return None
+            self._known.move_to_end(address)
+            return self._known[address][0]
 
     def put(self, address: str, answer: Response) -> None:
         """Cache an answer, and evict the least recently used ones."""
-        if len(answer.body) > ANSWER_BYTES:
+        size = len(answer.body) + len(address) + 1_000
+        if size > ANSWER_BYTES:
             return
         with self._turn:
-            before = self._known.pop(address, None)
-            self._known[address] = answer
-            self._size += _size(address, answer) - (0 if before is None else _size(address, before))
+            _, before = self._known.pop(address, (answer, 0))
+            self._known[address] = answer, size
+            self._size += size - before
             while self._size > ANSWERS_BYTES:
-                self._size -= _size(*self._known.popitem(last=False))
-
-
-def _size(address: str, answer: Response) -> int:
-    return len(answer.body) + len(address) + 1_000
+                self._size -= self._known.popitem(last=False)[1][1]
 
 
 class Views:
