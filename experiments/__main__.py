@@ -19,7 +19,6 @@ EXPERIMENTS = (
     "discovery",
     "seeds",
     "effects",
-    "calibration",
     "coverage",
     "reliability",
     "judge",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import superwords
 from experiments.harness import Lab
+from superwords.analysis.ranking import coherence, presence
+from superwords.compare.contenders import Effort
+from superwords.compare.finished_runs import Keeper
+from superwords.compare.labels import LabelStage
+from superwords.compare.measures import alignment
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import LEAST_JACCARD
 
@@ -129,45 +133,12 @@ def calibrated(whole: Read, fresh: list[Read]) -> list[dict[str, float]]:
 
 
 def _quality(model: ConceptModel, documents: pd.DataFrame) -> dict[str, float]:
-    """Return NPMI of the listed concepts on the corpus's own rows and, with labels, P1, ARI and NMI."""
-    table = model.concepts()
-    listed = table.loc[~table["leftover"].to_numpy(bool), "concept"]
-    out = {"npmi": float(np.mean([_npmi(model, model.top_words(int(j), 10)) for j in listed]))}
+    """Return NPMI of the listed concepts on the corpus's own rows and, with labels, the agreement with them."""
+    corpus, table = model.corpus_, model.concepts()
+    units, place = presence(corpus.counts), {word: i for i, word in enumerate(corpus.vocabulary)}
+    tops = [model.top_words(int(j), 10) for j in table.loc[~table["leftover"].to_numpy(bool), "concept"]]
+    out = {"npmi": float(np.mean([coherence(units, [place[word] for word in words]) for words in tops]))}
     if _LABEL in documents:
-        out |= _alignment(model)
+        stage = LabelStage(corpus, [_LABEL], Effort(), Keeper(None, [corpus]), print)
+        out |= alignment(stage.by_document(np.asarray(model.doc_concept_)), stage.labels[_LABEL])
     return out
-
-
-def _npmi(model: ConceptModel, words: list[str]) -> float:
-    place = {word: i for i, word in enumerate(model.corpus_.vocabulary)}
-    presence = (model.corpus_.counts[:, [place[word] for word in words]] > 0).toarray()
-    n, values = len(presence), []
-    for a, b in combinations(range(len(words)), 2):
-        both = np.mean(presence[:, a] & presence[:, b])
-        if both == 0 or both == 1:
-            values.append(float(both))
-            continue
-        values.append(np.log(both / (presence[:, a].mean() * presence[:, b].mean())) / -np.log(both))
-    return float(np.mean(values)) if n and values else 0.0
-
-
-def _alignment(model: ConceptModel) -> dict[str, float]:
-    """Return how well a document's heaviest concept agrees with its label."""
-    weights = model.doc_concept_
-    dense = weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights)
-    corpus = model.corpus_
-    length = np.asarray(corpus.counts.sum(axis=1)).ravel()
-    parent = np.arange(len(dense)) if corpus.parent is None else corpus.parent
-    _, first, document = np.unique(parent, return_index=True, return_inverse=True)
-    total = np.zeros((len(first), dense.shape[1]))
-    np.add.at(total, document, dense * length[:, None])
-    label = corpus.metadata[_LABEL].astype(str).to_numpy()[first]
-    heaviest = total.argmax(axis=1)
-    cells = pd.crosstab(heaviest, label).to_numpy(float)
-    in_concept, in_label = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
-    f_score = (2 * cells / (in_concept + in_label)).max(axis=0)
-    return {
-        "P1": float((in_label.ravel() * f_score).sum() / cells.sum()),
-        "ARI": float(adjusted_rand_score(label, heaviest)),
-        "NMI": float(normalized_mutual_info_score(label, heaviest)),
-    }

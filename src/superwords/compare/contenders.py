@@ -93,31 +93,22 @@ def make_lineup(asked: Sequence[str] | None = None) -> Lineup:
     for name in asked or ():
         if name not in NAMES:
             raise InputError(f"{name!r} is not a model to compare with; choose among {', '.join(NAMES)}.")
-    chosen = NAMES if asked is None else asked
-    peers = [peer for name, peer in PEERS.items() if name in chosen]
+    chosen, needed = (NAMES, NEEDED) if asked is None else (asked, asked)
+    peers: list[str] = []
     missing: dict[Library, list[str]] = {}
-    for peer in peers:
-        if not is_installed(peer.library):
+    for name, peer in PEERS.items():
+        if name in chosen and is_installed(peer.library):
+            peers += [peer.name + ON_DOCUMENTS, peer.name + ON_WINDOWS]
+        elif name in needed:
+            needs = f"{peer.name} needs {peer.library.module}, which is not installed"
+            raise InputError(f"{needs}; run: {peer.library.install}.")
+        elif name in chosen:
             missing.setdefault(peer.library, []).append(peer.name)
-    needed = {PEERS[name].name for name in (NEEDED if asked is None else asked) if name in PEERS}
-    for library, names in missing.items():
-        for name in sorted(needed.intersection(names)):
-            raise InputError(
-                f"{name} needs {library.module}, which is not installed; run: {library.install}."
-            )
-    return Lineup(
-        tuple(label for name, label in OWN.items() if name in chosen),
-        tuple(
-            peer.name + rows
-            for peer in peers
-            if peer.library not in missing
-            for rows in (ON_DOCUMENTS, ON_WINDOWS)
-        ),
-        tuple(
-            f"Left out, as {library.module} is not installed: {', '.join(names)} ({library.install})."
-            for library, names in missing.items()
-        ),
+    left_out = tuple(
+        f"Left out, as {library.module} is not installed: {', '.join(names)} ({library.install})."
+        for library, names in missing.items()
     )
+    return Lineup(tuple(label for name, label in OWN.items() if name in chosen), tuple(peers), left_out)
 
 
 def warm_up(corpus: Corpus) -> None:
