@@ -20,14 +20,15 @@ _RETURNS = "    Returns\n    -------\n    ConceptModel\n        The model itself
 
 
 def table(
-    function: Callable[Concatenate[Result, Given], Found],
+    function: Callable[Concatenate[Any, Given], Found],
     finish: Callable[[Result, Found], Found] | None = None,
+    of: str = "result_",
 ) -> Callable[Concatenate[Any, Given], Found]:
     """Return the method that calls a function with `result_`; `finish` is applied to what it returns."""
 
     @wraps(function)
     def method(self: Any, /, *args: Given.args, **options: Given.kwargs) -> Found:
-        found = function(self.result_, *args, **options)
+        found = function(getattr(self, of), *args, **options)
         return found if finish is None else finish(self.result_, found)
 
     return _signed(method, _parameters(function))

@@ -33,16 +33,15 @@ from superwords.errors import InputError
 from superwords.fitting import binding as bound
 from superwords.fitting import defaults
 from superwords.fitting import folding as foldin
-from superwords.fitting.conditioning import condition_chains, condition_table
 from superwords.fitting.fitted_model import UnknownWords
 from superwords.fitting.forecast import Forecast, check_memory
 from superwords.fitting.moves import move_statistics, move_table
 from superwords.fitting.on_cluster import on_cluster
+from superwords.fitting.on_request import condition_chains, condition_table, split_chains, split_table
 from superwords.fitting.pilots import NOTE, run_pilots
 from superwords.fitting.running import Schedule, in_threads, run_chains
 from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
 from superwords.fitting.shards import sample_shards
-from superwords.fitting.splitting import split_chains, split_table
 from superwords.fitting.starting import prepare, start_chains
 from superwords.jobs import n_workers
 from superwords.posterior.draws import ChainDraws, Draws, Kept
@@ -635,6 +634,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     tastes = bound.table(discovery.tastes)
     verdict = bound.table(agreement.verdict)
     convergence = bound.table(agreement.convergence_table)
+    moves = bound.table(move_table, of="chains_")
     export = exporting.export
     merge = bound.decision(curation.merge)
     hide = bound.decision(curation.hide)
@@ -663,21 +663,6 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         'concept_1'
         """
         return np.array([f"concept_{j}" for j in self.result_.shown], dtype=object)
-
-    def moves(self) -> pd.DataFrame:
-        """Return what each move proposed, what was accepted and the time it took, over all chains.
-
-        Returns
-        -------
-        DataFrame
-            A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
-
-        Examples
-        --------
-        >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
-        True
-        """
-        return move_table(self.chains_)
 
     def choose(self, choices: Sequence[Choice]) -> ConceptModel:
         """Take these for what people decided about the concepts, in the place of all earlier choices.

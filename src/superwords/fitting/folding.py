@@ -16,8 +16,8 @@ from superwords.analysis.curation import merged_inclusion, merged_weights
 from superwords.analysis.regression import Outcomes, folded_outcomes
 from superwords.cluster import current
 from superwords.errors import InputError
-from superwords.fitting.conditioning import numbers_now
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
+from superwords.fitting.on_request import numbers_now
 from superwords.fitting.settings import whole_number
 from superwords.jobs import n_workers
 from superwords.sampler.compiling import one_at_a_time

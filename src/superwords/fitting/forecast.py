@@ -77,7 +77,8 @@ def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) ->
 def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: Schedule) -> float:
     """Return the bytes that the draws to come will take on disk; raise if there is no room."""
     to_come = [max(0, schedule.n_kept(schedule.n_sweeps) - len(kept)) for kept in draws]
-    need, folder = sum(to_come) * disk_of_draw(chains), _folder_of(draws)
+    need, file = sum(to_come) * disk_of_draw(chains), Path(draws[0].file.name)
+    folder = file.resolve().parent if file.is_file() else temporary_folder()
     free = free_disk(folder)
     if need <= free:
         return need
@@ -92,11 +93,6 @@ def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: S
         "in {folder}"
     )
     raise InputError(problem, remedy=remedy, folder=folder)
-
-
-def _folder_of(draws: Sequence[ChainDraws]) -> Path:
-    path = Path(draws[0].file.name)
-    return path.resolve().parent if path.is_file() else temporary_folder()
 
 
 class Forecast(Watcher):

@@ -15,7 +15,18 @@ COLUMNS = ["move", "proposal", "tried", "accepted", "acceptance", "seconds", "ti
 
 
 def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
-    """Return a row per move and kind of proposal over all chains; time is in a move's first row."""
+    """Return what each move proposed, what was accepted and the time it took, over all chains.
+
+    Returns
+    -------
+    DataFrame
+        A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
+
+    Examples
+    --------
+    >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
+    True
+    """
     total = sum(sum(chain.seconds.values()) for chain in chains)
     rows = []
     for move in MOVES:

@@ -125,24 +125,20 @@ class _Chains:
             while self._chains:
                 if self._stop.is_set() and not is_told:
                     is_told = True
-                    self._stop_all()
-                self._look()
+                    for source, chain in list(self._chains.items()):
+                        if chain.has_begun:
+                            chain.worker.stop.remote()
+                        else:  # it may still wait for a core
+                            chain.end()
+                            del self._chains[source]
+                if self._chains:
+                    self._look()
         finally:
             for chain in self._chains.values():
                 chain.end()
 
-    def _stop_all(self) -> None:
-        for source, chain in list(self._chains.items()):
-            if chain.has_begun:
-                chain.worker.stop.remote()
-            else:  # it may still wait for a core
-                chain.end()
-                del self._chains[source]
-
     def _look(self) -> None:
         """Take what has arrived."""
-        if not self._chains:
-            return
         ready, _ = ray().wait(list(self._chains), num_returns=1, timeout=_LOOK_EVERY)
         for source in ready:
             chain = self._chains[source]

@@ -27,7 +27,7 @@ from superwords.posterior.alignment import Usage, described, find_partners, usag
 from superwords.posterior.draws import Kept
 from superwords.posterior.resampling import Pilots, found_again, gather_pilots, no_pilots
 from superwords.progress import Watcher
-from superwords.sampler.chain import Chain, Draw
+from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
 from superwords.sampler.init.grow import start_of
 from superwords.sampler.init.rows import FEWEST_DOCUMENTS, SHARE, sample_rows
@@ -163,7 +163,12 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
     tried = {max(2, round(multiple * rule)): multiple for multiple in MULTIPLES[::-1]}
     found = {n: measure_with(multiple) for n, multiple in tried.items()}
     usual = max(2, rule)
-    while (best := _best(found, usual)) == max(found) and usual < best < _MOST_TIMES * usual:
+
+    def chosen() -> int:
+        best = max(found, key=lambda n: found[n].information)
+        return best if found[best].information >= _WORTH * found[usual].information else usual
+
+    while (best := chosen()) == max(found) and usual < best < _MOST_TIMES * usual:
         tried[2 * best] = 2 * tried[best]
         found[2 * best] = measure_with(tried[2 * best])
     others = ", ".join(f"{one.text:.0%} with {n}" for n, one in sorted(found.items()) if n != best)
@@ -173,11 +178,6 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
     )
     reason += f" ({others}; specific concepts count for more)." if others else "."
     return Chosen(tried[best], best, reason)
-
-
-def _best(found: Mapping[int, Measured], usual: int) -> int:
-    best = max(found, key=lambda n: found[n].information)
-    return best if found[best].information >= _WORTH * found[usual].information else usual
 
 
 def measure(fits: Sequence[Found]) -> Measured:
@@ -265,17 +265,19 @@ def _fit(
     state = start_of(init, problem.model, problem.theta, _SEED, number, shares)
     chain = Chain(problem.model, state, _SEED, number)
     n_burn_in = n_sweeps - max(1, round(_KEPT * n_sweeps))
-    return summed_up([_used(draw) for draw in chain.advance(n_sweeps) if draw.sweep > n_burn_in])
-
-
-def _used(draw: Draw) -> tuple[Usage, np.ndarray]:
-    """Return what the documents of a draw use its concepts for, and the tokens of each concept."""
-    usage = usage_of(Kept(draw.sweep, draw.state, draw.tokens, 0.0))
-    return usage, np.bincount(draw.state.concept, draw.tokens.pair, len(usage.holders))
+    draws = []
+    for draw in chain.advance(n_sweeps):
+        if draw.sweep > n_burn_in:
+            usage = usage_of(Kept(draw.sweep, draw.state, draw.tokens, 0.0))
+            draws.append((usage, np.bincount(draw.state.concept, draw.tokens.pair, len(usage.holders))))
+    return summed_up(draws)
 
 
 def summed_up(draws: Sequence[tuple[Usage, np.ndarray]]) -> Found:
-    """Return the concepts of the last draw, their words and tokens averaged over their partners in all draws."""
+    """Return the concepts of the last draw, their words and tokens averaged over their partners in all draws.
+
+    A draw is given as what the documents use its concepts for, and the tokens of each concept.
+    """
     last, _ = draws[-1]
     reference = described(last.used, last.holders)
     used, tokens = np.zeros(last.used.shape), np.zeros(len(last.holders))

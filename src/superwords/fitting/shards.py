@@ -137,14 +137,10 @@ def _joined(chain: Chain, counts: sparse.csr_array, seed: int, c: int) -> State:
     """Join further rows to a chain's concepts, on the cluster if there is one."""
     stream, machines = new_stream(seed, c), current()
     blocks = [sparse.csr_array(counts[a : a + _BLOCK]) for a in range(0, counts.shape[0], _BLOCK)]
-    join = partial(_join_block, chain, stream)
+    join = partial(join_rows, chain, stream=stream)
     if machines is None or len(blocks) == 1:
         return concatenated([join(block) for block in blocks], chain.state.theta)
     return concatenated(list(machines.spread(partial(fold_elsewhere, join), blocks)), chain.state.theta)
-
-
-def _join_block(chain: Chain, stream: np.ndarray, counts: sparse.csr_array) -> State:
-    return join_rows(chain, counts, stream)
 
 
 def _compact(concept: np.ndarray) -> np.ndarray:

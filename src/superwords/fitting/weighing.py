@@ -133,7 +133,6 @@ def write_parts(
 
 
 def _write(weigher: bytes, part: Part) -> Weighed:
-    """Weigh one part; this runs in a worker."""
     return fold_elsewhere(unpacked(weigher).write, part)
 
 

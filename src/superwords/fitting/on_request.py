@@ -1,4 +1,4 @@
-"""Words pinned to a concept or banned from it: the chains sample on from the model conditioned on that.
+"""Concepts split on request, and words pinned to a concept or banned from it: the chains then sample on from there.
 
 A conditioned concept is a distinguished one that always exists: in every document that holds it its pinned words are on
 and its banned words off. All else is sampled as before, and proposals that would break the condition are rejected.
@@ -7,16 +7,18 @@ and its banned words off. All else is sampled as before, and proposals that woul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
-from superwords.fitting.splitting import chain_descriptions
-from superwords.posterior.alignment import find_partners
+from superwords.posterior.alignment import described, find_partners, usage_of
+from superwords.posterior.draws import Kept
+from superwords.sampler.moves.split_merge.on_request import split_concept
 from superwords.sampler.state import State, sizes_of
 
 if TYPE_CHECKING:
@@ -24,7 +26,78 @@ if TYPE_CHECKING:
     from superwords.sampler.chain import Chain
 
 Words = Mapping[int, str | Iterable[str]]
+ATTEMPTS = 60  # at a division, of which the best is taken
 _Pairs = list[dict[int, tuple[float, set[int]]]]  # of each document, by concept: its weight and words
+
+
+class Halves(NamedTuple):
+    """What became of the concept in one chain."""
+
+    chain: int
+    log_ratio: float  # of two concepts to one, for the best division; NaN where there is none
+    words: sparse.csc_array | None  # (2, V) descriptions of the two parts
+    problem: str = ""
+
+
+def split_chains(model: FittedModel, concept: int) -> list[Halves]:
+    """Split a concept in the present state of every chain that has it; the chains are changed."""
+    j = concept_index(model.result_, concept)
+    if concept in decisions(model.choices_).merged.values():
+        raise InputError(f"Concept {concept} is merged from several; restore it before you split it.")
+    listed = model.sampled_.consensus.description
+    halves = [_split(chain, c, listed, j) for c, chain in enumerate(model.chains_)]
+    if all(half.words is None for half in halves):
+        raise InputError(f"Concept {concept} cannot be split: in every chain, {halves[0].problem}.")
+    return halves
+
+
+def _split(chain: Chain, c: int, reference: sparse.csc_array, j: int) -> Halves:
+    if chain.tokens is None:
+        return Halves(c, float("nan"), None, "nothing has been sampled yet")
+    partner = int(find_partners(reference, chain_descriptions(chain)).of[j])
+    if partner < len(chain.model.fixed):
+        missing = "the last state does not have the concept"
+        return Halves(c, float("nan"), None, missing if partner < 0 else "its words are pinned or banned")
+    at = chain.stream, chain.sweep
+    found = split_concept(chain.state, chain.tokens, chain.model, partner, *at, ATTEMPTS)
+    if found is None:
+        return Halves(c, float("nan"), None, "no division of its documents and words was found")
+    chain.state, chain.tokens, log_ratio = found
+    return Halves(c, log_ratio, sparse.csc_array(chain_descriptions(chain).tocsr()[[partner, -1]]))
+
+
+def chain_descriptions(chain: Chain) -> sparse.csc_array:
+    """Return (J, V) the descriptions of the concepts in a chain's present state."""
+    assert chain.tokens is not None
+    usage = usage_of(Kept(chain.sweep, chain.state, chain.tokens, 0.0))
+    return described(usage.used, usage.holders)
+
+
+def split_table(model: FittedModel, halves: list[Halves]) -> pd.DataFrame:
+    """Return a row per chain: the evidence for two concepts, and whether both are there after sampling on."""
+    stays = [
+        half.words is not None
+        and bool((find_partners(half.words, chain_descriptions(model.chains_[half.chain])).of >= 0).all())
+        for half in halves
+    ]
+    vocabulary = np.array(model.corpus_.vocabulary, dtype=object)
+
+    def first_words(half: Halves, k: int) -> list[str]:
+        if half.words is None:
+            return []
+        row = half.words.toarray()[k]
+        return vocabulary[[i for i in np.argsort(-row)[:5] if row[i] > 0]].tolist()
+
+    return pd.DataFrame(
+        {
+            "chain": [half.chain for half in halves],
+            "log_ratio": [half.log_ratio for half in halves],
+            "stays": stays,
+            "first": [first_words(half, 0) for half in halves],
+            "second": [first_words(half, 1) for half in halves],
+            "problem": [half.problem for half in halves],
+        }
+    )
 
 
 def condition_chains(model: FittedModel, pin: Words | None, ban: Words | None) -> list[int]:
@@ -116,7 +189,8 @@ def _partners(model: FittedModel, chain: Chain, concepts: list[int]) -> list[int
 def _conditioned(chain: Chain, concepts: list[int], fixed: np.ndarray) -> State:
     """Return the chain's state with these concepts as its first ones, their words as they are fixed."""
     state, data = chain.state, chain.model.data
-    m, numbers = sizes_of(state).m, _numbers(state, concepts)
+    m = sizes_of(state).m
+    numbers = np.argsort([*concepts, *(j for j in range(len(m)) if j not in set(concepts))])
     documents = _unpacked(state, numbers)
     for d, held in enumerate(documents):
         occurring = data.word[data.doc_ptr[d] : data.doc_ptr[d + 1]]
@@ -128,13 +202,6 @@ def _conditioned(chain: Chain, concepts: list[int], fixed: np.ndarray) -> State:
             if not any(i in words for _, words in held.values()):
                 _explain(held, i, m, numbers, fixed, chain.model.prior.alpha_pi)
     return _packed(documents, state.theta)
-
-
-def _numbers(state: State, concepts: list[int]) -> np.ndarray:
-    """Return the new number of each concept: those given first, the others in their order."""
-    n_concepts = int(state.concept.max()) + 1
-    order = [*concepts, *(j for j in range(n_concepts) if j not in set(concepts))]
-    return np.argsort(order)
 
 
 def _explain(
