@@ -181,6 +181,15 @@ def test_show_of_a_forged_file_ends_in_one_sentence(path, capsys):
         {"recipe": {"units": {"a": 1}}},
         {"recipe": {"words": 1}},
         {"recipe": {"max_length": "x"}},
+        {"seeds": {"a": 3}},
+        {"seeds": ["a"]},
+        {"source": 3},
+        {"pruned": {"dropped": 0.5}},
+        {"words_read": "many"},
+        {"min_df": [2]},
+        {"number_of_concepts": [3]},
+        {"empty_documents": 1},
+        {"other_words": [1]},
         {"recipe": {"lemmas": "yes"}},
         {"groups": "party"},
         {"groups": [1]},
@@ -191,6 +200,18 @@ def test_forged_notes_are_refused(path, notes):
     container.put("corpus", {**container.get("corpus"), "notes": [notes]})
     container.close()
     refused(path)
+
+
+def test_a_recipe_that_lacks_fields_reads_no_new_texts(path, capsys):
+    container = ModelFile.open(path, write=True)
+    corpus = container.get("corpus")
+    container.put(
+        "corpus", {**corpus, "notes": [{"recipe": {"format": 2, "words": "plain", "language": "en"}}]}
+    )
+    container.close()
+    with pytest.raises(InputError, match="recipe"):
+        load(path).transform(["some new words"])
+    assert "inside superwords" not in run(capsys, "search", path, "word").err
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 0.9999])

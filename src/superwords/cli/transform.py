@@ -144,12 +144,12 @@ def write_parts(
 def text_language(model: ConceptModel, language: str | None) -> str:
     """In which language raw texts are read: the one given, or the model's."""
     recipe = model.corpus_.notes.get("recipe")
-    if recipe is None or recipe["words"] == "tokens":
+    if recipe is None or recipe.get("words", "tokens") == "tokens":
         raise InputError(
             "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
             "give counts or tokens."
         )
-    found = language or recipe["language"]
+    found = language or recipe.get("language")
     if found is None:
         raise InputError("The model has texts of several languages; give --language, or column:NAME.")
     return str(found)

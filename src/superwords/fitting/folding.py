@@ -108,12 +108,12 @@ def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWord
 
 def _read_texts(known: Corpus, texts: Any) -> Corpus:
     recipe = known.notes.get("recipe")
-    if recipe is None or recipe["words"] == "tokens":
+    if recipe is None or recipe.get("words", "tokens") == "tokens":
         raise InputError(
             "The model was not fitted to raw texts, so it does not know how to find words in them; "
             "give counts, or a Corpus of tokens (Corpus.from_tokens)."
         )
-    if recipe["language"] is None:
+    if recipe.get("language") is None:
         raise InputError(
             "The model was fitted to texts of several languages; give "
             "Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])."

@@ -133,8 +133,8 @@ def find_words(corpus: Corpus, query: str) -> np.ndarray:
     found = np.zeros(corpus.n_words)
     if (
         recipe
-        and recipe["words"] != "tokens"
-        and recipe["language"] is not None
+        and recipe.get("words", "tokens") != "tokens"
+        and recipe.get("language") is not None
         and not recipe.get("tokenizer")
     ):
         read = Corpus.from_texts(

@@ -136,21 +136,44 @@ def _read_corpus(fields: dict[str, Any]) -> Corpus:
     return corpus
 
 
+_NAME = str | None
+# Of the notes that are computed with or shown: [kind] is a list of it, {"": kind} a mapping of names to it.
+_NOTES: dict[str, Any] = {
+    **dict.fromkeys(("words_read", "words_used", "sentences", "long_tokens", "unknown_words", "min_df"), int),
+    **dict.fromkeys(("min_df_chosen", "min_df_counts", "number_of_concepts", "approximate"), str),
+    **{name: [str] for name in ("empty_documents", "procedural", "other_words")},
+    "groups": [str | int],  # a column may be named by a number
+    "seeds": {"": [str]},
+    "source": {"": object},
+    "pruned": {"": int | list},
+    "recipe": {"": object},
+}
+_RECIPE: dict[str, Any] = {
+    **dict.fromkeys(("language", "words", "tagger", "unit"), _NAME),
+    "lemmas": bool | None,
+    "max_length": int,
+    "units": {"": _NAME},
+}
+
+
 def _check_notes(notes: Any, metadata: pd.DataFrame) -> None:
-    """Check what is computed with: the recipe by which new texts are read, and the columns to compare."""
+    """Check what is computed with or shown, such as the recipe by which new texts are read."""
     _require(isinstance(notes, dict), "its notes cannot be read")
+    for name, kind in _NOTES.items():
+        _require(name not in notes or _is(notes[name], kind), f"its {name} cannot be read")
     recipe = notes.get("recipe", {})
-    _require(isinstance(recipe, dict), "its recipe cannot be read")
-    units, groups = recipe.get("units", {}), notes.get("groups", [])
-    _require(isinstance(units, dict), "its recipe has no units")
-    _require(all(one is None or isinstance(one, str) for one in units.values()), "a unit has no label")
-    for name, kinds in {"language": str, "words": str, "tagger": str, "unit": str, "lemmas": bool}.items():
-        _require(isinstance(recipe.get(name), kinds | None), "its recipe cannot be read")
-    _require(type(recipe.get("max_length", 1)) is int, "its recipe cannot be read")
-    _require(isinstance(groups, list), "its groups cannot be read")
-    for one in groups:  # a column may be named by a number
-        is_name = isinstance(one, str) or (type(one) is int and one in metadata.columns)
-        _require(is_name, "its groups cannot be read")
+    for name, kind in _RECIPE.items():
+        _require(name not in recipe or _is(recipe[name], kind), "its recipe cannot be read")
+    numbers = [one for one in notes.get("groups", []) if not isinstance(one, str)]
+    _require(all(one in metadata.columns for one in numbers), "its groups cannot be read")
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is(one, kind[0]) for one in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(_is(one, kind[""]) for one in value.values())
+    return isinstance(value, kind)
 
 
 def _check_texts(texts: Any, n: int) -> None:

@@ -178,7 +178,9 @@ def read_recipe(
 ) -> tuple[Method, int, str | None, dict[str, str | None]]:
     """Return how words were found; a recipe holds the name of the user's tokenizer only, so give it again."""
     found = recipe.get("format") if isinstance(recipe, Mapping) else None
-    if found != RECIPE_FORMAT:
+    if found != RECIPE_FORMAT or not {"words", "tagger", "lemmas", "max_length", "language", "units"} <= set(
+        recipe
+    ):
         raise InputError(
             f"The recipe has format {found!r} but this version reads {RECIPE_FORMAT}; "
             "give the corpus's notes['recipe'] unchanged."
