@@ -10,7 +10,7 @@ from scipy import sparse
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
-from superwords.sampler.new_state import NewState
+from superwords.sampler.new_state import empty_state
 from superwords.sampler.simulate import Simulated, simulate
 from superwords.sampler.state import State
 
@@ -63,8 +63,7 @@ def assert_same_chain(one, other):
 
 
 def tiny_state(like, n_rows):
-    empty = np.zeros(1, np.int32), np.zeros(1), np.zeros(2, np.int64), np.zeros(1, np.int32)
-    return NewState(np.zeros(n_rows + 1, np.int64), *empty)
+    return empty_state(n_rows, 1, 1, like.theta)
 
 
 def same(one: State, other: State) -> bool:

@@ -296,8 +296,8 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
     bugs = [
         HELD_BACK,
         (
-            "(back if concepts.m[w, j] > 0.0 else back_new)",
-            "(back if concepts.listed[j, w] else back_new)",
+            "(penalty if concepts.m[w, j] > 0.0 else penalty_new)",
+            "(penalty if concepts.listed[j, w] else penalty_new)",
         ),
         (
             "for w in words:\n        if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:",

@@ -54,7 +54,7 @@ def _through_handles(outer, words, result):
         result[1] += outer.inner.number[w]
     for w in words[:0]:
         result[1] -= 1000 * w
-    result[2] = len(words[2:100]) + 10 * len(outer.table) + 100 * outer.table.shape[1]
+    result[2] = len(words[2:100]) + 10 * len(outer.table) + 100 * len(outer.table[0])
     outer.flags[2] = not outer.flags[1]
     row[0] += 5.0
 

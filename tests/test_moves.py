@@ -103,20 +103,20 @@ def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     j, k = int(open_to[0]), int(doc.n_pairs)
     absent, draw_absent = from_python(word_sets.log_absent), from_python(word_sets.draw_absent)
     tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total_weight, True, doc, counts)
-    assert (tilt.back > 0) == (length > 60)
+    assert (tilt.absent > 0) == (length > 60)
     log_tilt = from_python(word_sets.tilt_words)(j, tilt, doc.explained, doc.factor, doc)
     p = (counts.m[:, j] + PRIOR.b2 * PRIOR.lam) / (counts.holders[j] + PRIOR.b2)
     q = {}
     for words in all_sets():
         from_python(set_on)(doc, k, words)
-        log_ratio = log_tilt + absent(j, tilt.back, words, doc, counts)
+        log_ratio = log_tilt + absent(j, tilt.absent, words, doc, counts)
         log_ratio -= sum(math.log(doc.factor[a]) for a in range(doc.n_words) if doc.on[k, a])
         q[tuple(words)] = naive.bernoulli(np.isin(np.arange(V), words), p) / math.exp(log_ratio)
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
         _, end = from_python(word_sets.draw_present)(k, j, doc.factor, doc, stream)
-        end, _ = draw_absent(j, tilt.back, 0.0, end, doc, counts, stream)
+        end, _ = draw_absent(j, tilt.absent, 0.0, end, doc, counts, stream)
         seen[tuple(sorted(doc.arena[doc.used : end].tolist()))] += 1
     assert_frequencies(seen, q, n)
 
@@ -304,13 +304,13 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
                 flips += abs(len(state.word) - len(before.word))
             else:
                 instance = draw_regression(sizes, model.data, model.prior, stream, sweep, 9)
-                given = word_move.given_counts(sizes, instance, model)
+                given = word_move.make_context(sizes, instance, model)
                 _, made = word_move.sweep_word_moves(state, tokens, given, stream, sweep)
                 moved += made.sum()
                 pull = (sizes.m.T @ instance.x) * model.data.known[:, None] * instance.precision
                 assert np.abs(instance.p_x - pull @ instance.x.T).max() <= 1e-9 * np.abs(pull).max()
                 np.testing.assert_array_equal(instance.total, sizes.total)
-                np.testing.assert_array_equal(given.odds, word_move.given_counts(sizes, instance, model).odds)
+                np.testing.assert_array_equal(given.odds, word_move.make_context(sizes, instance, model).odds)
             rebuilt = sizes_of(state)
             np.testing.assert_array_equal(sizes.m, rebuilt.m)
             np.testing.assert_array_equal(sizes.total, rebuilt.total)

@@ -9,7 +9,7 @@ from chains_for_tests import N_BLOCKS, N_WORDS, Saying, blocks, prior_of, same, 
 from superwords import ConceptModel
 from superwords.errors import InputError
 from superwords.fitting import settings, starting
-from superwords.sampler import fold_in, threads
+from superwords.sampler import threads
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
 from superwords.sampler.init import subsample as part_start
@@ -62,7 +62,7 @@ def test_a_new_state_that_is_short_of_room_grows(monkeypatch):
     chain = part_chain(counts[:30])
     enough = join_rows(chain, counts[30:], new_stream(1, 0))
 
-    monkeypatch.setattr(fold_in, "new_state", tiny_state)
+    monkeypatch.setattr(part_start, "new_state", tiny_state)
     assert same(join_rows(chain, counts[30:], new_stream(1, 0)), enough)
 
 

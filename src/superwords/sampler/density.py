@@ -9,7 +9,7 @@ from scipy.special import betaln, gammaln
 
 from superwords.sampler.feature_likelihood import log_features
 from superwords.sampler.jit import kernel
-from superwords.sampler.model import Data, Model, Prior, Steps
+from superwords.sampler.model import Model, Prior, Steps
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
 MASS_SHAPE, MASS_RATE = 1.0, 1.0  # α_ω ~ Gamma(1, 1)
@@ -23,6 +23,7 @@ def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
     e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)
     """
     return float(
+        # Eq. (nbpPair), the upper process: ω_j integrated out
         len(holders) * math.log(prior.alpha_omega * prior.b1)
         - prior.alpha_omega * expected_concepts(prior.b1, n_documents)
         + betaln(holders, n_documents - holders + prior.b1).sum()
@@ -34,7 +35,7 @@ def log_word_sets(sizes: Sizes, prior: Prior) -> float:
     on, off = prior.b2 * prior.lam, prior.b2 * (1 - prior.lam)
     level, n_words = np.unique(off, return_counts=True)
     holders = sizes.holders[:, None]
-    # Every word as if m_ji = 0, then a correction where m_ji > 0
+    # Eq. (nbpPair), the lower process, γ_ji integrated out: every word as if m_ji = 0, then a correction where m_ji > 0
     empty = n_words * (gammaln(level + holders) - gammaln(level))
     whole = len(on) * (gammaln(prior.b2 + sizes.holders) - gammaln(prior.b2))
     j, i = np.nonzero(sizes.m)
@@ -126,18 +127,17 @@ def log_score(state: State, tokens: Tokens, model: Model) -> float:
 
     Densities over π of different dimension cannot be compared; given z, π is Dirichlet-multinomial.
     """
-    sizes = sizes_of(state)
-    data, prior = model.data, model.prior
+    sizes, data, prior = sizes_of(state), model.data, model.prior
     return float(
         log_concepts(sizes.holders, len(state.doc_ptr) - 1, prior)
         + log_word_sets(sizes, prior)
-        + _log_tokens(state, tokens, data, prior)
+        + _log_tokens(state, tokens, prior)
         + log_features(sizes, data, prior)
         + log_hyperprior(prior, len(state.doc_ptr) - 1, model.steps)
     )
 
 
-def _log_tokens(state: State, tokens: Tokens, data: Data, prior: Prior) -> float:
+def _log_tokens(state: State, tokens: Tokens, prior: Prior) -> float:
     """Return log P(z, w | c, f), π integrated out."""
     per_doc = np.diff(state.doc_ptr)
     busy = per_doc > 0

@@ -66,6 +66,6 @@ def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
         _, _, b, log_det = posterior(sizes, data, prior)
     shape = prior.alpha_sigma + n_known / 2
     return float(
-        # Last formula of the appendix, with K a scalar precision
+        # Eq. (Ymarglike) for a diagonal Σ, the last formula of the appendix: K is a scalar precision
         constant + 0.5 * n_features * (n_concepts * math.log(prior.K) - log_det) - shape * np.log(b).sum()
     )

@@ -31,11 +31,10 @@ from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.proposals import downweighted, draw_absent
 from superwords.sampler.moves.replace import swap_concepts
 from superwords.sampler.new_state import (
-    NewState,
     append_document,
+    empty_state,
     finish_state,
     grow_state,
-    new_state,
     new_work,
 )
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
@@ -74,15 +73,6 @@ def fold_in(
     return sums.weight, sums.inclusion
 
 
-def start_documents(
-    concepts: LeaveOneOutCounts, counts: sparse.csr_array, stream: np.ndarray, n_sweeps: int, like: State
-) -> State:
-    """Return a state of new documents, with the concepts and words each uses."""
-    data = make_data(counts, None)
-    new = new_state(like, len(data.length))
-    return finish_state(sample_documents(data, concepts, stream, n_sweeps, n_sweeps, new=new), like.theta)
-
-
 def sample_documents(
     data: Data,
     concepts: LeaveOneOutCounts,
@@ -91,21 +81,21 @@ def sample_documents(
     n_burn_in: int,
     sums: Sums | None = None,
     held_out: HeldOut | None = None,
-    new: NewState | None = None,
-) -> NewState:
+    new: State | None = None,
+) -> State:
     """Run an independent chain for each new document, and fill `sums`.
 
-    If a new state is given it is returned with each document's last sweep.
+    If an empty state is given it is returned with each document's last sweep.
     """
     n_words, n_concepts = concepts.m.shape
     is_start = new is not None
-    new = new or NewState(*(np.zeros(0, kind) for kind in (np.int64, np.int32, float, np.int64, np.int32)))
+    new = new or empty_state(0, 0, 0, concepts.theta)
     doc = new_document(n_words, int(np.diff(data.doc_ptr).max(initial=0)), n_concepts)
     regression, work = no_features(n_concepts, n_words), new_work()
     rest = doc, regression, stream, (n_sweeps, n_burn_in, is_start), sums or Sums(), held_out or HeldOut()
     while not _sample_documents(work, data, concepts, *rest, new):
         new = grow_state(new, int(work.document), doc)
-    return new
+    return finish_state(new)
 
 
 @ref_kernel

@@ -12,16 +12,6 @@ from superwords.sampler.leave_one_out import longer
 from superwords.sampler.state import State
 
 
-class NewState(NamedTuple):
-    """The new state under construction."""
-
-    doc_ptr: np.ndarray
-    concept: np.ndarray
-    weight: np.ndarray
-    pair_ptr: np.ndarray
-    word: np.ndarray
-
-
 class Work(NamedTuple):
     """Progress of a pass over the documents, which may stop to grow its arrays."""
 
@@ -33,20 +23,26 @@ def new_work() -> Work:
     return Work(np.zeros((), np.int64), np.zeros((), np.int64))
 
 
-def new_state(like: State, n_rows: int) -> NewState:
+def new_state(like: State, n_rows: int) -> State:
     """Allocate a state for `n_rows` documents like those of a state."""
     share = n_rows / max(1, len(like.doc_ptr) - 1)
-    n_pairs, n_entries = int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024
-    return NewState(
+    return empty_state(
+        n_rows, int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024, like.theta
+    )
+
+
+def empty_state(n_rows: int, n_pairs: int, n_entries: int, theta: np.ndarray) -> State:
+    return State(
         np.zeros(n_rows + 1, np.int64),
         np.zeros(n_pairs, np.int32),
         np.zeros(n_pairs),
         np.zeros(n_pairs + 1, np.int64),
         np.zeros(n_entries, np.int32),
+        theta,
     )
 
 
-def grow_state(new: NewState, d: int, doc: DocumentState) -> NewState:
+def grow_state(new: State, d: int, doc: DocumentState) -> State:
     """Return a copy with space for the loaded document as the d-th, doubled where necessary."""
     pairs, n_pairs = new.doc_ptr[d], int(doc.n_pairs)
     n_entries = int(doc.size[:n_pairs].sum())
@@ -86,15 +82,15 @@ def append_document(new, doc, d):
     return True
 
 
-def finish_state(new: NewState, theta: np.ndarray) -> State:
+def finish_state(new: State) -> State:
+    """Return the state without its spare space."""
     pairs = new.doc_ptr[-1]
-    return State(
-        new.doc_ptr,
-        new.concept[:pairs].copy(),
-        new.weight[:pairs].copy(),
-        new.pair_ptr[: pairs + 1].copy(),
-        new.word[: new.pair_ptr[pairs]].copy(),
-        theta,
+    entries = new.pair_ptr[pairs]
+    return new._replace(
+        concept=new.concept[:pairs].copy(),
+        weight=new.weight[:pairs].copy(),
+        pair_ptr=new.pair_ptr[: pairs + 1].copy(),
+        word=new.word[:entries].copy(),
     )
 
 

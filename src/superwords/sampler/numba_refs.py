@@ -118,17 +118,6 @@ def _field(builder, pointer, k):
     return builder.gep(pointer, [cgutils.int32_t(0), cgutils.int32_t(k)], inbounds=True)
 
 
-def _load(builder, at, kind):
-    """Load an aggregate number by number."""
-    if isinstance(kind, ir.Aggregate):
-        value = ir.Constant(kind, ir.Undefined)
-        for k in range(len(kind)):
-            inner = kind.elements[k] if isinstance(kind, ir.BaseStructType) else kind.element
-            value = builder.insert_value(value, _load(builder, _field(builder, at, k), inner), k)
-        return value
-    return _mark(builder, builder.load(at), "field")
-
-
 def _mark(builder, instruction, name):
     """Mark that fields of references and elements of buffers never share memory."""
     module = builder.module
@@ -155,7 +144,7 @@ def _load_field(context, builder, handle, value, name):
     k = handle.names.index(name)
     kind = _fields_type(context, handle)
     at = _field(builder, builder.bitcast(value, kind.as_pointer()), k)
-    return handle.fields[k], _load(builder, at, kind.elements[k])
+    return handle.fields[k], _mark(builder, builder.load(at), "field")
 
 
 @lower_getattr_generic(Handle)
@@ -170,19 +159,6 @@ def _get_field(context, builder, handle, value, name):
 def _set_number(context, builder, sig, args, name):
     field, loaded = _load_field(context, builder, sig.args[0], args[0], name)
     _store(context, builder, field, _proxy(context, builder, field, loaded).data, args[1])
-
-
-@infer_getattr
-class _BufferAttributes(AttributeTemplate):
-    key = Buffer
-
-    def resolve_shape(self, buffer):
-        return types.UniTuple(types.intp, buffer.ndim)
-
-
-@lower_getattr_generic(Buffer)
-def _get_shape(context, builder, buffer, value, name):
-    return _proxy(context, builder, buffer, value).shape
 
 
 @infer_global(len)

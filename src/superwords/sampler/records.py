@@ -75,35 +75,28 @@ def check_state(state: State, n_documents: int, n_words: int) -> None:
         raise InputError(
             f"The state is not of {n_documents} documents and {n_words} words; give that of the same corpus."
         )
-    if not (_is_ragged(state) and _is_consistent(state, n_words)):
-        raise InputError("The state's parts contradict each other; the file may be damaged.")
-
-
-def _is_ragged(state: State) -> bool:
-    """Return whether the pointers are valid offsets."""
-    pointers = (state.doc_ptr, state.concept), (state.pair_ptr, state.word)
-    return len(state.pair_ptr) == len(state.concept) + 1 == len(state.weight) + 1 and all(
+    words, concept = state.word, state.concept
+    pointers = (state.doc_ptr, concept), (state.pair_ptr, words)
+    is_ragged = len(state.pair_ptr) == len(concept) + 1 == len(state.weight) + 1 and all(
         ptr[0] == 0 and ptr[-1] == len(parts) and (np.diff(ptr) >= 0).all() for ptr, parts in pointers
     )
+    if not (is_ragged and _is_consistent(state, n_words)):
+        raise InputError("The state's parts contradict each other; the file may be damaged.")
 
 
 def _is_consistent(state: State, n_words: int) -> bool:
     """Return whether words ascend, concepts are distinct, and weights positive."""
-    words, concept = state.word, state.concept
+    words, concept, starts = state.word, state.concept, state.pair_ptr[1:-1]
+    ascends = np.diff(words) > 0
+    ascends[starts[(starts > 0) & (starts < len(words))] - 1] = (
+        True  # from the last word of a pair to the next pair
+    )
     document = np.repeat(np.arange(len(state.doc_ptr) - 1, dtype=np.int64), np.diff(state.doc_ptr))
     return bool(
         ((words >= 0) & (words < n_words)).all()
-        and _ascending(words, state.pair_ptr)
+        and ascends.all()
         and ((concept >= 0) & (concept < len(concept))).all()
         and len(np.unique(document * max(1, len(concept)) + concept)) == len(concept)
         and ((state.weight > 0) & np.isfinite(state.weight)).all()
         and ((state.theta >= 0) & np.isfinite(state.theta)).all()
     )
-
-
-def _ascending(words: np.ndarray, ptr: np.ndarray) -> bool:
-    """Return whether the words of each slice ascend."""
-    rises = np.diff(words) > 0
-    starts = ptr[1:-1]
-    rises[starts[(starts > 0) & (starts < len(words))] - 1] = True
-    return bool(rises.all())

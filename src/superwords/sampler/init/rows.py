@@ -37,7 +37,9 @@ def row_vectors(counts: sparse.csr_array, word_vectors: np.ndarray) -> np.ndarra
 
     The result is (D, F). Words without a vector (NaN) take that of their rows. Rows without any known word are zero.
     """
-    weighted = _idf_weighted(counts)
+    idf = np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
+    weights = counts.data * idf[counts.indices]
+    weighted = sparse.csr_array((weights, counts.indices, counts.indptr), counts.shape)
     known = ~np.isnan(word_vectors).any(axis=1)
     vectors = np.where(known[:, None], word_vectors, 0.0)
     rows = normalize(weighted @ vectors)
@@ -46,12 +48,6 @@ def row_vectors(counts: sparse.csr_array, word_vectors: np.ndarray) -> np.ndarra
         vectors[~known] = size * normalize(weighted.T @ rows)[~known]
         rows = normalize(weighted @ vectors)
     return rows
-
-
-def _idf_weighted(counts: sparse.csr_array) -> sparse.csr_array:
-    n_using = np.bincount(counts.indices, minlength=counts.shape[1])
-    idf = np.log((1 + counts.shape[0]) / (1 + n_using)) + 1
-    return sparse.csr_array((counts.data * idf[counts.indices], counts.indices, counts.indptr), counts.shape)
 
 
 def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
-from superwords.sampler.fold_in import start_documents
+from superwords.sampler.fold_in import sample_documents
 from superwords.sampler.init.grow import start_of
 from superwords.sampler.init.starts import counts_of
 from superwords.sampler.leave_one_out import leave_one_out_counts
-from superwords.sampler.model import Data, Model, n_documents
-from superwords.sampler.new_state import concatenated, take_rows
+from superwords.sampler.model import Data, Model, make_data, n_documents
+from superwords.sampler.new_state import concatenated, new_state, take_rows
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, sizes_of
 from superwords.sampler.threads import map_blocks
@@ -57,6 +57,7 @@ def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_thre
     )
 
     def join(first: int, last: int) -> State:
-        return start_documents(concepts, counts[first:last], stream.copy(), _JOINING, state)
+        data, new = make_data(counts[first:last], None), new_state(state, last - first)
+        return sample_documents(data, concepts, stream.copy(), _JOINING, _JOINING, new=new)
 
     return concatenated(map_blocks(join, counts.shape[0], n_threads), state.theta)

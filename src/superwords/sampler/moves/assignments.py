@@ -113,6 +113,7 @@ def _assign(tokens, explainers, a, count, stream):
     for k in range(first, last):
         total += share[pair[k]]
     for _ in range(count):
+        # Appendix, "Impute z": z with probability ∝ π_z/T_z among the concepts with the word on
         u, k = uniform(stream) * total, first
         while u > share[pair[k]] and k < last - 1:
             u -= share[pair[k]]

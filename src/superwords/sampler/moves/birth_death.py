@@ -86,8 +86,6 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
         return False
     slot = concepts.free[concepts.n_free - 1]
     if len(regression.precision) > 0:
-        for f in range(len(regression.precision)):
-            regression.x[slot, f] = 0.0
         log_fit, B = log_fit_newborn(regression, model.prior.K, words, slot, 0)
         if not accepts(log_fit, stream):
             return False
@@ -163,7 +161,7 @@ def _draw_words(doc, concepts, model, stream):
             u -= doc.seed[a]
             a += 1
         s, scale = doc.word[a], ELSEWHERE
-        for n in range(affinity.near.shape[1]):
+        for n in range(len(affinity.near[s])):
             w = affinity.near[s, n]
             doc.mark[w] = 1
             rho = affinity.rho_present[s, n] if doc.local_index[w] > 0 else affinity.rho_absent[s, n]
@@ -179,7 +177,7 @@ def _draw_words(doc, concepts, model, stream):
             end += 1
         w += 1 + skip(stream, most)
     if s >= 0:
-        for n in range(affinity.near.shape[1]):
+        for n in range(len(affinity.near[s])):
             doc.mark[affinity.near[s, n]] = 0
     return end
 
@@ -199,7 +197,7 @@ def _log_proposal_over_prior(words, doc, concepts, model):
     for a in range(doc.n_words):
         s = doc.word[a]
         product = doc.seed[a]
-        for n in range(affinity.near.shape[1]):
+        for n in range(len(affinity.near[s])):
             w = affinity.near[s, n]
             rho = affinity.rho_present[s, n] if doc.local_index[w] > 0 else affinity.rho_absent[s, n]
             if doc.mark[w] == 1:

@@ -92,7 +92,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     g = gamma(stream, division.shape_j)
     part = g / (g + gamma(stream, division.shape_t))
     weight_j, weight_t = max(whole * part, 1e-300), max(whole * (1.0 - part), 1e-300)
-    back = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).back
+    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
     start = doc.used
     middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
     size_j = middle - start
@@ -102,11 +102,11 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
         - log_ways
         - _log_weights(division, weight_j, weight_t, alpha_pi)
     )
-    if back == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
+    if penalty == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
-    end, absent_t = draw_absent(t, back, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
+    end, absent_t = draw_absent(t, penalty, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
     words, removed = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
-    log_ratio = log_absent(t, back, words, doc, concepts)
+    log_ratio = log_absent(t, penalty, words, doc, concepts)
     if log_u >= log_ratio + _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
         return False
     if not accept_on_features(regression, removed, j, words, t, doc.mark, stream):
@@ -154,8 +154,8 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
         doc.arena[doc.start[out] : doc.start[out] + doc.size[out]],
     )
     absent_t = doc.mass[out] - division.mass_new
-    back = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).back
-    log_ratio = log_ways - log_screened + log_absent(t, back, words, doc, concepts)
+    penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
+    log_ratio = log_ways - log_screened + log_absent(t, penalty, words, doc, concepts)
     log_ratio += _log_weights(division, weight_j, weight_t, alpha_pi)
     log_ratio += _log_text(division, weight_j, weight_t, absent_j, absent_t, doc.size[k], doc)
     if not accepts(-log_ratio, stream):

@@ -73,7 +73,7 @@ def sweep_membership(
             counts = {"tried": doc.tried, "accepted": doc.accepted}
             doc = new_document(n_words, longest, n_slots)._replace(**counts)
     info = make_info(KINDS, doc.tried, doc.accepted)
-    return finish_state(new, state.theta), concepts, regression, info
+    return finish_state(new), concepts, regression, info
 
 
 @ref_kernel

@@ -77,13 +77,13 @@ def _try_join(j, is_data_driven, doc, concepts, regression, stream):
     make_room(doc)
     start = doc.used
     mass, end = draw_present(k, j, doc.factor, doc, stream)
-    if tilt.back == 0.0 and log_u >= _log_second(k, weight, mass, end - start, doc):
+    if tilt.absent == 0.0 and log_u >= _log_second(k, weight, mass, end - start, doc):
         return False
-    end, absent = draw_absent(j, tilt.back, 0.0, end, doc, concepts, stream)
+    end, absent = draw_absent(j, tilt.absent, 0.0, end, doc, concepts, stream)
     words = doc.arena[start:end]
     if is_fixed(concepts, j) and breaks_condition(concepts, j, words):
         return False
-    log_ratio = log_absent(j, tilt.back, words, doc, concepts)
+    log_ratio = log_absent(j, tilt.absent, words, doc, concepts)
     if log_u >= log_ratio + _log_second(k, weight, mass + absent, len(words), doc):
         return False
     # Eq. (cUpdate), second stage: P(Y | Φ′)/P(Y | Φ)
@@ -141,7 +141,7 @@ def _try_leave(k, is_data_driven, doc, concepts, regression, stream):
     if log_u == np.inf:
         return False
     words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
-    log_ratio = log_absent(j, tilt.back, words, doc, concepts)
+    log_ratio = log_absent(j, tilt.absent, words, doc, concepts)
     if len(words) > 0 and doc.n_pairs > 1:
         log_ratio += log_gain_over_tilt(k, doc.share[k], doc.rest, doc.factor, doc)
     if log_u >= -log_ratio:

@@ -16,7 +16,7 @@ from superwords.sampler.leave_one_out import expected_mass
 from superwords.sampler.random import skip_by_log, uniform
 
 _MOST_FACTOR = math.exp(20.0)  # of a word's odds in a proposal, so that every proposal can be reversed
-_MOST_PRICE = 5.0  # in log odds at θ = 1, for the same reason
+_MOST_PENALTY = 5.0  # in log odds at θ = 1, for the same reason
 _FEW_TIMES = 4  # maximum count of a word for products instead of logarithms
 _SLACK = 1.0  # of an approximate log ratio
 _LONG = 60  # tokens from which a proposal penalises words the document does not use
@@ -26,8 +26,8 @@ class Tilt(NamedTuple):
     """Tilt of the prior odds of a concept's words by their effect on the text."""
 
     share: float  # π over the concept's expected T: what it would add to an explained word; 0: not tilted
-    price: float  # about n_j/T_j: a word that is on costs the text θ times that
-    back: float  # the price of words that the document does not use
+    penalty: float  # about n_j/T_j: a word that is on costs the text θ times that
+    absent: float  # the penalty of words that the document does not use
 
 
 @helper
@@ -36,8 +36,8 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
     if not is_data_driven:
         return Tilt(0.0, 0.0, 0.0)
     mass, length = expected_mass(concepts, j), doc.length
-    price = min(length * weight / (others + weight) / mass, _MOST_PRICE)
-    return Tilt(weight / mass, price, price if length > _LONG else 0.0)
+    penalty = min(length * weight / (others + weight) / mass, _MOST_PENALTY)
+    return Tilt(weight / mass, penalty, penalty if length > _LONG else 0.0)
 
 
 @helper
@@ -51,7 +51,7 @@ def tilt_words(j, tilt, rest, factor, doc):
         for a in range(n_words):
             factor[a] = 1.0
         return 0.0
-    down = math.exp(-tilt.price)
+    down = math.exp(-tilt.penalty)
     log_ratio, product = 0.0, 1.0
     for a in range(n_words):
         gain = 1.0 + tilt.share / rest[a] if rest[a] > 0.0 else _MOST_FACTOR
@@ -134,15 +134,15 @@ def log_gain_over_tilt(k, share, rest, factor, doc):
 
 
 @helper
-def draw_absent(j, back, back_new, end, doc, concepts, stream):
-    """Draw absent words, each with odds e^(−back θ) times those of P(f_ji = 1).
+def draw_absent(j, penalty, penalty_new, end, doc, concepts, stream):
+    """Draw absent words, each with odds e^(−penalty θ) times those of P(f_ji = 1).
 
-    `back_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
+    `penalty_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
     probable one. Returns the arena's new end and the words' θ.
     """
     theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
     mass = 0.0
-    for level in range(concepts.bound.shape[1]):
+    for level in range(len(concepts.bound[j])):
         at, last = concepts.level_ptr[j, level], concepts.level_ptr[j, level + 1]
         if at == last:
             continue
@@ -152,7 +152,7 @@ def draw_absent(j, back, back_new, end, doc, concepts, stream):
         while at < last:
             w = concepts.by_level[j, at]
             if doc.local_index[w] == 0:
-                cost = (back if concepts.m[w, j] > 0.0 else back_new) * theta[w]
+                cost = (penalty if concepts.m[w, j] > 0.0 else penalty_new) * theta[w]
                 p = downweighted((concepts.m[w, j] + extra[w]) * inverse, cost)
                 if uniform(stream) * most < p:
                     doc.arena[end] = w
@@ -172,19 +172,19 @@ def downweighted(p, cost):
 
 
 @helper
-def log_absent(j, back, words, doc, concepts):
-    """Return log P(f)/q(f) of the absent words of a set drawn with `back`."""
-    if back == 0.0:
+def log_absent(j, penalty, words, doc, concepts):
+    """Return log P(f)/q(f) of the absent words of a set drawn with `penalty`."""
+    if penalty == 0.0:
         return 0.0
     total, product, inverse = 0.0, 1.0, concepts.inverse[j]
     for w in words:
         if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:
-            total += back * concepts.theta[w]
+            total += penalty * concepts.theta[w]
     for s in range(concepts.support_size[j]):
         w = concepts.support[j, s]
         if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:
             p = (concepts.m[w, j] + concepts.extra[w]) * inverse
-            product *= 1.0 + p * math.expm1(-back * concepts.theta[w])
+            product *= 1.0 + p * math.expm1(-penalty * concepts.theta[w])
             if product < 1e-100:
                 total += math.log(product)
                 product = 1.0

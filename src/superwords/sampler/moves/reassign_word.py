@@ -30,6 +30,7 @@ class TokenTable(NamedTuple):
 
     local_index: np.ndarray  # (V) a + 1 of a word that occurs in the document, else 0
     tokens: np.ndarray  # (a, k) imputed tokens of a word that is on, else OFF
+    entry: np.ndarray  # (a, k) the entry of a word that is on
     mass: np.ndarray  # (k) T
     n_tokens: np.ndarray  # (k) n_dj
     log_weight: np.ndarray  # (k) log π
@@ -38,7 +39,6 @@ class TokenTable(NamedTuple):
     gain: np.ndarray  # (k) both, for one token, on the linear scale
     share: np.ndarray  # (k) scratch
     theta: np.ndarray  # () the θ that these are for
-    entry: np.ndarray  # (a, k) the entry of a word that is on
     pair: np.ndarray  # (E) the pair of every entry of the state, changed by moves
 
 
@@ -60,12 +60,12 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     state = before._replace(pair_ptr=before.pair_ptr.copy(), word=before.word.copy())
     tokens = Tokens(z.entry.copy(), z.pair.copy())
     regression = draw_regression(sizes, model.data, model.prior, stream, sweep, _TURN)
-    tried, moved = sweep_word_moves(state, tokens, given_counts(sizes, regression, model), stream, sweep)
+    tried, moved = sweep_word_moves(state, tokens, make_context(sizes, regression, model), stream, sweep)
     info = make_info(("word move",), tried, moved)
     return now._replace(state=state, tokens=tokens), info
 
 
-def given_counts(sizes: Sizes, regression: RegressionDraw, model: Model) -> Context:
+def make_context(sizes: Sizes, regression: RegressionDraw, model: Model) -> Context:
     """Return the context given by the other documents' counts, kept up to date."""
     odds = np.zeros((sizes.m.shape[1], len(sizes.m)))
     _fill_odds(sizes, model.prior, odds)
@@ -73,27 +73,22 @@ def given_counts(sizes: Sizes, regression: RegressionDraw, model: Model) -> Cont
 
 
 def sweep_word_moves(
-    state: State, tokens: Tokens, given: Context, stream: np.ndarray, sweep: int
+    state: State, tokens: Tokens, context: Context, stream: np.ndarray, sweep: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Update the documents in place; return how many moves were tried and made."""
     most = int(np.diff(state.doc_ptr).max())
-    longest = int(np.diff(given.model.data.doc_ptr).max())
+    longest = int(np.diff(context.model.data.doc_ptr).max())
     table = TokenTable(
-        np.zeros(len(state.theta), np.int32),
-        np.zeros((longest, most), np.int32),
-        np.zeros(most),
-        np.zeros(most, np.int64),
-        np.zeros(most),
-        np.zeros(most),
-        np.zeros(most),
-        np.zeros(most),
-        np.zeros(most),
-        np.zeros(()),
-        np.zeros((longest, most), np.int64),
-        np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr)),
+        local_index=np.zeros(len(state.theta), np.int32),
+        tokens=np.zeros((longest, most), np.int32),
+        entry=np.zeros((longest, most), np.int64),
+        n_tokens=np.zeros(most, np.int64),
+        **{name: np.zeros(most) for name in ("mass", "log_weight", "log_rest", "log_token", "gain", "share")},
+        theta=np.zeros(()),
+        pair=np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr)),
     )
     tried, moved = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep)
+    _sweep_documents(state, tokens, context, table, tried, moved, stream, sweep)
     if moved[0] > 0:
         shape = len(state.concept), len(state.theta)
         entries = sparse.coo_array((tokens.entry, (table.pair, state.word)), shape).tocsr()
@@ -109,8 +104,8 @@ def _fill_odds(sizes, prior, odds):
 
 
 @ref_kernel
-def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
-    data, word_moves = given.model.data, given.model.steps.word_moves
+def _sweep_documents(state, tokens, context, table, tried, moved, stream, sweep):
+    data, word_moves = context.model.data, context.model.steps.word_moves
     for d in range(len(data.length)):
         n_pairs, n_words = state.doc_ptr[d + 1] - state.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d]
         if n_pairs < 2:
@@ -126,10 +121,10 @@ def _sweep_documents(state, tokens, given, table, tried, moved, stream, sweep):
             k = _pick_holder(a, n_pairs, table, stream)
             if k >= 0:
                 i = data.word[data.doc_ptr[d] + a]
-                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, given, table, stream)
+                to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, context, table, stream)
                 if to != k:
                     tried[0] += 1
-                    n_moved += _hand_over(a, i, k, to, state.doc_ptr[d], state, given, table, stream)
+                    n_moved += _hand_over(a, i, k, to, state.doc_ptr[d], state, context, table, stream)
         moved[0] += n_moved
         for k in range(n_pairs):
             tokens.pair[state.doc_ptr[d] + k] = table.n_tokens[k]
@@ -178,10 +173,10 @@ def _weigh(k, theta, table):
 
 
 @helper
-def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
+def _pick_target(a, i, home, first, n_pairs, state, context, table, stream):
     """Draw the concept that gets the tokens: the same, or one without the word."""
     theta, n, total = state.theta[i], table.tokens[a, home], 0.0
-    if _is_fixed(i, state.concept[first + home], given):
+    if _is_fixed(i, state.concept[first + home], context):
         return home
     if theta != table.theta:
         table.theta = theta
@@ -189,10 +184,10 @@ def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
             _weigh(k, theta, table)
     for k in range(n_pairs):
         table.share[k] = 0.0
-        is_fixed = _is_fixed(i, state.concept[first + k], given)
+        is_fixed = _is_fixed(i, state.concept[first + k], context)
         if table.tokens[a, k] == OFF and not is_fixed:
             gain = table.gain[k] if n == 1 else math.exp(n * table.log_token[k] + table.log_rest[k])
-            table.share[k] = gain * given.odds[i, state.concept[first + k]]
+            table.share[k] = gain * context.odds[i, state.concept[first + k]]
             total += table.share[k]
     if total == 0.0:
         return home
@@ -201,7 +196,7 @@ def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
     if used > 0:
         log_gain += used * math.log((mass - theta) / mass)
     j = state.concept[first + home]
-    stays = math.exp(log_gain) * _odds(i, j, 1, given.sizes, given.model.prior)
+    stays = math.exp(log_gain) * _odds(i, j, 1, context.sizes, context.model.prior)
     u = uniform(stream) * (total + stays) - stays
     if u < 0.0:
         return home
@@ -213,9 +208,9 @@ def _pick_target(a, i, home, first, n_pairs, state, given, table, stream):
 
 
 @helper
-def _is_fixed(i, j, given):
+def _is_fixed(i, j, context):
     """Return whether the word is conditioned on in concept j."""
-    return j < len(given.model.fixed) and given.model.fixed[j, i] != 0
+    return j < len(context.model.fixed) and context.model.fixed[j, i] != 0
 
 
 @helper
@@ -227,10 +222,10 @@ def _odds(i, j, own, sizes, prior):
 
 
 @helper
-def _hand_over(a, i, home, to, first, state, given, table, stream):
+def _hand_over(a, i, home, to, first, state, context, table, stream):
     """Accept the move on the feature ratio and apply it."""
     j, t = np.int64(state.concept[first + home]), np.int64(state.concept[first + to])
-    regression = given.regression
+    regression = context.regression
     if len(regression.precision) > 0:
         if not accepts(log_fit_word(regression, i, -1.0, j, 1.0, t), stream):
             return False
@@ -246,8 +241,8 @@ def _hand_over(a, i, home, to, first, state, given, table, stream):
     table.mass[home] -= theta
     _weigh(to, theta, table)
     _weigh(home, theta, table)
-    given.sizes.m[t, i] += 1
-    given.sizes.m[j, i] -= 1
-    given.odds[i, t] = _odds(i, t, 0, given.sizes, given.model.prior)
-    given.odds[i, j] = _odds(i, j, 0, given.sizes, given.model.prior)
+    context.sizes.m[t, i] += 1
+    context.sizes.m[j, i] -= 1
+    context.odds[i, t] = _odds(i, t, 0, context.sizes, context.model.prior)
+    context.odds[i, j] = _odds(i, j, 0, context.sizes, context.model.prior)
     return True

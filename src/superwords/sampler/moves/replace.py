@@ -122,12 +122,12 @@ def _try_swap(is_data_driven, doc, concepts, regression, stream):
     for a in range(n_words):
         if doc.rest[a] == 0.0 and doc.on[new, a] == 0:
             return False
-    if tilt.back == 0.0 and log_u >= _log_swapped(k, new, weight / mass, doc):
+    if tilt.absent == 0.0 and log_u >= _log_swapped(k, new, weight / mass, doc):
         return False  # further words would not help
-    end, absent = draw_absent(t, tilt.back, 0.0, end, doc, concepts, stream)
+    end, absent = draw_absent(t, tilt.absent, 0.0, end, doc, concepts, stream)
     words, words_back = doc.arena[start:end], doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
-    log_u -= log_absent(t, tilt.back, words, doc, concepts)
-    log_u += log_absent(j, tilt_back.back, words_back, doc, concepts)
+    log_u -= log_absent(t, tilt.absent, words, doc, concepts)
+    log_u += log_absent(j, tilt_back.absent, words_back, doc, concepts)
     mass += absent
     if log_u >= _log_swapped(k, new, weight / mass, doc):
         return False

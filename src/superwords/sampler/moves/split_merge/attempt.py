@@ -201,9 +201,9 @@ def _outcome(
     present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
     # New unused words are drawn for all documents, or for those that hold both
     changing = (sides.doc == BOTH) | (uniform_from_python(stream) < _REDRAWN)
-    frame = make_context(snapshot, rows, changing, present)
-    merged = with_unused(merged, frame, None if is_merge else present, stream)
-    split = with_unused(split, frame, present if is_merge else None, stream)
+    context = make_context(snapshot, rows, changing, present)
+    merged = with_unused(merged, context, None if is_merge else present, stream)
+    split = with_unused(split, context, present if is_merge else None, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
     return (merged if is_merge else split), sign * log_ratio - first
 
@@ -247,10 +247,10 @@ def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Prop
     """Return log P(c, f, z, w), π out, with the group as two concepts, less as one."""
     prior, n_documents = model.prior, len(model.data.length)
     change = log_weights(group, sides, prior.alpha_pi)
-    for made, sign in ((split, 1), (merged, -1)):
-        part = Sizes(made.m, made.holders, made.m.sum(axis=0))
-        change += sign * (log_word_sets(part, prior) + log_concepts(made.holders, n_documents, prior))
-        change += sign * made.log_text
+    for proposal, sign in ((split, 1), (merged, -1)):
+        part = Sizes(proposal.m, proposal.holders, proposal.m.sum(axis=0))
+        change += sign * (log_word_sets(part, prior) + log_concepts(proposal.holders, n_documents, prior))
+        change += sign * proposal.log_text
     return float(change)
 
 
@@ -290,14 +290,12 @@ def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
-    """Return the cosine of a support word's features with all others', 0 if unknown."""
-    if model.data.Y.shape[1] == 0:
-        return _incidence(group, at)
-    return _cosine(model.data.Y[group.support], at)
+    """Return the cosine of a support word with all others.
 
-
-def _incidence(group: Group, at: int) -> np.ndarray:
-    """Return the cosine of the sets of documents that have the words on."""
+    It is that of their features, 0 if unknown, or without features that of the sets of documents that use them.
+    """
+    if model.data.Y.shape[1]:
+        return _cosine(model.data.Y[group.support], at)
     n_words = len(group.support)
     doc = np.repeat(np.arange(len(group.doc)), np.diff(group.ptr))
     has = np.zeros(len(group.doc), bool)
@@ -391,7 +389,7 @@ def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Proposal) -> Sizes
 def rebuild(
     snapshot: Snapshot,
     group: Group,
-    made: Proposal,
+    proposal: Proposal,
     numbers: tuple[int, int],
     sizes: Sizes,
     stream: np.ndarray,
@@ -403,7 +401,7 @@ def rebuild(
     doc = np.searchsorted(old.doc_ptr, kept, side="right") - 1
     pairs = [(doc, old.concept[kept], old.weight[kept], tokens.pair[kept], np.diff(ptr))]
     words = [(old.word[entries], tokens.entry[entries])]
-    for j, side, unused in zip(numbers, made.sides, made.unused):
+    for j, side, unused in zip(numbers, proposal.sides, proposal.unused):
         n_pairs = int(side.held.sum())
         size = np.diff(side.ptr + unused.ptr)[side.held]
         concept, weight = np.full(n_pairs, j, np.int32), np.ones(n_pairs)

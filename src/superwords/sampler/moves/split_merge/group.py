@@ -136,7 +136,7 @@ def count_sides(group, sides):
     """Rebuild the counts of a division."""
     for s in range(2):
         sides.holders[s] = 0.0
-        for i in range(sides.m.shape[1]):
+        for i in range(len(group.support)):
             sides.m[s, i] = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, 1.0)

@@ -9,18 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from superwords.sampler.model import Model
-from superwords.sampler.moves.split_merge.attempt import Snapshot, SplitProposal, feature_gain, propose_split
+from superwords.sampler.moves.split_merge.attempt import Snapshot, feature_gain, propose_split
 from superwords.sampler.random import SPLIT_MERGE, open_stream_from_python
 from superwords.sampler.state import State, Tokens, sizes_of
 
 _APART = 1 << 42  # offset of sweep numbers, for separate random streams
 _LEAST_PART = 0.1  # minimum share of the documents in the smaller concept
-
-
-def _is_even(proposed: SplitProposal) -> bool:
-    """Return whether both parts have words and a fair share of the documents."""
-    holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
-    return bool(holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0)
 
 
 def split_concept(
@@ -36,7 +30,10 @@ def split_concept(
     for attempt in range(n_attempts):
         open_stream_from_python(stream, SPLIT_MERGE, _APART + sweep, attempt)
         proposed = propose_split(snapshot, j, stream)
-        if proposed is not None and _is_even(proposed):
+        if proposed is None:
+            continue
+        holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
+        if holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0:
             log_ratio = proposed.log_ratio + feature_gain(snapshot, proposed.sizes)
             if log_ratio > most:
                 best, most = attempt, log_ratio

@@ -20,9 +20,9 @@ from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entri
 from superwords.sampler.random import uniform
 from superwords.sampler.state import Sizes, State, Tokens
 
-_MOST_LEAN = 4.0
-_MUTED = 0.65  # factor on the features' log odds, tuned to the approximation of later documents
-_LOOKS = 16  # updates of the features' odds per pass over the documents
+_MOST_LOG_FACTOR = 4.0
+_DAMPING = 0.65  # factor on the features' log odds, tuned to the approximation of later documents
+_UPDATES = 16  # updates of the features' odds per pass over the documents
 _EVERY = 32  # words between two updates of T
 
 
@@ -136,33 +136,35 @@ def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Proposal:
     )
 
 
-def with_unused(made: Proposal, frame: Context, present: list[Unused] | None, stream: np.ndarray) -> Proposal:
+def with_unused(
+    proposal: Proposal, context: Context, present: list[Unused] | None, stream: np.ndarray
+) -> Proposal:
     """Return the same with unused words: drawn in documents that change, else kept."""
-    rest, changing, theta = frame.rest, frame.changing, frame.theta
-    unused = [_pick(frame.kept, side.held & ~changing) for side in made.sides]
-    m = made.m + np.array([_count(one.word, theta) for one in unused])
+    rest, changing, theta = context.rest, context.changing, context.theta
+    unused = [_pick(context.kept, side.held & ~changing) for side in proposal.sides]
+    m = proposal.m + np.array([_count(one.word, theta) for one in unused])
     log_q = 0.0
     if changing.any():
         total = rest.total + m.sum(axis=0)
-        sizes = Sizes(np.vstack([m, rest.m]), np.append(made.holders, rest.holders), total)
-        parts = [limit(side, changing) for side in made.sides]
-        for s, urn in enumerate(make_urns(sizes, parts, frame)):
+        sizes = Sizes(np.vstack([m, rest.m]), np.append(proposal.holders, rest.holders), total)
+        parts = [limit(side, changing) for side in proposal.sides]
+        for s, urn in enumerate(make_urns(sizes, parts, context)):
             target = None if present is None else _pick(present[s], changing)
             found, log_p = propose(parts[s], urn, target, stream)
             log_q += log_p
             m[s] += _count(found.word, theta)
             unused[s] = _join(unused[s], found)
-    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(made.sides, unused)))
-    return made._replace(unused=unused, log_q=log_q, log_text=log_text, m=m)
+    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(proposal.sides, unused)))
+    return proposal._replace(unused=unused, log_q=log_q, log_text=log_text, m=m)
 
 
 def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.bincount(words, minlength=len(theta)).astype(np.int32)
 
 
-def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
+def make_urns(sizes: Sizes, parts: list[Side], context: Context) -> list[Urn]:
     """Return the urns of the first concepts of `sizes`, less the changing documents."""
-    data, prior, theta = frame.model.data, frame.model.prior, frame.theta
+    data, prior, theta = context.model.data, context.model.prior, context.theta
     total = sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
     if data.Y.shape[1]:
@@ -181,7 +183,7 @@ def make_urns(sizes: Sizes, parts: list[Side], frame: Context) -> list[Urn]:
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
         expected = (n - used) * odds / (1.0 + odds)
-        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, frame.fuller))
+        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, context.fuller))
     return urns
 
 
@@ -208,15 +210,15 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
 @ref_kernel
 def _foresee_all(side, urn, progress):
     """Count all documents as not yet processed."""
-    _look(1.0, progress, urn)
+    _update_factors(1.0, progress, urn)
     for i in range(len(urn.theta)):
         progress.foreseen[i] = progress.factor[i]
     for n in range(len(side.held)):
         if side.held[n]:
             progress.n_held += 1
-            mass = _mark(n, True, progress, side, urn)
+            mass = _mark_used(n, True, progress, side, urn)
             _foresee(n, 1.0, mass, progress, side, urn)
-            _mark(n, False, progress, side, urn)
+            _mark_used(n, False, progress, side, urn)
 
 
 @ref_kernel
@@ -230,8 +232,8 @@ def _go_through(side, urn, progress, target, is_forced, ptr, word, log_q, stream
             if at + len(urn.theta) > len(word):
                 return False
             to_come = 1.0 - progress.n_seen / n_held
-            if progress.n_seen % (1 + n_held // _LOOKS) == 0:
-                _look(to_come, progress, urn)
+            if progress.n_seen % (1 + n_held // _UPDATES) == 0:
+                _update_factors(to_come, progress, urn)
             progress.n_seen += 1
             mine = target.word[target.ptr[n] : target.ptr[n + 1]]
             log_p, found = _draw_document(n, to_come, progress, side, urn, mine, is_forced, word, at, stream)
@@ -246,19 +248,19 @@ def _go_through(side, urn, progress, target, is_forced, ptr, word, log_q, stream
 def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at, stream):
     """Draw a document's unused words given those before; return log q and number."""
     on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
-    mass = _mark(n, True, progress, side, urn)
+    mass = _mark_used(n, True, progress, side, urn)
     rest = _foresee(n, -1.0, mass, progress, side, urn)
     tokens, found, log_q = side.per_doc[n], 0, 0.0
     # The next unused word is the first at which the probability of none so far falls below the threshold.
     product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
-    price, priced = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
+    penalty, computed_for = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
     for i in range(len(theta)):
         if progress.used[i]:
             on[i] += 1.0
             continue
-        if tokens > 0 and (priced != theta[i] or i % _EVERY == 0):
-            price, priced = (1.0 + theta[i] / (mass + rest)) ** tokens, theta[i]
-        odds = on[i] / off[i] * factor[i] / price
+        if tokens > 0 and (computed_for != theta[i] or i % _EVERY == 0):
+            penalty, computed_for = (1.0 + theta[i] / (mass + rest)) ** tokens, theta[i]
+        odds = on[i] / off[i] * factor[i] / penalty
         p_off = 1.0 / (1.0 + odds)
         rest = max(rest - theta[i] * odds * p_off, 0.0)
         is_on = product * p_off <= threshold
@@ -269,9 +271,9 @@ def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at,
             product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
             on[i] += 1.0
             progress.unused[i] += 1.0
-            factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
+            factor[i] = _feature_factor(i, progress.unused[i] + to_come * urn.expected[i], urn)
             mass += theta[i]
-            priced = -1.0
+            computed_for = -1.0
             word[at + found] = i
             found += 1
         else:
@@ -281,12 +283,12 @@ def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at,
                 log_q += math.log(product)
                 threshold /= product
                 product = 1.0
-    _mark(n, False, progress, side, urn)
+    _mark_used(n, False, progress, side, urn)
     return log_q + math.log(product), found
 
 
 @helper
-def _mark(n, is_used, progress, side, urn):
+def _mark_used(n, is_used, progress, side, urn):
     """Mark the words a document uses, or clear the marks; return Σ θ of them."""
     mass = 0.0
     for e in range(side.ptr[n], side.ptr[n + 1]):
@@ -304,35 +306,35 @@ def _foresee(n, step, mass, progress, side, urn):
     """
     on, off, theta = progress.on, progress.off, urn.theta
     tokens = side.per_doc[n]
-    price, priced, total = 1.0, -1.0, 0.0
+    penalty, computed_for, total = 1.0, -1.0, 0.0
     for i in range(len(theta)):
         if progress.used[i]:
             on[i] += step
             continue
-        if tokens > 0 and priced != theta[i]:
-            price, priced = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
-        off[i] += step * max(1.0 - progress.foreseen[i] / price, 0.0)
+        if tokens > 0 and computed_for != theta[i]:
+            penalty, computed_for = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
+        off[i] += step * max(1.0 - progress.foreseen[i] / penalty, 0.0)
         if step > 0.0:
             continue
-        odds = on[i] / off[i] * progress.factor[i] / price
+        odds = on[i] / off[i] * progress.factor[i] / penalty
         total += theta[i] * odds / (1.0 + odds)
     return total
 
 
 @helper
-def _look(to_come, progress, urn):
+def _update_factors(to_come, progress, urn):
     for i in range(len(urn.theta)):
-        progress.factor[i] = _lean(i, progress.unused[i] + to_come * urn.expected[i], urn)
+        progress.factor[i] = _feature_factor(i, progress.unused[i] + to_come * urn.expected[i], urn)
 
 
 @helper
-def _lean(i, e, urn):
+def _feature_factor(i, e, urn):
     """Return the factor of the odds that one more document has the word unused."""
     if urn.gamma[i] == 0.0:
         return 1.0
     before, after = e / max(urn.total[i] + e, 1e-300), (e + 1.0) / (urn.total[i] + e + 1.0)
-    gain = _MUTED * (after - before) * (urn.beta[i] - 0.5 * (after + before) * urn.gamma[i])
-    return math.exp(min(max(gain, -_MOST_LEAN), _MOST_LEAN))
+    gain = _DAMPING * (after - before) * (urn.beta[i] - 0.5 * (after + before) * urn.gamma[i])
+    return math.exp(min(max(gain, -_MOST_LOG_FACTOR), _MOST_LOG_FACTOR))
 
 
 @ref_kernel
