@@ -193,7 +193,7 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         doc.side[: len(own)] = [fate[w] for w in own]
         mass = [float(THETA[sorted(words)].sum()) for words in (absent_j, absent_t)]
         weights = part * whole, (1 - part) * whole
-        division = from_python(divide_unite._weigh_division)(j, t, whole, PRIOR.alpha_pi, doc)
+        division = from_python(divide_unite._weigh_division)(j, t, PRIOR.alpha_pi, doc)
         fast = division.log_prior + math.log(counts.odds[t])
         fast += from_python(divide_unite._log_weights)(division, *weights, PRIOR.alpha_pi)
         fast += from_python(divide_unite._log_text)(division, *weights, *mass, len(two[j][1]), doc)

@@ -66,15 +66,11 @@ def draw_regression(
     if n_features == 0:
         return no_features(n_concepts + n_spare, len(data.known))
     shape = prior.alpha_sigma + int(data.known.sum()) / 2
-    if n_concepts:
-        A, X, b, _ = posterior(sizes, data, prior)
-    else:
-        b = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma
-        A, X = np.zeros((0, 0)), np.zeros((0, n_features))
+    A, X, b, _ = posterior(sizes, data, prior)
     precision, noise = np.empty(n_features), np.empty((n_concepts, n_features))
     _draw_noise(precision, noise, b, shape, stream, sweep, turn)
     x = np.zeros((n_concepts + n_spare, n_features))
-    x[:n_concepts] = X + np.linalg.cholesky(A) @ noise if n_concepts else X
+    x[:n_concepts] = X + np.linalg.cholesky(A) @ noise
     feature_sum = counts_as_numbers(sizes).T @ x[:n_concepts]
     feature_sum[~data.known] = 0.0
     weighed = x * precision

@@ -34,8 +34,10 @@ def counts_as_numbers(sizes: Sizes) -> Any:
 
 def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Return A, X̂ᵀ, β̂ and log|ΦΦᵀ + K I| of the regression of known features on Φ."""
-    phi = mixing_matrix(sizes, data.known)
     y = data.Y[data.known]
+    if len(sizes.holders) == 0:
+        return np.zeros((0, 0)), np.zeros((0, y.shape[1])), 0.5 * (y * y).sum(axis=0) + prior.beta_sigma, 0.0
+    phi = mixing_matrix(sizes, data.known)
     gram = (phi @ phi.T).toarray() if sparse.issparse(phi) else phi @ phi.T
     gram[np.diag_indices_from(gram)] += prior.K
     factor = linalg.cholesky(gram, lower=True, check_finite=False)
@@ -53,19 +55,17 @@ def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
     if n_features == 0:
         return 0.0
     n_known = int(data.known.sum())
-    n_concepts = len(sizes.holders)
     constant = n_features * (
         gammaln(prior.alpha_sigma + n_known / 2)
         - gammaln(prior.alpha_sigma)
         + prior.alpha_sigma * math.log(prior.beta_sigma)
         - n_known / 2 * math.log(2 * math.pi)
     )
-    if n_concepts == 0:
-        b, log_det = 0.5 * (data.Y[data.known] ** 2).sum(axis=0) + prior.beta_sigma, 0.0
-    else:
-        _, _, b, log_det = posterior(sizes, data, prior)
+    _, _, b, log_det = posterior(sizes, data, prior)
     shape = prior.alpha_sigma + n_known / 2
     return float(
         # Eq. (Ymarglike) for a diagonal Σ, the last formula of the appendix: K is a scalar precision
-        constant + 0.5 * n_features * (n_concepts * math.log(prior.K) - log_det) - shape * np.log(b).sum()
+        constant
+        + 0.5 * n_features * (len(sizes.holders) * math.log(prior.K) - log_det)
+        - shape * np.log(b).sum()
     )

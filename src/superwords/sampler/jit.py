@@ -63,8 +63,8 @@ def inline_helper(function: Callable[..., Any]) -> Any:
 def ref_kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel that allocates nothing and passes its arguments by pointer."""
     names, code = signature(function).parameters, function.__code__
-    handed = ", ".join(f"as_ref({name})" for name in names)
-    source = f"def {function.__name__}({', '.join(names)}):\n    return body({handed})"
+    references = ", ".join(f"as_ref({name})" for name in names)
+    source = f"def {function.__name__}({', '.join(names)}):\n    return body({references})"
     scope = {"body": inline_helper(function), "as_ref": as_ref, "__name__": function.__module__}
     # On the function's own line and file, which are keys of numba's cache.
     exec(compile("\n" * (code.co_firstlineno - 1) + source, code.co_filename, "exec"), scope)

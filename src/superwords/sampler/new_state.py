@@ -43,7 +43,7 @@ def empty_state(n_rows: int, n_pairs: int, n_entries: int, theta: np.ndarray) ->
 
 
 def grow_state(new: State, d: int, doc: DocumentState) -> State:
-    """Return a copy with space for the loaded document as the d-th, doubled where necessary."""
+    """Return a copy with space for the loaded document as the d-th."""
     pairs, n_pairs = new.doc_ptr[d], int(doc.n_pairs)
     n_entries = int(doc.size[:n_pairs].sum())
     if pairs + n_pairs > len(new.concept):

@@ -70,13 +70,13 @@ class _IteratorModel(models.StructModel):
 register_model(Handle)(models.OpaqueModel)
 
 
-def _handed_type(given: types.Type) -> types.Type:
+def _reference_type(given: types.Type) -> types.Type:
     if isinstance(given, types.Array) and given.layout == "C":
         return Buffer(given.dtype, given.ndim)
     if isinstance(given, types.BaseNamedTuple):
-        return Handle(tuple(given.fields), tuple(map(_handed_type, given.types)))
+        return Handle(tuple(given.fields), tuple(map(_reference_type, given.types)))
     if isinstance(given, types.BaseTuple):
-        return types.Tuple(tuple(map(_handed_type, given.types)))
+        return types.Tuple(tuple(map(_reference_type, given.types)))
     return given
 
 
@@ -87,14 +87,14 @@ def as_ref(typingctx, given):
     def codegen(context, builder, signature, args):
         return _as_ref(context, builder, given, args[0])
 
-    return _handed_type(given)(given), codegen
+    return _reference_type(given)(given), codegen
 
 
 def _as_ref(context, builder, given, value):
-    handed = _handed_type(given)
-    if isinstance(handed, Buffer):
+    reference = _reference_type(given)
+    if isinstance(reference, Buffer):
         array = context.make_array(given)(context, builder, value)
-        buffer = cgutils.create_struct_proxy(handed)(context, builder)
+        buffer = cgutils.create_struct_proxy(reference)(context, builder)
         buffer.data, buffer.shape = array.data, array.shape
         return buffer._getvalue()
     if not isinstance(given, types.BaseTuple):
@@ -102,9 +102,9 @@ def _as_ref(context, builder, given, value):
     parts = [
         _as_ref(context, builder, one, builder.extract_value(value, k)) for k, one in enumerate(given.types)
     ]
-    if not isinstance(handed, Handle):
-        return context.make_tuple(builder, handed, parts)
-    place = cgutils.alloca_once(builder, _fields_type(context, handed))
+    if not isinstance(reference, Handle):
+        return context.make_tuple(builder, reference, parts)
+    place = cgutils.alloca_once(builder, _fields_type(context, reference))
     for k, part in enumerate(parts):
         builder.store(part, _field(builder, place, k))
     return builder.bitcast(place, cgutils.voidptr_t)

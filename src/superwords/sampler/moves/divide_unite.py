@@ -81,7 +81,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     if doc.side[at] < 2:
         return False
     set_rest(doc, k, k)
-    division = _weigh_division(j, t, whole, alpha_pi, doc)
+    division = _weigh_division(j, t, alpha_pi, doc)
     after = doc.n_explaining[at] + (1 if doc.side[at] == 3 else 0)
     log_ways = math.log(concepts.odds[t] * doc.n_explaining[at] / (after * new * chance)) + division.log_prior
     mass_j = doc.mass[k] - division.mass_either
@@ -137,7 +137,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     for a in range(n_words):
         doc.side[a] = (1 if doc.on[k, a] > 0 else 0) + (2 if doc.on[out, a] > 0 else 0)
     set_rest(doc, k, out)
-    division = _weigh_division(j, t, whole, alpha_pi, doc)
+    division = _weigh_division(j, t, alpha_pi, doc)
     before = doc.n_explaining[at] - (1 if doc.side[at] == 3 else 0)
     log_ways = (
         math.log(concepts.odds[t] * before / (doc.n_explaining[at] * n_left * chance)) + division.log_prior
@@ -194,7 +194,7 @@ def _write_absent(k, end, doc, concepts):
 
 
 @helper
-def _weigh_division(j, t, whole, alpha_pi, doc):
+def _weigh_division(j, t, alpha_pi, doc):
     """Return the terms of a division of concept j given doc.side, t taking a part."""
     log_prior, product, mass_old, mass_new, mass_either = 0.0, 1.0, 0.0, 0.0, 0.0
     n_j, n_t = 0.0, 0.0

@@ -52,8 +52,8 @@ _SHARES = (0.0, 0.5)  # of the documents expected in the second concept; 0: by t
 _REDRAWN = 0.8  # share of the moves that redraw all unused words
 _HOPEFUL = (-40.0, 5.0)  # log ratios of split to merged between these are not screened
 _SCREEN = 0.3  # share of the log ratio beyond these that the screen uses
-_SEED_LEAN = 6.0
-_MOST_LEAN = 12.0
+_SEED_TILT = 6.0
+_MOST_TILT = 12.0
 
 
 class Seeds(NamedTuple):
@@ -124,7 +124,7 @@ def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
     proposed = propose_split(snapshot, j, stream)
     if proposed is None or not _accepts(proposed.log_ratio, snapshot, proposed.sizes, stream):
         return None
-    return proposed.carry_out(snapshot, j, stream)
+    return proposed.apply(snapshot, j, stream)
 
 
 class SplitProposal(NamedTuple):
@@ -135,7 +135,7 @@ class SplitProposal(NamedTuple):
     sizes: Sizes
     log_ratio: float  # of Metropolis–Hastings, without that of the features
 
-    def carry_out(self, snapshot: Snapshot, j: int, stream: np.ndarray) -> Snapshot:
+    def apply(self, snapshot: Snapshot, j: int, stream: np.ndarray) -> Snapshot:
         """Return the state with concept j split into j and a new, last one."""
         rows = (j, len(snapshot.sizes.holders))
         return rebuild(snapshot, self.group, self.split, rows, self.sizes, stream)
@@ -348,14 +348,14 @@ def _launch(
     if seeds is None:
         return sides, divide_blindly(group, sides, target or sides, stream, is_forced)
     rules = make_rules(model, group, seeds.share)
-    leaning = _SEED_LEAN * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
+    tilt = _SEED_TILT * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
     for _ in range(_PASSES):
-        divide(group, sides, sides, leaning, rules, stream, False)
-        leaning = _feature_lean(group, sides, n_outside[group.support], model)
-    return sides, divide(group, sides, target or sides, leaning, rules, stream, is_forced)
+        divide(group, sides, sides, tilt, rules, stream, False)
+        tilt = _feature_tilt(group, sides, n_outside[group.support], model)
+    return sides, divide(group, sides, target or sides, tilt, rules, stream, is_forced)
 
 
-def _feature_lean(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:
+def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:
     """Return each word's log odds per document of the first concept by features.
 
     Uses the two concepts' mean features under the present division at unit noise; a proposal may be approximate.
@@ -367,7 +367,7 @@ def _feature_lean(group: Group, sides: Sides, n_outside: np.ndarray, model: Mode
     m = np.bincount(group.word, minlength=len(known))
     share = (m / (n_outside + m))[:, None]
     gain = 0.5 * ((Y - share * second) ** 2 - (Y - share * first) ** 2).sum(axis=1)
-    return np.clip(np.where(known, gain, 0.0) / m, -_MOST_LEAN, _MOST_LEAN)
+    return np.clip(np.where(known, gain, 0.0) / m, -_MOST_TILT, _MOST_TILT)
 
 
 def split_sizes(sizes: Sizes, j: int, split: Proposal) -> Sizes:

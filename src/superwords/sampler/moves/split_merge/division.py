@@ -43,7 +43,7 @@ def make_rules(model: Model, group: Group, share: float) -> Rules:
 
 
 @ref_kernel
-def divide(group, sides, target, leaning, rules, stream, is_forced):
+def divide(group, sides, target, tilt, rules, stream, is_forced):
     """Divide the documents in one pass; return the log probability of the division.
 
     With `is_forced` the division is `target`, and the probability is that of drawing it.
@@ -51,7 +51,7 @@ def divide(group, sides, target, leaning, rules, stream, is_forced):
     log_q = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, -1.0)
-        log_q += _divide_document(n, group, sides, target, leaning, rules, stream, is_forced)
+        log_q += _divide_document(n, group, sides, target, tilt, rules, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
 
@@ -139,21 +139,21 @@ def _log_all_off(s, sides, group, rules):
 
 
 @helper
-def _odds_on(s, i, sides, group, leaning, rules):
-    """Return the odds of a support word in one of the two concepts, with its lean."""
+def _odds_on(s, i, sides, group, tilt, rules):
+    """Return the odds of a support word in one of the two concepts, with its tilt."""
     m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
     odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
-    lean_to = leaning[i] if s == 0 else -leaning[i]
-    return odds * math.exp(0.5 * lean_to)
+    own_tilt = tilt[i] if s == 0 else -tilt[i]
+    return odds * math.exp(0.5 * own_tilt)
 
 
 @helper
-def _divide_document(n, group, sides, target, leaning, rules, stream, is_forced):
+def _divide_document(n, group, sides, target, tilt, rules, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
         i = group.word[e]
-        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        a, b = _odds_on(0, i, sides, group, tilt, rules), _odds_on(1, i, sides, group, tilt, rules)
         log_a += math.log(a)
         log_b += math.log(b)
         log_both += math.log(a + b + a * b * (group.tokens[e] > 1))
@@ -181,7 +181,7 @@ def _divide_document(n, group, sides, target, leaning, rules, stream, is_forced)
     sides.doc[n] = side
     chosen = log_a if side == FIRST_ONLY else (log_b if side == SECOND_ONLY else log_both)
     log_q = chosen - high - math.log(total)
-    return log_q + _divide_words(n, side, group, sides, target, leaning, rules, stream, is_forced)
+    return log_q + _divide_words(n, side, group, sides, target, tilt, rules, stream, is_forced)
 
 
 @helper
@@ -193,14 +193,14 @@ def _log_held(s, group, sides, rules):
 
 
 @helper
-def _divide_words(n, side, group, sides, target, leaning, rules, stream, is_forced):
+def _divide_words(n, side, group, sides, target, tilt, rules, stream, is_forced):
     if side != BOTH:
         _take_whole(n, side, group, sides)
         return 0.0
     log_q = 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
         i = group.word[e]
-        a, b = _odds_on(0, i, sides, group, leaning, rules), _odds_on(1, i, sides, group, leaning, rules)
+        a, b = _odds_on(0, i, sides, group, tilt, rules), _odds_on(1, i, sides, group, tilt, rules)
         total = a + b + a * b * (group.tokens[e] > 1)
         if is_forced:
             chosen = target.word[e]

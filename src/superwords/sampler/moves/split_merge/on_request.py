@@ -42,5 +42,5 @@ def split_concept(
     open_stream_from_python(stream, SPLIT_MERGE, _APART + sweep, best)
     proposed = propose_split(snapshot, j, stream)
     assert proposed is not None
-    new = proposed.carry_out(snapshot, j, stream)
+    new = proposed.apply(snapshot, j, stream)
     return new.state, new.tokens, float(most)
