@@ -11,6 +11,7 @@ import xarray
 
 from models_for_tests import EDGES, ODD_WORDS, edge_model, planted_model
 from superwords.analysis.export import Export, export, pyldavis_input
+from superwords.analysis.table_files import Titled, latex
 from superwords.errors import InputError
 
 
@@ -97,6 +98,17 @@ def test_latex_is_escaped_and_whole(tmp_path):
     assert len(rows) == 1 + len(model.concepts())
     (long,) = export(model, tmp_path / "words.tex", table="words")
     assert r"\begin{longtable}" in long.read_text(encoding="utf-8")
+
+
+def test_latex_tables_fit_the_page():
+    shares = ["10.1 (9.2–11.3)"] * 30
+    narrow = pd.DataFrame({"Prevalence (%)": ["10.1"] * 30, "D (n = 3)": shares, "Words": ["tea"] * 30})
+    text = latex(Titled(narrow), "tab:groups")
+    assert r"\begin{tabular}{rrl}" in text
+    assert r"\shortstack[r]{Prevalence\\(\%)} & D (n = 3) & Words \\" in text
+    assert "longtable" not in text
+    # 30 rows of several lines each are longer than a page.
+    assert r"\begin{longtable}" in latex(Titled(narrow.assign(Words="tea and milk, " * 20)), "tab:words")
 
 
 def test_word_tables_hold_the_figures(tmp_path):

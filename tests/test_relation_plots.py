@@ -139,6 +139,10 @@ def test_effects_are_drawn_adjusted_and_alone_on_one_scale():
         "weight",
     ]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    figure = effect_intervals(many_groups(), many_groups().effects("group + weight", min_group=1))
+    drawn = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in drawn[-3:]] == [True] * 3
+    figure = effect_intervals(model, table)
     adjusted, alone = figure.axes[0].lines[:2]
     own = table[table["term"] == "party[T.B]"]
     assert sorted(adjusted.get_xdata()) == pytest.approx(sorted(100 * own["effect"]))
@@ -178,3 +182,13 @@ def test_quality_is_of_the_words_shown():
     known = model.concepts().set_index("concept").loc[table["concept"]]
     np.testing.assert_allclose(table["coherence"], known["coherence"])
     assert table["exclusivity"].between(0, 1).all()
+
+
+def test_every_point_of_the_quality_map_has_a_name_or_a_number(monkeypatch):
+    model = planted_model()
+    shown = {str(j) for j in model.result_.shown}
+    for fits in (map_plots._settled, lambda *_: False):  # with space beside the points, and without
+        monkeypatch.setattr(map_plots, "_settled", fits)
+        texts = [text.get_text() for text in map_plots.quality_map(model).axes[0].texts]
+        assert {text.partition(".")[0] for text in texts} == shown
+    assert "share of passages" in map_plots.quality_map(passage_model()).get_supxlabel()

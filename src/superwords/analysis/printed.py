@@ -85,7 +85,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
     "documents": ("Concepts of the documents", "Weight: share of the document's words."),
     "groups": ("Prevalence of the concepts by {groups}", f"{_PREVALENCE} {_STRENGTH}"),
     "trends": (
-        "Change in prevalence over {time}",
+        "Change in prevalence over time ({time})",
         "Change: of a line through the prevalences, from the first period to the last, in percentage points.",
     ),
     "periods": ("Prevalence by period of {time}", _PREVALENCE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".te
 # One file holds several tables: a workbook has sheets, a document has captions.
 TOGETHER = ("xlsx", "docx")
 PRINTED = ("latex", "docx")  # for readers: few columns, rounded
-_LONG = 40  # rows from which a LaTeX table may break across pages
+_LONG = 40  # lines from which a LaTeX table may break across pages
 _WIDE = 24  # mean characters from which the cells of a column are wrapped
 _CHARACTER, _BETWEEN, _LEAST_WRAPPED = 0.0135, 0.035, 0.2  # shares of the text width, in small letters
 _CELL = 32_000  # characters that a cell of Excel can hold
@@ -121,37 +122,44 @@ def _excel_cell(value: Any) -> Any:
 
 
 def latex(titled: Titled, label: str) -> str:
-    """Return a booktabs table; long ones break across pages (`longtable`)."""
+    """Return a booktabs table; one longer than a page breaks across pages (`longtable`)."""
     table = titled.table
     letters = table.map(lambda value: len(_text(value))).to_numpy(dtype=int).reshape(table.shape)
-    total = letters.sum(axis=0)
+    total, longest = letters.sum(axis=0), letters.max(axis=0, initial=0)
     wide = total > _WIDE * len(table)
-    narrow = np.maximum(letters.max(axis=0, initial=0), [len(str(name)) for name in table.columns])[~wide]
+    # A heading wider than its column's cells is broken into lines.
+    heads = [
+        [name] if wraps else textwrap.wrap(name, max([1, most, *map(len, name.split())])) or [name]
+        for name, most, wraps in zip(map(str, table.columns), longest, wide)
+    ]
     # Wrapped columns share the text width that the other columns leave.
+    narrow = np.array([max([most, *map(len, head)]) for most, head in zip(longest, heads)], int)[~wide]
     room = max(_LEAST_WRAPPED, 1 - _CHARACTER * narrow.sum() - _BETWEEN * len(wide))
     root = np.sqrt(np.where(wide, total, 0))
     share = room * root / max(root.sum(), 1.0)
+    n_lines = np.ceil(letters[:, wide] * _CHARACTER / share[wide]).max(axis=1, initial=1).sum()
+    sides = ["r" if _is_numeric(table.iloc[:, at]) else "l" for at in range(len(wide))]
     columns = "".join(
-        f">{{\\raggedright\\arraybackslash}}p{{{share[at]:.2f}\\textwidth}}"
-        if wraps
-        else ("r" if _is_numeric(table.iloc[:, at]) else "l")
-        for at, wraps in enumerate(wide)
+        f">{{\\raggedright\\arraybackslash}}p{{{width:.2f}\\textwidth}}" if wraps else side
+        for width, wraps, side in zip(share, wide, sides)
     )
-    head = " & ".join(latex_text(name) for name in table.columns) + r" \\"
-    body = [
-        " & ".join(latex_text(value) for value in row) + r" \\"
-        for row in table.itertuples(index=False, name=None)
+    joined = [r"\\".join(map(latex_text, head)) for head in heads]
+    titles = [
+        rf"\shortstack[{side}]{{{text}}}" if len(head) > 1 else text
+        for head, text, side in zip(heads, joined, sides)
     ]
+    rows = [[latex_text(value) for value in row] for row in table.itertuples(index=False, name=None)]
+    head, *body = [" & ".join(cells) + r" \\" for cells in (titles, *rows)]
     caption = f"\\caption{{{latex_text(titled.caption)}}}\\label{{{label}}}"
     note = latex_text(titled.note)
-    if len(table) > _LONG:
+    if n_lines > _LONG:
         lines = [r"{\small", f"\\begin{{longtable}}{{{columns}}}", rf"{caption}\\", r"\toprule", head]
         lines += [r"\midrule", r"\endhead", *body, r"\bottomrule", r"\end{longtable}", note, "}"]
     else:
         lines = [r"\begin{table}[t]", r"\centering\small", caption, f"\\begin{{tabular}}{{{columns}}}"]
         lines += [r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
         lines += [f"\\par\\smallskip\\footnotesize {note}" if note else "", r"\end{table}"]
-    packages = "% \\usepackage{booktabs,array" + (",longtable}" if len(table) > _LONG else "}")
+    packages = "% \\usepackage{booktabs,array" + (",longtable}" if n_lines > _LONG else "}")
     return "\n".join(line for line in [packages, *lines] if line) + "\n"
 
 
@@ -168,7 +176,7 @@ def _text(value: Any) -> str:
 
 
 def _is_numeric(values: pd.Series) -> bool:
-    return all(re.fullmatch(r"[-−+<>\d., to–%]*", _text(value)) for value in values)
+    return all(re.fullmatch(r"[-−+<>\d., to–%()]*", _text(value)) for value in values)
 
 
 def _write_word(tables: Iterable[Titled], target: Path) -> Path:

@@ -90,8 +90,10 @@ def _hyperparameters(model: ConceptModel, params: dict[str, Any]) -> list[str]:
             continue
         if np.ndim(value):
             out.append(f"{name} from {np.min(value):.3g} to {np.max(value):.3g} by word")
+        elif isinstance(value, float):
+            out.append(f"{name} = {value:,.0f}" if abs(value) >= 1000 else f"{name} = {value:.3g}")
         else:
-            out.append(f"{name} = {value:.3g}" if isinstance(value, float) else f"{name} = {value}")
+            out.append(f"{name} = {value}")
     return out
 
 

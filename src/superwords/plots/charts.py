@@ -164,6 +164,7 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
         axes.margins(x=0.01)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=bool((lines % 1 == 0).all())))
+        axes.ticklabel_format(axis="y", style="plain", useOffset=False)
         style.bare(axes, style.TEXT)
     all_axes[-1].set_xlabel("draw", color=style.INK, fontsize=style.TEXT)
     style.legend(figure, style.PAGE, *all_axes[0].get_legend_handles_labels())

@@ -17,6 +17,7 @@ from superwords.analysis.maps import document_map as map_of_documents
 from superwords.errors import InputError
 from superwords.plots import style
 from superwords.plots.relation_plots import Labels
+from superwords.text.corpus import row_name
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -128,12 +129,8 @@ def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
     axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=style.TEXT, color=style.INK)
     axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=style.TEXT, color=style.INK)
     style.bare(axes, style.TEXT)
-    style.caption(
-        figure,
-        "area: share of documents that use the concept",
-        width,
-        label.marked(table["concept"].tolist()),
-    )
+    area = f"area: share of {row_name(model.corpus_)} that use the concept"
+    style.caption(figure, area, width, label.marked(table["concept"].tolist()))
     _name_points(figure, axes, table, label, 0.24 * width if is_page else 0.3 * width)
     return figure
 
@@ -146,14 +143,17 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
     for x, y in axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float)):
         taken.append(Bbox.from_extents(x - dot, y - dot, x + dot, y + dot))
     for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
-        color = "#777777" if one["leftover"] else style.INK
-        for name in (label(one["concept"]), f"{one['concept']}"):
-            text = axes.text(one["coherence"], one["exclusivity"], name, fontsize=style.SMALL, color=color)
+        given = {"color": "#777777" if one["leftover"] else style.INK, "fontsize": style.SMALL}
+        at, number = (one["coherence"], one["exclusivity"]), str(one["concept"])
+        for name in (label(one["concept"]), number):
+            text = axes.text(*at, name, **given)
             style.write_texts([text], style.characters(room, style.SMALL))
             text.set_path_effects(_HALO)
             if _settled(text, axes, frame, taken):
                 break
             text.remove()
+        else:  # no space beside the point
+            axes.text(*at, number, ha="center", va="center", path_effects=_HALO, **given)
 
 
 def _settled(text: Any, axes: Axes, frame: Any, taken: list[Any]) -> bool:

@@ -68,7 +68,7 @@ def group_prevalence(
     drawn = pd.DataFrame(
         {
             "concept": rows["concept"].map(label),
-            "group": [f"{group} ({n:,})" for group, n in zip(rows["group"], rows["n_rows"])],
+            "group": [f"{group} (n = {n:,})" for group, n in zip(rows["group"], rows["n_rows"])],
             "prevalence": rows["prevalence"],
             "low": rows["prevalence_low"],
             "high": rows["prevalence_high"],
@@ -94,16 +94,16 @@ def _spread(own: pd.DataFrame) -> float:
     return float(np.sqrt(np.average((own["prevalence"] - mean) ** 2, weights=own["n_rows"])))
 
 
-def panel_grid(n_panels: int, width: float, legend_lines: int = 0) -> tuple[Figure, list[Axes], float]:
+def _panels(
+    n_panels: int, across: int, width: float, head: float, row: float
+) -> tuple[Figure, list[Axes], float]:
     """Return a figure, its panels on one scale, and the width of a panel in mm."""
-    across = min(n_panels, 3 if width > 120 else 2)
     down = -(-n_panels // across)
-    height = 12 + 3.5 * legend_lines + _PANEL * down
-    figure = style.print_figure(width, height)
+    figure = style.print_figure(width, head + row * down)
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
     for axes in grid[n_panels:]:
         axes.set_visible(False)
-    for axes in grid[max(0, n_panels - across) : n_panels]:
+    for axes in grid[max(0, n_panels - across) : n_panels]:  # the last of each column
         axes.tick_params(labelbottom=True)
     return figure, grid[:n_panels].tolist(), (width - 12) / across
 
@@ -129,7 +129,7 @@ def small_multiples(
     if not chosen:
         raise InputError("The model has no concepts, so there is nothing to draw.")
     dots, curves = time_curves(model.result_, column, by)
-    figure, panels, room = panel_grid(len(chosen), width)
+    figure, panels, room = _panels(len(chosen), min(len(chosen), 3 if width > 120 else 2), width, 12, _PANEL)
     for axes, concept in zip(panels, chosen):
         own = dots[dots["concept"] == concept]
         _band(axes, curves[curves["concept"] == concept], "when", style.PALETTE[0], "-")
@@ -219,17 +219,14 @@ def effect_intervals(
     kept = set(terms.sort_values(ascending=False, kind="stable").index[: _MOST_TERMS if width > 120 else 3])
     shown = [term for term in terms.index if term in kept]
     across = min(len(shown), 3 if width > 120 else 1)
-    down = -(-len(shown) // across)
     room = style.characters(0.27 * width if across > 1 else 0.42 * width)
     lines = max(len(textwrap.wrap(label(j), room)) for j in chosen)
-    figure = style.print_figure(width, 20 + down * (8 + len(chosen) * max(4.5, 2.7 * lines + 1)))
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+    row = 8 + len(chosen) * max(4.5, 2.7 * lines + 1)
+    figure, grid, _ = _panels(len(shown), across, width, 20, row)
     for axes, term in zip(grid, shown):
         _effects(axes, drawn[drawn["label"] == term].set_index("concept").loc[chosen])
         _title(axes, term, (width * (0.7 if across > 1 else 0.55)) / across)
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes in grid[: len(shown) : across]:
+    for axes in grid[::across]:
         style.row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
     grid[0].set_ylim(len(chosen) - 0.5, -0.5)
     some = f"; {len(shown)} of {len(terms)} terms" if len(shown) < len(terms) else ""
@@ -280,7 +277,10 @@ def predicted_values(
         return prevalence_by_group(rows, f"{', '.join(by)}: {description}", width)
     chosen = label.first(varied, 9 if width > 120 else 6)
     styles = style.group_styles(table["group"])
-    figure, panels, room = panel_grid(len(chosen), width, legend_lines=len(styles) > 1)
+    head = 15.5 if len(styles) > 1 else 12
+    figure, panels, room = _panels(
+        len(chosen), min(len(chosen), 3 if width > 120 else 2), width, head, _PANEL
+    )
     years = as_years(table[x])
     table = table.assign(at=table[x].astype(float) if years is None else years)
     for axes, concept in zip(panels, chosen):
