@@ -143,7 +143,10 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
     for x, y in axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float)):
         taken.append(Bbox.from_extents(x - dot, y - dot, x + dot, y + dot))
     for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
-        given = {"color": "#777777" if one["leftover"] else style.INK, "fontsize": style.SMALL}
+        given: dict[str, Any] = {
+            "color": "#777777" if one["leftover"] else style.INK,
+            "fontsize": style.SMALL,
+        }
         at, number = (one["coherence"], one["exclusivity"]), str(one["concept"])
         for name in (label(one["concept"]), number):
             text = axes.text(*at, name, **given)
@@ -153,7 +156,7 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
                 break
             text.remove()
         else:  # no space beside the point
-            axes.text(*at, number, ha="center", va="center", path_effects=_HALO, **given)
+            axes.text(*at, number, ha="center", va="center", **given)
 
 
 def _settled(text: Any, axes: Axes, frame: Any, taken: list[Any]) -> bool:
