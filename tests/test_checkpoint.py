@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -231,7 +230,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path):
         while path.stat().st_mtime_ns == before and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.3 * rng.random())
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         said, _ = process.communicate()
         sweeps.append([chain.sweep for chain in load(path).chains_])
         if "done" in said:

@@ -18,10 +18,6 @@ from models_for_tests import EDGES, edge_model, passage_model, planted_model
 from superwords import ConceptModel
 from superwords.analysis import tables
 
-needs_transform = pytest.mark.skipif(
-    not hasattr(ConceptModel, "transform"), reason="ConceptModel.transform is not there yet"
-)
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
@@ -335,7 +331,6 @@ def test_export_formats_are_those_of_the_package():
     assert FORMATS == PACKAGE_FORMATS
 
 
-@needs_transform
 def test_transform_finds_words_as_the_model_did_and_says_which_are_unknown(capsys, model, tmp_path):
     first = loaded(model).corpus_.vocabulary[0]
     source = tmp_path / "new.csv"
@@ -349,7 +344,6 @@ def test_transform_finds_words_as_the_model_did_and_says_which_are_unknown(capsy
     assert {float(value) for name, value in rows[1].items() if name != "document"} == {0.0}
 
 
-@needs_transform
 def test_transform_of_counts_with_other_words(capsys, planted, tmp_path):
     vocabulary = planted_model().corpus_.vocabulary
     words = [*vocabulary[10:], "zeppelin"]
@@ -364,7 +358,6 @@ def test_transform_of_counts_with_other_words(capsys, planted, tmp_path):
     assert "not fitted to raw texts" in texts.err
 
 
-@needs_transform
 def test_transform_new_documents(capsys, model, tmp_path):
     source = write_documents(tmp_path, 6)
     with source.open("a") as file:
@@ -388,7 +381,6 @@ def test_transform_new_documents(capsys, model, tmp_path):
     assert first == {j + 1: w for j, w in enumerate(weights[0]) if w > 0}
 
 
-@needs_transform
 def test_transform_says_what_it_cannot_use(capsys, model, tmp_path):
     source = write_documents(tmp_path, 6)
     assert "no text column" in run(capsys, "transform", model, source, "--text", "x").err

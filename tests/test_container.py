@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -355,7 +354,7 @@ def test_killed_at_any_moment_it_holds_the_last_whole_transaction(tmp_path, dela
     assert process.stdout.readline() == "ready\n"
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.2 + delay)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.communicate()
     container = ModelFile.open(path)
     last = max(row.sweep for row in container.draws())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -106,7 +104,7 @@ def test_a_vote_outlives_the_process_that_was_killed_after_its_answer(tmp_path) 
     with served(tmp_path) as (process, address), httpx.Client(base_url=address, timeout=60) as client:
         participant = Participant(client, small_study())
         answer = participant.send(participant.fields(PREFERRED))
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         assert answer.status_code == 303
         process.wait()
     assert VoteStore(tmp_path / "study.votes").votes() == [Vote(True, "closely", PREFERRED)]
