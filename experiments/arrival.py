@@ -18,7 +18,6 @@ from superwords.features import cooccurrence
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.traces import statistic
-from superwords.sampler.chain import Chain
 from superwords.sampler.state import n_concepts
 from superwords.text.corpus import Corpus
 
@@ -81,14 +80,13 @@ def follow(rows: Corpus, features: np.ndarray, run: Run, lab: Lab) -> pd.DataFra
     chain = model.chains_[0]
     seconds, seen = process_time() - began, []
     while True:
-        seen.append({"sweep": chain.sweep, "seconds": seconds, **_look(chain)})
-        log_joint = seen[-1]["log_joint"]
+        state, log_joint = chain.state, chain.log_joint()
+        n, per_row = n_concepts(state), len(state.concept) / rows.n_documents
+        row = {"sweep": chain.sweep, "seconds": seconds, "log_joint": log_joint}
+        seen.append(row | {"concepts": n, "per_row": per_row})
         is_end = chain.sweep >= run.n_sweeps or (run.level is not None and log_joint >= run.level)
         if is_end or chain.sweep % EVERY == 0:
-            lab.say(
-                f"  sweep {chain.sweep}: {seconds:.1f} s, log joint {log_joint:,.0f}, "
-                f"{n_concepts(chain.state)} concepts"
-            )
+            lab.say(f"  sweep {chain.sweep}: {seconds:.1f} s, log joint {log_joint:,.0f}, {n} concepts")
         if is_end:
             return pd.DataFrame(seen)
         is_every = run.level is None and chain.sweep >= run.n_sweeps // 2
@@ -96,12 +94,6 @@ def follow(rows: Corpus, features: np.ndarray, run: Run, lab: Lab) -> pd.DataFra
         for _ in range(1 if is_every else min(EVERY, run.n_sweeps - chain.sweep)):
             chain.step()
         seconds += process_time() - began
-
-
-def _look(chain: Chain) -> dict[str, float]:
-    state = chain.state
-    per_row = len(state.concept) / (len(state.doc_ptr) - 1)
-    return {"log_joint": chain.log_joint(), "concepts": n_concepts(state), "per_row": per_row}
 
 
 def mixing_summary(table: pd.DataFrame) -> str:

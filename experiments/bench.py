@@ -29,14 +29,8 @@ from superwords.sampler.state import n_concepts, sizes_of
 LIBRARIES = ("tomotopy",)
 
 
-def paper_size(seed: int = 0) -> Planted:
-    """Plant D = 100, V = 682, F = 50, 150,000 tokens, about 30 concepts per document."""
-    return plant_corpus(100, 682, 60, 30, 1500, 50, seed)
-
-
-def passage_size(seed: int = 0) -> Planted:
-    """Plant 7,000 documents of 18 tokens, V = 900, F = 50, about 100 concepts, 4 per document."""
-    return plant_corpus(7000, 900, 100, 4, 18, 50, seed)
+# D, V, concepts, concepts per document, tokens per document, F.
+PAPER_SIZE, PASSAGE_SIZE = (100, 682, 60, 30, 1500, 50), (7000, 900, 100, 4, 18, 50)
 
 
 def prepared(planted: Planted, seed: int = 0, b1: float = 1.0, b2: float = 1.0, **options: Any) -> Chain:
@@ -138,7 +132,7 @@ def run_bench(lab: Lab) -> dict[str, Any]:
     """Measure everything; a quick run leaves out the cold start and shortens the rest."""
     quick, tell = lab.quick, lab.say
     out: dict[str, Any] = {}
-    planted = paper_size()
+    planted = plant_corpus(*PAPER_SIZE)
     chain = prepared(planted, init="kmeans:60")
     out["paper"] = time_sweeps(chain, 5 if quick else 30, 5 if quick else 40)
     tell(_sweep_line("D=100, V=682, F=50, 150,000 tokens", out["paper"]))
@@ -158,7 +152,7 @@ def run_bench(lab: Lab) -> dict[str, Any]:
         f"1,000 of our sweeps: {ours:.0f} s; 5,000 HDP iterations: {theirs:.0f} s (one worker per chain, "
         f"extrapolated from shorter runs, ours before and after HDP's); ratio {ours / theirs:.2f}"
     )
-    chain = prepared(passage_size(), init="kmeans:100", b1=21000.0, b2=300.0, alpha_omega=0.05)
+    chain = prepared(plant_corpus(*PASSAGE_SIZE), init="kmeans:100", b1=21000.0, b2=300.0, alpha_omega=0.05)
     out["passages"] = time_sweeps(chain, 3 if quick else 15, 3 if quick else 10)
     tell(_sweep_line("7,000 passages of 18 tokens, V=900, F=50", out["passages"]))
     if not quick:

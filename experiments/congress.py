@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 import superwords
 from experiments.harness import Lab, read_lines
@@ -30,7 +29,7 @@ from superwords.plots import cloud_grid, cloud_pair, histogram
 from superwords.plots.model_plots import before_after, concept_label, concept_weights, group_clouds
 from superwords.study.create import concept_uses
 from superwords.study.create import concept_weights as telling_words
-from superwords.study.pairs import Question, build_study, create_from_concepts, matched, save_study
+from superwords.study.pairs import build_study, create_from_concepts, matched, save_study
 from superwords.text.corpus import Corpus
 
 MEMBERS = "congress_health_2017.jsonl.gz"
@@ -151,9 +150,14 @@ def _write_concepts(model: ConceptModel, lab: Lab) -> None:
         columns=["shares", "stability_by_chain"]
     )
     lab.table("concepts.csv", joined)
-    _write_concepts_per_word(model, lab)
+    per_word = (model.concept_word_ > 0).sum(axis=0)
+    share = float((per_word <= MOST_CONCEPTS).mean())
+    title = f"{share:.1%} of the words are in {MOST_CONCEPTS} concepts or fewer"
+    lab.figure("concepts_per_word.png", histogram(per_word, "concepts that hold a word", "words", title))
+    lab.say(f"{title} (the paper: 99%); median {np.median(per_word):g}")
     chosen = focused_concepts(model)
-    lab.figure("focused.png", _focused_figure(model, chosen))
+    clouds, titles = zip(*((concept_weights(model, j), concept_label(model, j)) for j in chosen))
+    lab.figure("focused.png", cloud_grid(clouds, titles, columns=3))
     lab.say("most coherent concepts: " + "; ".join(", ".join(model.top_words(j, 6)) for j in chosen))
     lab.figure("start_and_end.png", before_after(model, chosen[0]))
     _write_parties(model, lab)
@@ -212,7 +216,13 @@ def _write_study(model: ConceptModel, split: Split, hdp_iterations: int, seed: i
         lab.say(f"study.json: {', '.join(question.word for question in asked)}")
     shown = next((question for question in questions if question.word == labels[SHOWN_WORD]), None)
     if shown is not None:
-        lab.figure(f"{SHOWN_WORD}.png", _word_figure(shown))
+        concept, topic = matched(shown)
+        titles = [f"“{shown.word}”: concept", f"“{shown.word}”: HDP topic"]
+        titles += [
+            f"{title}, {len(concept)} words" for title in titles
+        ]  # size-matched, without the word itself
+        four = [shown.concept, shown.topic, concept, topic]
+        lab.figure(f"{SHOWN_WORD}.png", cloud_grid(four, titles, columns=2, width=4.6))
         lab.say(f"{shown.word}: the concept has {len(shown.concept)} words, the topic {len(shown.topic)}")
 
 
@@ -231,24 +241,6 @@ def _write_coherence(
     lab.say(
         f"the concept is more coherent on held-out passages than the topic for {wins} of {len(table)} words"
     )
-
-
-def _word_figure(question: Question) -> Figure:
-    """Draw the concept and the topic, whole above and size-matched without the word itself below."""
-    concept, topic = matched(question)
-    titles = [f"“{question.word}”: concept", f"“{question.word}”: HDP topic"]
-    matched_titles = [f"{title}, {len(concept)} words" for title in titles]
-    return cloud_grid(
-        [question.concept, question.topic, concept, topic], [*titles, *matched_titles], columns=2, width=4.6
-    )
-
-
-def _write_concepts_per_word(model: ConceptModel, lab: Lab) -> None:
-    per_word = (model.concept_word_ > 0).sum(axis=0)
-    share = float((per_word <= MOST_CONCEPTS).mean())
-    title = f"{share:.1%} of the words are in {MOST_CONCEPTS} concepts or fewer"
-    lab.figure("concepts_per_word.png", histogram(per_word, "concepts that hold a word", "words", title))
-    lab.say(f"{title} (the paper: 99%); median {np.median(per_word):g}")
 
 
 def _coherence(model: ConceptModel) -> np.ndarray:
@@ -270,12 +262,6 @@ def focused_concepts(model: ConceptModel) -> list[int]:
     allowed = usual if usual.any() else np.ones(len(usual), bool)
     order = np.argsort(-np.where(allowed, npmi, -2.0), kind="stable")
     return [int(j) + 1 for j in order[: min(_FOCUSED, int(allowed.sum()))]]
-
-
-def _focused_figure(model: ConceptModel, chosen: list[int]) -> Figure:
-    return cloud_grid(
-        [concept_weights(model, j) for j in chosen], [concept_label(model, j) for j in chosen], columns=3
-    )
 
 
 def _write_parties(model: ConceptModel, lab: Lab) -> None:
@@ -364,12 +350,10 @@ def _most_different(model: ConceptModel, j: int, members: Corpus) -> dict[str, A
 
 def _write_wordings(model: ConceptModel, lab: Lab) -> None:
     table = wordings(model)
-    plain = table.assign(
-        **{
-            name: table[name].map(lambda words: ", ".join(sorted(words, key=words.__getitem__, reverse=True)))
-            for name in ("first_words", "second_words")
-        }
-    )
+    plain = table.copy()
+    for name in ("first_words", "second_words"):
+        in_order = table[name].map(lambda words: sorted(words, key=words.__getitem__, reverse=True))
+        plain[name] = in_order.map(", ".join)
     lab.table("wordings.csv", plain)
     if table.empty:
         lab.say("no idea is worded by members of both parties with enough words to compare")

@@ -70,13 +70,14 @@ def read_case(lab: Lab, case: str) -> dict[str, Corpus]:
     if case == "languages":
         table = pd.DataFrame(lab.lines(LANGUAGES))
         parts = {"-".join(pair): table[table["language"].isin(pair)] for pair in PAIRS}
-        return {f"{case} {name}": _declarations(part) for name, part in parts.items()}
+        options: dict[str, Any] = {"min_df": 2, "words": "plain"}
+        return {
+            f"{case} {name}": _corpus(
+                part["text"], part["id"].str.partition("-")[2], language=part["language"].tolist(), **options
+            )
+            for name, part in parts.items()
+        }
     raise InputError(f"There is no case {case!r}; give short, few or languages.")
-
-
-def _declarations(table: pd.DataFrame) -> Corpus:
-    number = table["id"].str.partition("-")[2]
-    return _corpus(table["text"], number, min_df=2, language=table["language"].tolist(), words="plain")
 
 
 def _corpus(texts: pd.Series, labels: pd.Series, **options: Any) -> Corpus:

@@ -147,15 +147,15 @@ def pairs_together(model: ConceptModel) -> tuple[np.ndarray, list[tuple[str, str
     n_uses = np.asarray(model.corpus_.counts.sum(axis=0)).ravel()
     frequent = np.argsort(-n_uses, kind="stable")[:_PAIR_WORDS]
     names = [model.corpus_.vocabulary[i] for i in frequent]
-    together = [[_together(draw, frequent) for draw in chain] for chain in model.draws_.chains]
-    return np.array(together), [(names[a], names[b]) for a, b in zip(*np.triu_indices(len(names), 1))]
+    pairs = np.triu_indices(len(names), 1)
 
+    def together(draw: Kept) -> np.ndarray:
+        used = usage_of(draw).used[:, frequent].toarray()
+        share = used / np.maximum(used.sum(axis=0), 1)
+        return (share.T @ share)[pairs]
 
-def _together(draw: Kept, words: np.ndarray) -> np.ndarray:
-    """Return, for each pair, the probability that uses of the two words are for one concept."""
-    used = usage_of(draw).used[:, words].toarray()
-    share = used / np.maximum(used.sum(axis=0), 1)
-    return (share.T @ share)[np.triu_indices(len(words), 1)]
+    found = np.array([[together(draw) for draw in chain] for chain in model.draws_.chains])
+    return found, [(names[a], names[b]) for a, b in zip(*pairs)]
 
 
 def agree_on_pairs(together: np.ndarray, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -181,16 +181,13 @@ def pairs_summary(pairs: pd.DataFrame) -> str:
     if moved.empty:
         return summary
     rhat = moved["R-hat"].to_numpy()
+    together = float(moved.drop(columns=["first", "second", "difference", "R-hat"]).to_numpy().mean())
     return (
         f"{summary}; of these: R-hat of P(together) {np.median(rhat):.3g} in the median, "
         f"{np.quantile(rhat, 0.9, method='higher'):.3g} at the 90% quantile, "
-        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; P(together) {_mean_of_chains(moved):.3f} on average, "
+        f"at most {AGREED} for {(rhat <= AGREED).mean():.0%}; P(together) {together:.3f} on average, "
         f"mean difference between chains {moved['difference'].mean():.3f}"
     )
-
-
-def _mean_of_chains(pairs: pd.DataFrame) -> float:
-    return float(pairs.drop(columns=["first", "second", "difference", "R-hat"]).to_numpy().mean())
 
 
 def _chain_row(model: ConceptModel, c: int, n_at_first: int, mean: pd.Series) -> dict[str, Any]:

@@ -70,17 +70,15 @@ def experiment(
             return model
 
         whole = [fit(seed, documents) for seed in (1, 2)]
-        fresh = [reading(fit(10 + b, _sample(documents, b))) for b in range(samples)]
+        fresh = [
+            reading(fit(10 + b, documents.sample(frac=SHARE, random_state=1000 + b))) for b in range(samples)
+        ]
         read = [reading(one) for one in whole]
         row = {"corpus": name, **over_seeds(*read), **over_samples(fresh), **_quality(whole[0], documents)}
         counts.add([{"corpus": name, **one} for one in calibrated(read[0], fresh)])
         agreement.add([row])
     lab.table("agreement.csv", agreement.table, show=True)
     lab.table("calibration.csv", counts.table, show=True)
-
-
-def _sample(documents: pd.DataFrame, b: int) -> pd.DataFrame:
-    return documents.sample(frac=SHARE, random_state=1000 + b)
 
 
 def reading(model: ConceptModel) -> Read:

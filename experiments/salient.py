@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +18,7 @@ from superwords.compare.peers import PEERS
 from superwords.compare.splitting import Split, make_split
 from superwords.study.create import concept_uses
 from superwords.study.pairs import salient_words
+from superwords.text.corpus import Corpus
 
 CORPORA = {
     "conventions": "convention2012.jsonl.gz",
@@ -40,33 +44,42 @@ def experiment(
     for name in corpora:
         texts = [str(record["text"]) for record in lab.lines(CORPORA[name])]
         split = make_split(texts, [str(d) for d in range(len(texts))], "en", {"n_jobs": lab.jobs})
-        corpus = split.windows
-        words = [
-            corpus.vocabulary.index(word) for word in salient_words(corpus.counts, corpus.vocabulary, N_WORDS)
-        ]
-        judge = judging.make_judges(split.held_out)[0]
-        for seed in range(1, seeds + 1):
-            topics = best_topics(split, words, judge, seed, iterations)
+        words, judge = asked_words(split.windows), judging.make_judges(split.held_out)[0]
+        _, topics = best_topics(split, words, judge, range(1, seeds + 1), iterations)
+        for seed, theirs in topics.items():
             options = {"n_chains": chains, "n_sweeps": sweeps, "random_state": seed}
             for rule, found in by_rule(split, lab.jobs, options).items():
                 row = {"corpus": name, "seed": seed, "rule": rule, "broadest": broadest(found, words)}
-                rows.append(row | wins(found, topics, words, judge))
+                rows.append(row | wins(found, theirs, words, judge))
             lab.table("salient_runs.csv", pd.DataFrame(rows))
     table = pd.DataFrame(rows).groupby(["corpus", "rule"], sort=False).mean().drop(columns="seed")
     lab.table("salient.csv", table.reset_index(), show=True)
     return table
 
 
-def best_topics(split: Split, words: list[int], judge: judging.Judge, seed: int, iterations: int) -> Found:
-    """Return LDA on windows with the setting and the ranking that are most coherent on the held-out windows."""
-    peer, tried = PEERS["lda"], []
-    for setting in peer.grid:
-        weights = peer.fit(split.windows, setting, GRID_SEED, iterations).weights
-        values = judging.peer_coherence(Found(weights, weights, 0.0), words, judge)
-        tried += [(value, setting, ranking) for ranking, value in values.items()]
-    _, setting, ranking = max(tried, key=lambda one: one[0])
-    weights = peer.fit(split.windows, setting, seed, iterations).weights
-    return ranked(Found(weights, weights, 0.0), ranking)
+def asked_words(rows: Corpus) -> list[int]:
+    """Return the columns of the most salient words."""
+    column = {word: i for i, word in enumerate(rows.vocabulary)}
+    return [column[word] for word in salient_words(rows.counts, rows.vocabulary, N_WORDS)]
+
+
+def best_topics(
+    split: Split, words: list[int], judge: judging.Judge, seeds: Iterable[int], iterations: int
+) -> tuple[str, dict[int, Found]]:
+    """Return LDA on windows, by seed, with the setting and ranking that are most coherent on the held-out windows."""
+
+    def topics_of(setting: Mapping[str, Any], seed: int) -> Found:
+        weights = PEERS["lda"].fit(split.windows, setting, seed, iterations).weights
+        return Found(weights, weights, np.nan)
+
+    tried = [
+        (value, setting, ranking)
+        for setting in PEERS["lda"].grid
+        for ranking, value in judging.peer_coherence(topics_of(setting, GRID_SEED), words, judge).items()
+    ]
+    _, best, ranking = max(tried, key=lambda one: one[0])
+    name = f"LDA on windows with {best['k']} topics by {ranking}"
+    return name, {seed: ranked(topics_of(best, seed), ranking) for seed in seeds}
 
 
 def by_rule(split: Split, jobs: int | None, options: dict[str, int]) -> dict[str, Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,14 +83,6 @@ def _foods(data: Path, seed: int, jobs: int | None, language: str) -> tuple[Corp
     return corpus, lists
 
 
-def _recipes(data: Path, seed: int, jobs: int | None) -> tuple[Corpus, dict[str, list[str]]]:
-    return _foods(data, seed, jobs, "en")
-
-
-def _rezepte(data: Path, seed: int, jobs: int | None) -> tuple[Corpus, dict[str, list[str]]]:
-    return _foods(data, seed, jobs, "de")
-
-
 def _packages(data: Path, seed: int, jobs: int | None) -> tuple[Corpus, dict[str, list[str]]]:
     """Read a sample of one half of Debian's packages, and typical words of each large section of the other."""
     records = read_lines(data_path(data, FILES["packages"]))
@@ -139,5 +132,10 @@ FILES = {
     "packages": "debian_packages.jsonl.gz",
     "debate": "congress_health_2017_speeches.jsonl.gz",
 }
-_READERS = {"recipes": _recipes, "Rezepte": _rezepte, "packages": _packages, "debate": _debate}
+_READERS = {
+    "recipes": partial(_foods, language="en"),
+    "Rezepte": partial(_foods, language="de"),
+    "packages": _packages,
+    "debate": _debate,
+}
 TASKS = tuple(_READERS)

@@ -21,11 +21,11 @@ from experiments.congress import MEMBERS, MIN_DF, load_debate
 from experiments.harness import Lab
 from experiments.lee import ITEMS
 from experiments.recipes import RECIPES
+from experiments.salient import asked_words, best_topics
 from superwords.analysis.ranking import scores
 from superwords.compare import contenders, judging
 from superwords.compare.contenders import Found
 from superwords.compare.measures import diversity, top_sets, win_rate
-from superwords.compare.peers import peer_of
 from superwords.compare.splitting import SENTENCES, Split, as_documents, make_split
 from superwords.features import combine, cooccurrence
 from superwords.fitting import defaults
@@ -34,7 +34,6 @@ from superwords.fitting.settings import lam_by_use, make_prior
 from superwords.posterior.alignment import HANDFUL
 from superwords.sampler.model import Prior
 from superwords.sampler.state import sizes_of
-from superwords.study.pairs import salient_words
 from superwords.text.corpus import Corpus
 
 SPEECHES = "convention2012.jsonl.gz"
@@ -46,7 +45,7 @@ CORPORA = (
     ("German recipes", RECIPES, "de"),
 )
 WINDOWS, DOCUMENTS = "windows", "documents"
-PEER, GRID_SEED, N_WORDS = "LDA on windows", 0, 60
+PEER = "LDA on windows"
 DEFAULT = "default"
 NEEDS, LIBRARIES = (*dict.fromkeys(file for _, file, _ in CORPORA), MEMBERS), ("tomotopy",)
 QUICK = {"sweeps": 4, "iterations": 10}
@@ -189,27 +188,12 @@ def load_bench(lab: Lab, name: str, seeds: Sequence[int], iterations: int) -> Be
     records = [r for r in lab.lines(file) if r.get("lang", language) == language][:most]
     ids = [str(record.get("id", d)) for d, record in enumerate(records)]
     split = make_split([record["text"] for record in records], ids, language, {"n_jobs": lab.jobs})
-    rows = split.windows
-    column = {word: i for i, word in enumerate(rows.vocabulary)}
-    words = [column[word] for word in salient_words(rows.counts, rows.vocabulary, N_WORDS)]
-    judge = judging.make_judges(split.held_out)[0]
-
-    peer = peer_of(PEER)
-
-    def topics_of(setting: Mapping[str, Any], seed: int) -> Found:
-        weights = peer.fit(rows, setting, seed, iterations).weights
-        return Found(weights, weights, np.nan)
-
-    tried = [
-        (value, setting, ranking)
-        for setting in peer.grid
-        for ranking, value in judging.peer_coherence(topics_of(setting, GRID_SEED), words, judge).items()
-    ]
-    _, best, ranking = max(tried, key=lambda one: one[0])
-    topics = {seed: contenders.ranked(topics_of(best, seed), ranking) for seed in seeds}
+    rows, judge = split.windows, judging.make_judges(split.held_out)[0]
+    words = asked_words(rows)
+    peer, topics = best_topics(split, words, judge, seeds, iterations)
     lab.say(
         f"{name}: {len(records)} documents, {rows.n_documents} windows and {rows.n_words} words to train on, "
-        f"{split.held_out.n_documents} windows held out; {PEER} with {best['k']} topics by {ranking}"
+        f"{split.held_out.n_documents} windows held out; {peer}"
     )
     return Bench(name, split, words, judge, topics)
 
