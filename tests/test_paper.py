@@ -144,11 +144,9 @@ def test_the_methods_count_hidden_concepts_and_say_where_the_chains_disagree():
     model.choose([]).hide([2])
     text, found = methods_paragraph(Export(model)), model.verdict()
     assert f"{n} concepts were found; 1 is hidden, so {n - 1} are listed." in text
-    agreed = f"strength of {found.n_settled} of the {n - 1} listed concepts (R-hat at most 1.1"
+    agreed = f"strength of {found.n_settled} of the {n - 1} listed concepts: the means"
     assert agreed in text
-    assert (f"The other {n - 1 - found.n_settled} do not meet this limit" in text) == (
-        found.n_settled < n - 1
-    )
+    assert (f"On the other {n - 1 - found.n_settled} they differ" in text) == (found.n_settled < n - 1)
     assert "Hyperparameters were alpha_omega = " in text
     assert "the defaults" not in text
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from superwords.posterior.consensus import TYPICAL
-from superwords.posterior.intervals import beta_levels, interval, weighted_mean
-from superwords.posterior.traces import CONCEPT_TRACED, Mixing, mixing
+from superwords.posterior.intervals import TAILS, beta_levels, interval, weighted_mean
+from superwords.posterior.traces import CONCEPT_TRACED, LEAST_DRAWS, Mixing, mixing
 from superwords.storage import cache
 from superwords.storage.model_file import checksum
 
@@ -257,9 +257,21 @@ def _key(traces: np.ndarray) -> str:
 
 
 def settled(result: Result) -> np.ndarray:
-    """Return (J) whether the chains agree on a concept's prevalence and strength.
+    """Return (J) whether every chain reports what the others do.
 
-    R-hat at most 1.1, and bulk and tail effective sample sizes of at least 30; not so where it cannot be judged.
+    A chain's mean prevalence and strength must lie in the 95% intervals that the other chains give; not so where a
+    chain lacks the concept, or where there are too few chains or draws to judge.
     """
-    of_concept = zip(*concept_mixing(result).values())
-    return np.array([all(one is not None and one.is_good for one in both) for both in of_concept], bool)
+    agreed = np.ones(result.n_concepts, bool)
+    for name, drawn in reported_draws(result).items():
+        n_chains, n_draws = drawn.shape[:2]
+        if n_chains < 2 or n_draws < LEAST_DRAWS:
+            return np.zeros(result.n_concepts, bool)
+        traced = result.concept_trace[name].astype(float)
+        for c in range(n_chains):
+            others = np.delete(drawn, c, axis=0).reshape(-1, drawn.shape[2])
+            missing = np.isnan(traced[c]).all(axis=0) | np.isnan(others).all(axis=0)
+            low, high = np.nanquantile(np.where(missing, 0.0, others), TAILS, axis=0)
+            mean = np.nanmean(np.where(missing, 0.0, traced[c]), axis=0)
+            agreed &= ~missing & (low <= mean) & (mean <= high)
+    return agreed

@@ -11,7 +11,7 @@ import pandas as pd
 from superwords.analysis.prevalence import cached_mixing, concept_mixing, found_by_chain, settled
 from superwords.analysis.tables import concept_names, found_again, leftovers
 from superwords.posterior.consensus import TYPICAL
-from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT, LEAST_DRAWS
+from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS
 from superwords.text.corpus import row_name
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Verdict:
         Of those found again, concepts that are also settled.
     n_settled : int
         Of the listed concepts, those on whose prevalence and strength the chains agree (`settled` in `concepts()`):
-        R-hat at most 1.1 and effective sample sizes of at least 30, the sampling of the documents included.
+        each chain's means lie in the 95% intervals that the other chains give.
     n_pilots : int
         Fits on samples of the documents; 0 if there were none.
     covered : float
@@ -119,21 +119,23 @@ class Verdict:
         if not self.is_judged:
             return f"The Monte-Carlo error is not known: {self.reason}." if self.n_listed else ""
         agree = (
-            f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: R-hat at most "
-            f"{GOOD_RHAT}, effective sample size at least {GOOD_ESS}; the largest R-hat is {self.rhat_listed:.2f})."
+            f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: those of each chain lie "
+            "in the 95% intervals of the others)."
         )
         count = (
             f"{self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} reliable (found again and settled)"
         )
         if not self.converged:
-            return (
-                f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains; "
-                "longer chains may reduce them (`superwords fit --more`)."
-            )
-        others = " The intervals of the others include the differences between the chains."
+            return f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains."
         joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
-        rest = others if self.n_settled < self.n_listed else ""
-        return f"{agree} {count}: {self._figures()}{joint}.{rest}"
+        parts = [f"{agree} {count}: {self._figures()}{joint}."]
+        if self.rhat > GOOD_RHAT:
+            parts.append(
+                f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains."
+            )
+        if self.n_settled < self.n_listed:
+            parts.append("The intervals of the others include the differences between the chains.")
+        return " ".join(parts)
 
     @property
     def is_judged(self) -> bool:
@@ -247,10 +249,7 @@ def _reason(n_chains: int, n_draws: int, worst: pd.Series | None) -> str:
         return "no concept was found again often enough to judge its figures"
     if not np.isfinite(worst["rhat"]):
         return f"each chain keeps its own {worst['label']}"
-    if worst["rhat"] > GOOD_RHAT:
-        return f"R-hat is {worst['rhat']:.2f} for {worst['label']} (at most {GOOD_RHAT} is recommended)"
-    ess = min(worst["ess"], worst["ess_tail"])
-    return f"the effective sample size is {ess:.0f} for {worst['label']} (at least {GOOD_ESS} is recommended)"
+    return f"the chains differ most in {worst['label']} (R-hat {worst['rhat']:.2f})"
 
 
 def _n_pilots(result: Result) -> int:

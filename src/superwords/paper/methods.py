@@ -8,7 +8,6 @@ import numpy as np
 
 from superwords.analysis.curation import decisions
 from superwords.analysis.printed import listed
-from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
 from superwords.text.corpus import n_sources, row_name
 
 if TYPE_CHECKING:
@@ -127,13 +126,13 @@ def _convergence(verdict: Verdict) -> list[str]:
         return [f"Convergence could not be judged: {verdict.reason}."] if verdict.n_listed else []
     n_settled, n_listed, n_reliable = verdict.n_settled, verdict.n_listed, verdict.n_reliable
     out = [
-        f"The chains agree on the prevalence and strength of {n_settled} of the {n_listed} listed concepts (R-hat at "
-        f"most {GOOD_RHAT} and effective sample sizes of at least {GOOD_ESS})."
+        f"The chains agree on the prevalence and strength of {n_settled} of the {n_listed} listed concepts: the means "
+        "of each chain lie in the 95% intervals that the other chains give."
     ]
     if n_settled < n_listed:
         out.append(
-            f"The other {n_listed - n_settled} do not meet this limit (the largest R-hat is "
-            f"{verdict.rhat_listed:.2f}); their intervals include the differences between the chains."
+            f"On the other {n_listed - n_settled} they differ, which their intervals include (the largest R-hat is "
+            f"{verdict.rhat_listed:.2f})."
         )
     figures = f", with R-hat at most {verdict.rhat:.2f} and effective sample size at least {verdict.ess:.0f}"
     out.append(

@@ -15,7 +15,7 @@ CONCEPT_TRACED = ("prevalence", "strength")
 _MOST_TRACED = 1000  # draws, over all chains, in which the listed concepts are traced
 LEAST_DRAWS = 4  # per chain, for any statistic
 # At an effective sample size of 30 the Monte-Carlo error of a mean is less than a fifth of the standard deviation that
-# its interval is made of, and R-hat of 1.1 widens the interval by a tenth.
+# its interval is made of.
 GOOD_RHAT, GOOD_ESS = 1.1, 30
 
 
@@ -26,11 +26,6 @@ class Mixing(NamedTuple):
     ess_bulk: float
     ess_tail: float
     mcse: float
-
-    @property
-    def is_good(self) -> bool:
-        """Whether several chains agree and the Monte-Carlo error is small in comparison with the interval."""
-        return self.rhat <= GOOD_RHAT and min(self.ess_bulk, self.ess_tail) >= GOOD_ESS
 
 
 def trace_values(draws: Draws) -> dict[str, np.ndarray]:

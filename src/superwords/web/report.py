@@ -170,7 +170,7 @@ class Report:
             "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw "
             f"uses for it, on average. Coherence is how often its ten first words occur in the same {self.rows} (1: "
             f"always, 0: as often as by chance). {explained}{note} A concept is settled if the chains agree on its "
-            "prevalence and strength (R-hat at most 1.1, effective sample sizes of at least 30).</p>"
+            "prevalence and strength: those of each chain lie in the 95% intervals of the others.</p>"
             f'{legend}<div class="filter" hidden><label for="filter">Filter concepts</label>'
             '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
             + whole.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')

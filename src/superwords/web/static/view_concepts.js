@@ -23,7 +23,7 @@ export async function showConcepts({ model, decide }) {
         `Coherence is how often its ten first words occur in the same ${rows} (NPMI: 1 is always, 0 is as often as by chance). Found by ` +
         "says how many chains have it in at least half of their draws. Found again counts the fits to samples of the documents that " +
         "have it too; stability, where there are none, is the share of the chains’ draws that find it. Much like names a concept whose words are nearly the same: perhaps merge the two. " +
-        "A concept is settled if the chains agree on its prevalence and strength (R-hat at most 1.1, effective sample sizes of at least 30). " +
+        "A concept is settled if the chains agree on its prevalence and strength: those of each chain lie in the 95% intervals of the others. " +
         "A concept’s number is a label, the same on every page, not a rank."),
     ),
     ...(chosen ? [chosen.element] : []),
