@@ -7,7 +7,7 @@ from superwords import ConceptModel, Corpus, fit
 from superwords.errors import InputError
 from superwords.sampler.chain import Chain
 from superwords.sampler.init.starts import initial_state
-from superwords.sampler.moves.split_merge.on_request import split_concept
+from superwords.sampler.moves.split_merge.attempt import split_concept
 from superwords.sampler.state import check_state, n_concepts, sizes_of
 
 SUBJECTS = [["apple", "pear", "plum", "peach", "cherry"], ["engine", "wheel", "brake", "tyre", "clutch"]]

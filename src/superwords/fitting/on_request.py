@@ -18,7 +18,7 @@ from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
 from superwords.posterior.alignment import described, find_partners, usage_of
 from superwords.posterior.draws import Kept
-from superwords.sampler.moves.split_merge.on_request import split_concept
+from superwords.sampler.moves.split_merge.attempt import split_concept
 from superwords.sampler.state import State, sizes_of
 
 if TYPE_CHECKING:

@@ -84,8 +84,6 @@ def grow_regression(regression: RegressionDraw, n: int) -> RegressionDraw:
     if len(regression.precision) == 0:
         return no_features(n, len(regression.known))
     more = n - len(regression.x)
-    if more == 0:
-        return regression
     wider = {name: np.pad(getattr(regression, name), ((0, 0), (0, more))) for name in ("y_x", "p_x")}
     gram = np.pad(regression.gram, ((0, more), (0, more)))
     return regression._replace(x=np.pad(regression.x, ((0, more), (0, 0))), gram=gram, **wider)

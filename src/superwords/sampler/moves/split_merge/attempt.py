@@ -54,6 +54,8 @@ _HOPEFUL = (-40.0, 5.0)  # log ratios of split to merged between these are not s
 _SCREEN = 0.3  # share of the log ratio beyond these that the screen uses
 _SEED_TILT = 6.0
 _MOST_TILT = 12.0
+_ON_REQUEST = 1 << 42  # offset of sweep numbers, for separate random streams
+_LEAST_PART = 0.1  # minimum share of the documents in the smaller concept of a split on request
 
 
 class Seeds(NamedTuple):
@@ -419,3 +421,30 @@ def rebuild(
 def _draw_weights(state, tokens, docs, alpha_pi, stream):
     for d in docs:
         draw_weights(state, tokens, alpha_pi, d, stream)
+
+
+def split_concept(
+    state: State, tokens: Tokens, model: Model, j: int, stream: np.ndarray, sweep: int, n_attempts: int
+) -> tuple[State, Tokens, float] | None:
+    """Split concept j on request into j and a new, last one, by the best of `n_attempts`.
+
+    Returns the new state, its z and the log ratio of split to unsplit, which is maximised; None if no attempt divides
+    it. The same stream and sweep give the same division. This is not an MCMC step: the split is made whatever its
+    ratio, and the chain continues from there; if the data favour one concept, a merge undoes it.
+    """
+    snapshot = Snapshot(state, tokens, sizes_of(state), model)
+    best, most, after = None, -math.inf, stream
+    for attempt in range(n_attempts):
+        open_stream_from_python(stream, SPLIT_MERGE, _ON_REQUEST + sweep, attempt)
+        proposed = propose_split(snapshot, j, stream)
+        if proposed is None:
+            continue
+        holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
+        if holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0:
+            log_ratio = proposed.log_ratio + feature_gain(snapshot, proposed.sizes)
+            if log_ratio > most:
+                best, most, after = proposed, log_ratio, stream.copy()
+    if best is None:
+        return None
+    new = best.apply(snapshot, j, after)
+    return new.state, new.tokens, most
