@@ -357,6 +357,15 @@ def test_missing_groups_and_repeated_ids():
     assert corpus.metadata["party"].isna().tolist() == [False, True]
 
 
+def test_groups_and_dates_in_columns_named_by_numbers():
+    rows = pd.DataFrame({"text": TEXTS, 2017: ["D", "NA"], 2018: ["03.04.2017", "21.04.2017"]})
+    with pytest.warns(ReadingWarning, match="2017 has 1 values"):
+        corpus = read_documents(rows, groups=2017, date_format="%d.%m.%Y", n_jobs=1)
+    assert corpus.metadata[2017].isna().tolist() == [False, True]
+    assert corpus.metadata[2018].dt.day.tolist() == [3, 21]
+    assert rows[2017].tolist() == ["D", "NA"]
+
+
 def test_routine_of_a_parliament_is_found():
     topics = ["tax", "debt", "war", "school", "rail", "farm", "water"]
     texts = [

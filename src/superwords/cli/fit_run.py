@@ -35,7 +35,7 @@ from superwords.storage.checkpoint import Checkpoint
 from superwords.storage.model_file import ModelFile, is_model_file
 from superwords.tabular import plain, records
 from superwords.text.corpus import n_sources
-from superwords.text.fingerprint import digest
+from superwords.text.files import digest
 from superwords.text.read import check_groups
 
 _CONTENT = " (content)"

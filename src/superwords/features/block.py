@@ -163,19 +163,11 @@ def find_word(known: Mapping[str, Found], word: str) -> Found | None:
     return next((known[spelling] for spelling in spellings(word) if spelling in known), None)
 
 
+@threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
 def project(
     rows: Any, known: Sequence[int] | np.ndarray, n_words: int, n_components: int, name: str
 ) -> WordFeatures:
-    """Return principal components of the known words' rows, NaN for the other words."""
-    scores, explained = principal_components(rows, n_components)
-    values = np.full((n_words, scores.shape[1]), np.nan)
-    values[known] = scores
-    return WordFeatures(values, explained, [f"{name}_{k + 1}" for k in range(scores.shape[1])])
-
-
-@threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores on the first principal components, and each one's share of the variance.
+    """Return principal components of the known words' rows, NaN for the other words.
 
     Signs are scikit-learn's: each component's largest loading is positive. Components that are only rounding error
     are left out, so there are at most as many columns as the data have rank. A large sparse matrix is centred
@@ -193,4 +185,7 @@ def principal_components(rows: Any, n_components: int) -> tuple[np.ndarray, np.n
         scores = pca.fit_transform(rows)
     largest = pca.singular_values_.max(initial=0.0)
     real = pca.singular_values_ > max(n_rows, n_columns) * np.finfo(float).eps * max(largest, 1e-300)
-    return scores[:, real], pca.explained_variance_ratio_[real]
+    values = np.full((n_words, int(real.sum())), np.nan)
+    values[known] = scores[:, real]
+    explained = pca.explained_variance_ratio_[real]
+    return WordFeatures(values, explained, [f"{name}_{k + 1}" for k in range(len(explained))])

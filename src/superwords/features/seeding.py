@@ -13,10 +13,10 @@ import pandas as pd
 from superwords.errors import InputError
 from superwords.features.block import check_vocabulary, find_word, scale
 from superwords.features.tables import column, read_table
+from superwords.text.files import few
 
 STRENGTH = 1.0
 SHARE = 1.0  # of the other features' variance that seeds of strength 1 get (docs/lab/research.md)
-_SHOWN = 8
 
 
 def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) -> np.ndarray:
@@ -121,7 +121,7 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
         known = {word: find_word(index, word) for word in members}
         if all(at is None for at in known.values()):
             raise InputError(
-                f"None of the seed words of {group!r} is in the vocabulary: {_few(list(members))}."
+                f"None of the seed words of {group!r} is in the vocabulary: {few(list(members))}."
             )
         missing += [word for word, at in known.items() if at is None]
         found[group] = {at: members[word] for word, at in known.items() if at is not None}
@@ -129,7 +129,7 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
         raise InputError("There are no seed words; give at least one group with its words.")
     if missing:
         warnings.warn(
-            f"Seed words that are not in the vocabulary are left out: {_few(missing)}.", stacklevel=3
+            f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=3
         )
     return found
 
@@ -158,8 +158,3 @@ def _positive(strength: Any, word: Any) -> float:
         shown = strength if np.isnan(number) else number
         raise InputError(f"The strength of {str(word)!r} is {shown!r}; give a positive number.")
     return number
-
-
-def _few(words: list[str]) -> str:
-    more = len(words) - _SHOWN
-    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -16,7 +16,7 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import check_model
 from superwords.progress import make_watcher
 from superwords.text.corpus import Corpus
-from superwords.text.fingerprint import digest
+from superwords.text.files import digest
 from superwords.text.read import WORD_OPTIONS, check_options, read_documents
 
 READING = (

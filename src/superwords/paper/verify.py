@@ -11,7 +11,7 @@ from superwords.fitting.fit import fit
 from superwords.paper.manifest import data_facts, read_manifest, results, versions
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
-from superwords.text.fingerprint import digest
+from superwords.text.files import digest
 
 _FOUND_AGAIN = 0.5  # share of a concept's words that the new one must have
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text.cleaning import clean_text
 from superwords.text.grams import document_frequency
-from superwords.text.phrases import TAGGED
+from superwords.text.phrases import TAGGED, is_content
 from superwords.text.procedural import procedural_units
 from superwords.text.recipe import TextOptions, recipe_of, threshold
 from superwords.text.stream import LONG_TOKENS, TokenStream
@@ -23,7 +23,6 @@ from superwords.text.vocabulary import (
     apply_words,
     choose_words,
     find_words,
-    has_words,
     matching_words,
     other_words,
     unknown_words,
@@ -78,7 +77,10 @@ def count_stream(stream: TokenStream, options: TextOptions, language: str | None
     is_empty[stream.sentence_document[sentence]] = False
     notes["words_used"] = int(cut.length[is_counted].sum())
     notes["empty_documents"] = np.flatnonzero(is_empty).tolist()
-    spans = _row_spans(stream, row_of_sentence, len(parent))
+    spans = np.zeros((len(parent), 2), np.int64)
+    rows, first = np.unique(row_of_sentence, return_index=True)
+    last = np.append(first, len(row_of_sentence))[1:] - 1
+    spans[rows, 0], spans[rows, 1] = stream.sentence_span[first, 0], stream.sentence_span[last, 1]
     return CountedTexts(counts, vocabulary, sentences, row_of_sentence, parent, passage, spans, notes)
 
 
@@ -95,7 +97,16 @@ def _find_words(
         min_df = threshold(options.min_df, stream.n_documents, "min_df")
         words = find_words(stream, parts, min_df, options.max_length)
     if not words.labels:
-        raise InputError(_why_no_words(stream, options.method.words, min_df))
+        documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
+        method = options.method.words
+        if is_content(stream.token_flags).any():
+            raise InputError(
+                f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents."
+            )
+        if method in TAGGED:
+            what = "noun or name" if method == "phrases" else "noun, name, verb or adjective"
+            raise InputError(f"There is no {what} in {documents}; give more text, or ask for plain words.")
+        raise InputError(f"There is no word in {documents} but stop words; give more text.")
     notes |= {"min_df": min_df, "min_df_counts": parts.name}
     return words
 
@@ -105,14 +116,26 @@ def _kept_units(
 ) -> dict[str, str | None]:
     """Return the label of each unit's spelling, None if it is too frequent or dropped."""
     procedural = procedural_units(stream, words.cut, words.labels)
+    too_frequent: set[int] = set()
+    if options.max_df is not None:
+        max_df = threshold(options.max_df, stream.n_documents, "max_df")
+        document = stream.sentence_document[stream.token_sentence[words.cut.start]]
+        df = document_frequency(words.cut.unit, document, len(words.labels), stream.n_documents)
+        too_frequent = set(np.flatnonzero(df > max_df).tolist())
     dropped = {
-        "above_max_df": _too_frequent(stream, words, options),
+        "above_max_df": too_frequent,
         "dropped": matching_words(words, options.drop),
         "procedural": set(procedural) if options.drop_procedural else set(),
     }
     gone = set().union(*dropped.values())
     if len(gone) == len(words.labels):
-        raise _why_all_dropped(len(gone), dropped)
+        remedies = {
+            "above_max_df": "give a higher {max_df}",
+            "dropped": "give a shorter list of words to drop",
+            "procedural": "leave out {drop_procedural}",
+        }
+        remedy = " or ".join(way for reason, way in remedies.items() if dropped[reason])
+        raise InputError(f"All {len(gone):,} words found were dropped", remedy=remedy)
     unknown = unknown_words(stream, words.cut)
     if options.method.words == "content":
         notes["other_words"] = other_words(stream, words)
@@ -124,35 +147,6 @@ def _kept_units(
     }
     pairs = zip(words.keys, words.labels, strict=True)
     return {key: None if u in gone else label for u, (key, label) in enumerate(pairs)}
-
-
-def _why_all_dropped(n_words: int, dropped: dict[str, set[int]]) -> InputError:
-    remedies = {
-        "above_max_df": "give a higher {max_df}",
-        "dropped": "give a shorter list of words to drop",
-        "procedural": "leave out {drop_procedural}",
-    }
-    remedy = " or ".join(way for reason, way in remedies.items() if dropped[reason])
-    return InputError(f"All {n_words:,} words found were dropped", remedy=remedy)
-
-
-def _why_no_words(stream: TokenStream, method: str, min_df: int) -> str:
-    documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
-    if has_words(stream):
-        return f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents."
-    if method in TAGGED:
-        what = "noun or name" if method == "phrases" else "noun, name, verb or adjective"
-        return f"There is no {what} in {documents}; give more text, or ask for plain words."
-    return f"There is no word in {documents} but stop words; give more text."
-
-
-def _too_frequent(stream: TokenStream, words: Words, options: TextOptions) -> set[int]:
-    if options.max_df is None:
-        return set()
-    max_df = threshold(options.max_df, stream.n_documents, "max_df")
-    document = stream.sentence_document[stream.token_sentence[words.cut.start]]
-    df = document_frequency(words.cut.unit, document, len(words.labels), stream.n_documents)
-    return set(np.flatnonzero(df > max_df).tolist())
 
 
 def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -172,15 +166,6 @@ def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarra
         parent,
         np.arange(len(parent)) - first_row[parent],
     )
-
-
-def _row_spans(stream: TokenStream, row_of_sentence: np.ndarray, n_rows: int) -> np.ndarray:
-    spans = np.zeros((n_rows, 2), np.int64)
-    rows, first = np.unique(row_of_sentence, return_index=True)
-    last = np.append(first, len(row_of_sentence))[1:] - 1
-    spans[rows, 0] = stream.sentence_span[first, 0]
-    spans[rows, 1] = stream.sentence_span[last, 1]
-    return spans
 
 
 def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:

@@ -15,43 +15,38 @@ from superwords.text.recipe import given_languages, language_code
 
 def check_counts(counts: Any) -> sparse.csr_array:
     """Return the counts as a sorted int32 CSR array, or raise InputError for an invalid entry."""
-    if sparse.issparse(counts):
-        matrix = sparse.csr_array(counts)
-    else:
+    if not sparse.issparse(counts):
         try:
-            dense = np.asarray(counts, dtype=float)
+            counts = np.asarray(counts, dtype=float)
         except (TypeError, ValueError):
             raise InputError(
                 "The counts are not numbers; give a documents-by-words array of whole, non-negative counts, "
                 "or texts as a corpus made by Corpus.from_texts."
             ) from None
-        if dense.ndim != 2:
+        if counts.ndim != 2:
             raise InputError(
-                f"The counts have {dense.ndim} dimension(s); give a two-dimensional array, "
+                f"The counts have {counts.ndim} dimension(s); give a two-dimensional array, "
                 "one row per document and one column per word."
             )
-        matrix = sparse.csr_array(dense)
-    if matrix.shape[0] == 0:
-        raise InputError("The counts hold zero documents; give at least one row.")
-    if matrix.shape[1] == 0:
-        raise InputError("The counts hold zero words; give at least one column.")
-    if not np.issubdtype(matrix.dtype, np.number) and matrix.dtype != bool:
+    matrix = sparse.csr_array(counts)
+    for size, what, line in zip(matrix.shape, ("documents", "words"), ("row", "column"), strict=True):
+        if size == 0:
+            raise InputError(f"The counts hold zero {what}; give at least one {line}.")
+    if matrix.dtype.kind not in "biuf":
         raise InputError(f"The counts are of type {matrix.dtype}; give whole, non-negative numbers.")
     matrix.sum_duplicates()
-    data = matrix.data
-    if np.issubdtype(data.dtype, np.complexfloating):
-        raise InputError("The counts are complex numbers; give whole, non-negative numbers.")
+    data = matrix.data.astype(float)
     for bad, what in (
-        (~np.isfinite(data.astype(float)), "not a finite number"),
-        (data < 0 if data.dtype != bool else np.zeros(len(data), bool), "negative"),
-        (data != np.floor(data.astype(float)), "not a whole number"),
-        (data.astype(float) > 2**31 - 1, "larger than 2,147,483,647"),
+        (~np.isfinite(data), "not a finite number"),
+        (data < 0, "negative"),
+        (data != np.floor(data), "not a whole number"),
+        (data > 2**31 - 1, "larger than 2,147,483,647"),
     ):
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
             row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
             raise InputError(
-                f"The count in row {row}, column {int(matrix.indices[at])} is {data[at]}, which is {what}; "
+                f"The count in row {row}, column {int(matrix.indices[at])} is {matrix.data[at]}, which is {what}; "
                 "counts must be whole, non-negative numbers."
             )
     whole = sparse.csr_array((data.astype(np.int32), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -31,7 +31,6 @@ from superwords.text.recipe import (
     TextOptions,
     passage_length,
     read_recipe,
-    unit_name,
     units_of_labels,
     word_method,
     words_to_drop,
@@ -95,24 +94,18 @@ class Corpus:
         """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
         if self.parent is None:
             return "document"
-        known = self.notes.get("recipe", {}).get("unit", "document")
-        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
-            return str(known)
-        # Before it was written down: only the last passage of a document is shorter than the others.
-        return unit_name(int(np.bincount(self.sentence_row).max()))
+        return str(self.notes.get("recipe", {}).get("unit", "document"))
 
     def __repr__(self) -> str:
         rows = f"{self.n_documents:,} {row_name(self)}"
         if self.parent is not None:
             rows += f" of {n_sources(self):,} documents"
         columns = ", ".join(map(str, self.metadata.columns)) or "none"
+        words = ", ".join(self.vocabulary[:8]) + (", …" if self.n_words > 8 else "")
         kept = "kept" if self.texts is not None else "not kept"
-        return "\n".join(
-            (
-                f"Corpus of {rows}: {self.n_words:,} different words, {self.n_tokens:,} in all.",
-                f"Words: {_first_few(self.vocabulary)}",
-                f"Metadata: {columns}. Texts are {kept}.",
-            )
+        return (
+            f"Corpus of {rows}: {self.n_words:,} different words, {self.n_tokens:,} in all.\n"
+            f"Words: {words}\nMetadata: {columns}. Texts are {kept}."
         )
 
     def _repr_html_(self) -> str:
@@ -163,13 +156,8 @@ class Corpus:
                 f"The vocabulary has {len(words)} words but the counts have {n_words} columns; "
                 "give one word per column."
             )
-        check_unique_words(words)
-        names = [str(d) for d in range(n_documents)] if ids is None else [str(d) for d in ids]
-        if len(names) != n_documents:
-            raise InputError(
-                f"There are {len(names)} ids for {n_documents} documents; give one id per row of the counts."
-            )
-        return cls(matrix, words, check_metadata(metadata, n_documents), names)
+        names = check_names(ids, n_documents)
+        return cls(matrix, check_unique_words(words), check_metadata(metadata, n_documents), names)
 
     @classmethod
     def from_texts(
@@ -375,10 +363,6 @@ class Corpus:
         parent = counted.parent if is_passages else None
         words, notes = (counted.sentences, counted.sentence_row), {**counted.notes, "empty_documents": empty}
         return cls(counted.counts, counted.vocabulary, table, names, parent, *words, texts, notes)
-
-
-def _first_few(words: Sequence[str], n: int = 8) -> str:
-    return ", ".join(words[:n]) + (", …" if len(words) > n else "")
 
 
 def row_name(corpus: Corpus) -> str:

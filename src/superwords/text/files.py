@@ -8,10 +8,12 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import hashlib
 import importlib
 import json
 import logging
 import lzma
+import os
 import re
 import warnings
 import zipfile
@@ -20,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
@@ -297,6 +299,12 @@ def _check_shared(path: Path) -> None:
         )
 
 
+def few(names: Sequence[Any], most: int = 8) -> str:
+    """Return the first few names and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a cell has no value: None, NaN, or pandas' NA or NaT."""
     return not isinstance(value, str) and bool(is_scalar(value) and pd.isna(value))
@@ -492,3 +500,33 @@ def guessed_encoding(path: Path) -> str | None:
     if best is not None and best.encoding == "cp1250" and best.language not in _CENTRAL:
         return "cp1252"
     return None if best is None else str(best.encoding)
+
+
+def size_of(source: str | Path) -> int:
+    """Return bytes of a file, or of all files in a folder; 0 of what is neither."""
+    return sum(path.stat().st_size for path in _files(Path(source)))
+
+
+def digest(source: str | Path) -> str | None:
+    """Return a fingerprint of a file or folder, None of what is neither (standard input, the name of a pipeline)."""
+    stats = [(path, path.stat()) for path in _files(Path(source))]
+    files = tuple((path, one.st_size, one.st_mtime_ns) for path, one in stats)
+    return _content(str(source), files) if files else None
+
+
+@lru_cache(maxsize=16)
+def _content(source: str, files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Read the files, once in a process while their sizes and times stay the same."""
+    found = hashlib.sha256()
+    for path, *_ in files:
+        found.update(f"{os.path.relpath(path, source)}\0".encode())
+        with path.open("rb") as stream:
+            for part in iter(lambda: stream.read(1 << 20), b""):
+                found.update(part)
+    return found.hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(one for one in path.rglob("*") if one.is_file())
+    return [path] if path.is_file() else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,53 +80,46 @@ def frequent_grams(
     stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int, max_length: int
 ) -> Grams:
     """Return sequences in at least `min_df` parts (`part` is each token's), grown from frequent shorter ones."""
-    key, names = key_numbers(stream)
-    left = run_lengths_left(stream.token_flags)
-    at, words = [key], [np.arange(len(names)).reshape(-1, 1)]
-    df = document_frequency(key, part, len(names), n_parts)
-    extendable = np.where(df[key] >= min_df, key, -1) if len(key) else key
-    frequent_key = extendable >= 0
-    for n in range(2, max_length + 1):
-        begins = np.flatnonzero((extendable >= 0) & (left >= n))
-        begins = begins[frequent_key[begins + n - 1]]
-        pair = extendable[begins].astype(np.int64) * len(names) + key[begins + n - 1]
-        distinct, gram = np.unique(pair, return_inverse=True)
-        df = document_frequency(gram, part[begins], len(distinct), n_parts)
-        kept = df >= min_df
-        if not kept.any():
-            break
-        number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        extendable = np.full(len(key), -1, np.int32)
-        extendable[begins] = number[gram]
-        prefix, last = distinct[kept] // len(names), distinct[kept] % len(names)
-        words.append(np.column_stack([words[-1][prefix], last]))
-        at.append(extendable)
-    return Grams(names, at, words)
+
+    def is_frequent(begins: np.ndarray, gram: np.ndarray, words: np.ndarray, names: list[str]) -> np.ndarray:
+        return document_frequency(gram, part[begins], len(words), n_parts) >= min_df
+
+    return _grown(stream, max_length, is_frequent, is_last_kept=True)
 
 
 def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> Grams:
     """Return sequences whose joined spelling is, or begins, a known word."""
+    prefixes = frozenset(word[:n] for word in known for n in range(1, len(word) + 1))
+
+    def begins_known(begins: np.ndarray, gram: np.ndarray, words: np.ndarray, names: list[str]) -> np.ndarray:
+        return np.array(["".join([names[k] for k in keys]) in prefixes for keys in words.tolist()], bool)
+
+    return _grown(stream, max_length, begins_known, is_last_kept=False)
+
+
+def _grown(
+    stream: TokenStream, max_length: int, is_kept: Callable[..., np.ndarray], is_last_kept: bool
+) -> Grams:
+    """Return all single keys, and longer sequences grown from those kept, whose last key is kept too if asked."""
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)
-    prefixes = frozenset(word[:n] for word in known for n in range(1, len(word) + 1))
     at, words = [key], [np.arange(len(names)).reshape(-1, 1)]
-    spelt = names
-    extendable = key
-    for n in range(1, max_length + 1):
-        if n > 1:
-            begins = np.flatnonzero((extendable >= 0) & (left >= n))
-            pair = extendable[begins].astype(np.int64) * len(names) + key[begins + n - 1]
-            distinct, gram = np.unique(pair, return_inverse=True)
-            prefix, last = distinct // len(names), distinct % len(names)
-            spelt = [spelt[p] + names[k] for p, k in zip(prefix, last, strict=True)]
-            extendable = np.full(len(key), -1, np.int32)
-            extendable[begins] = gram
-            words.append(np.column_stack([words[-1][prefix], last]))
-            at.append(extendable)
-        begins_known = np.array([s in prefixes for s in spelt], bool)
-        if not begins_known.any():
+    kept = is_kept(np.arange(len(key)), key, words[0], names)
+    may_end = kept if is_last_kept else np.ones(len(names), bool)
+    grown = np.where(kept[key], key, -1)
+    for n in range(2, max_length + 1):
+        begins = np.flatnonzero((grown >= 0) & (left >= n))
+        begins = begins[may_end[key[begins + n - 1]]]
+        pair = grown[begins].astype(np.int64) * len(names) + key[begins + n - 1]
+        distinct, gram = np.unique(pair, return_inverse=True)
+        longer = np.column_stack([words[-1][distinct // len(names)], distinct % len(names)])
+        kept = is_kept(begins, gram, longer, names)
+        if not kept.any():
             break
-        extendable = np.where(extendable >= 0, np.where(begins_known[extendable], extendable, -1), -1)
+        grown = np.full(len(key), -1, np.int32)
+        grown[begins] = np.where(kept, np.cumsum(kept) - 1, -1)[gram]
+        at.append(grown)
+        words.append(longer[kept])
     return Grams(names, at, words)
 
 

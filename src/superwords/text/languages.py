@@ -74,22 +74,7 @@ def has_stop_words(language: str) -> bool:
 def doubtful_language(texts: Iterable[str], languages: str | Sequence[str]) -> str | None:
     """Return a sentence if many of the texts look like another language than the one they are read as, else None.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        A sample of the texts.
-    languages : str or sequence of str
-        The code of the language of all texts, or of each; "none" is not judged.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> doubtful_language(["Der Hund und die Katze sind nicht in dem Haus, das wir sehen."] * 20, "en")[:42]
-    'The texts look like German (de), not Engli'
-    >>> doubtful_language(["The dog and the cat are not in the house that we see."] * 20, "en")
+    `languages` is the code of the language of all texts, or of each; "none" is not judged.
     """
     n_read = 0
     seen: Counter[tuple[str, str]] = Counter()  # words in texts of a language that look like another
@@ -106,7 +91,7 @@ def doubtful_language(texts: Iterable[str], languages: str | Sequence[str]) -> s
         return None
     (code, look), n_words = others.most_common(1)[0]
     share = n_words / n_read
-    named = f"{_named(look)}, not {_named(code)}"
+    named = ", not ".join(f"{NAMES[c]} ({c})" if c in NAMES else f'the language "{c}"' for c in (look, code))
     if share > MOST:
         return f"The texts look like {named}: give the language {look} (--language {look})."
     if share < SOME:
@@ -134,7 +119,3 @@ def _look(words: list[str], code: str) -> str:
     best, n_best = max(counts.items(), key=lambda item: (item[1], item[0]), default=(code, 0))
     is_clear = n_best >= SHARE * len(words) and n_best > LEAD * counts[code]
     return best if is_clear else code
-
-
-def _named(code: str) -> str:
-    return f"{NAMES[code]} ({code})" if code in NAMES else f'the language "{code}"'

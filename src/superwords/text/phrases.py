@@ -106,9 +106,13 @@ def noun_candidates(
             yield Candidate(token, token, token, STOP, n)
             continue
         is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
-        flags = _noun_flags(word_class, is_capital and link is not None)
-        if flags == ORDINAL_START and base in WHEN:
-            flags = 0
+        is_name_part = is_capital and link is not None
+        if word_class in (NOUN, NAME):
+            flags = CAN_START | CAN_END
+        elif word_class == ADJECTIVE or (word_class in (VERB, ORDINAL) and is_name_part):
+            flags = CAN_START
+        else:
+            flags = ORDINAL_START if word_class == ORDINAL and base not in WHEN else 0
         if has_others and (word_class == ADJECTIVE or (word_class == VERB and flags == 0)):
             flags |= BEHIND
         if flags == 0 or not _is_word(token) or token.lower() in no_words:
@@ -128,9 +132,10 @@ def noun_candidates(
             flags |= STOP
             if flags & CAN_START and flags & CAN_END == 0 and not is_capital:
                 flags = flags & ~CAN_START | WEAK_START
-        if _is_owner(tagged, n):
+        after = [following_class for following_class, _ in tagged[n + 1 : n + 3]]
+        if len(after) == 2 and after[0] == POSSESSIVE and after[1] in (NOUN, NAME, ADJECTIVE):
             surface, label = surface + "'s", label + "'s"
-        is_new = is_new or (is_capital and link is not None and _begins_name(sentence, n, link))
+        is_new = is_new or (is_name_part and _begins_name(sentence, n, link))
         yield Candidate(surface, spelling_key(base), label, flags | is_new * NEW_RUN, n)
         is_new = False
 
@@ -163,14 +168,6 @@ def _bare(form: str) -> str:
     return form if form.isascii() else _UNWRITTEN.sub("", form)
 
 
-def _noun_flags(word_class: str, is_name_part: bool) -> int:
-    if word_class in (NOUN, NAME):
-        return CAN_START | CAN_END
-    if word_class == ADJECTIVE or (word_class in (VERB, ORDINAL) and is_name_part):
-        return CAN_START
-    return ORDINAL_START if word_class == ORDINAL else 0
-
-
 def _is_word(token: str) -> bool:
     """Return whether a token is a word: letters, and more than one where letters are not syllables."""
     if not token[0].isalpha() or len(token) > LONGEST_TOKEN:
@@ -178,24 +175,17 @@ def _is_word(token: str) -> bool:
     return (len(token) > 1 and token[1:] != ".") or _SYLLABLE.match(token) is not None
 
 
-def _begins_name(sentence: list[str], n: int, link: str) -> bool:
+def _begins_name(sentence: list[str], n: int, link: str | None) -> bool:
     """Return whether a longer name begins at this capital: in "the nonpartisan Congressional Budget Office"."""
     before, after = sentence[n - 1], sentence[n + 1 : n + 2]
     return before[0].islower() and before not in (link, "'s") and bool(after) and after[0][0].isupper()
 
 
 def _joins_names(sentence: list[str], tagged: list[tuple[str, str]], n: int) -> bool:
-    if n + 1 == len(sentence):
-        return False
     return (
-        sentence[n - 1][0].isupper()
+        n + 1 < len(sentence)
+        and sentence[n - 1][0].isupper()
         and tagged[n - 1][0] in (NOUN, NAME)
         and sentence[n + 1][0].isupper()
         and tagged[n + 1][0] in (NOUN, NAME, ADJECTIVE)
-    )
-
-
-def _is_owner(tagged: list[tuple[str, str]], n: int) -> bool:
-    return (
-        n + 2 < len(tagged) and tagged[n + 1][0] == POSSESSIVE and tagged[n + 2][0] in (NOUN, NAME, ADJECTIVE)
     )

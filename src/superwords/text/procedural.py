@@ -42,7 +42,10 @@ def procedural_units(stream: TokenStream, cut: Cut, labels: Sequence[str]) -> li
         return []
     n_documents = stream.n_documents
     sentence = stream.token_sentence[cut.start]
-    is_ritual = _ritual_sentences(stream)
+    openings, opening = np.unique(stream.sentence_opening, return_inverse=True)
+    df_opening = document_frequency(opening, stream.sentence_document, len(openings), n_documents)
+    is_ritual = df_opening[opening] >= max(3, round(RITUAL_DOCUMENTS * n_documents))
+    is_ritual &= stream.sentence_opening != 0
     count = np.bincount(cut.unit, minlength=n_units)
     ritual_share = np.bincount(cut.unit[is_ritual[sentence]], minlength=n_units) / np.maximum(count, 1)
     df = document_frequency(cut.unit, stream.sentence_document[sentence], n_units, n_documents)
@@ -67,11 +70,3 @@ def _is_routine(label: str) -> bool:
     """Return whether a word is routine wherever it occurs: a form of address, a greeting, a mark of a medium."""
     words = label.lower().replace(".", "").split()
     return label.lower() in ROUTINE or not ADDRESS.isdisjoint(words)
-
-
-def _ritual_sentences(stream: TokenStream) -> np.ndarray:
-    known = stream.sentence_opening != 0
-    openings, opening = np.unique(stream.sentence_opening, return_inverse=True)
-    n_documents = document_frequency(opening, stream.sentence_document, len(openings), stream.n_documents)
-    needed = max(3, round(RITUAL_DOCUMENTS * stream.n_documents))
-    return known & (n_documents[opening] >= needed)

@@ -16,8 +16,7 @@ import pandas as pd
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages
 from superwords.text.corpus import Corpus, n_sources
-from superwords.text.files import is_missing
-from superwords.text.fingerprint import size_of
+from superwords.text.files import few, is_missing, size_of
 from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.recipe import (
     given_languages,
@@ -39,7 +38,6 @@ LONG = 100  # words in a document on average
 TEXTS_KEPT_BELOW = 20_000_000  # bytes of input
 MANY_EMPTY = 0.1  # share of the documents
 LANGUAGE_COLUMN = "column:"
-EXAMPLES = 8
 SINGLE, SHORT = 1.2, 25  # sentences and words of a document below which it says too little
 MISSING = frozenset({"na", "n/a", "nan", "null", "none", "-", "?", "."})  # groups that are none
 MOST_GROUPS = 12  # values of a column that is proposed as groups
@@ -132,7 +130,9 @@ def read_documents(
     else:
         given["language"] = codes
         given["unit"] = unit or (PASSAGES if are_long(text for _, text in found.sample) else "document")
-        given["keep_texts"] = _are_kept(documents) if keep_texts is None else keep_texts
+        is_file = isinstance(documents, str | Path) and str(documents) != "-"
+        is_small = not is_file or size_of(documents) < TEXTS_KEPT_BELOW
+        given["keep_texts"] = is_small if keep_texts is None else keep_texts
         if given["keep_texts"]:
             found = replace(found, texts=list(found.texts))
         corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
@@ -169,11 +169,11 @@ def warn_about(documents: Documents, language: str | Sequence[str]) -> str | lis
     return codes
 
 
-def _with_columns(documents: Documents, groups: list[str], date_format: str | None) -> Documents:
+def _with_columns(documents: Documents, groups: list[Any], date_format: str | None) -> Documents:
     """Return documents with dates parsed and missing groups missing, and what is doubtful about them."""
-    metadata, doubts = documents.metadata, list(documents.doubts)
+    metadata, doubts = documents.metadata.copy(deep=False), list(documents.doubts)
     if date_format is not None:
-        metadata = _parse_dates(metadata, date_format)
+        _parse_dates(metadata, date_format)
     for name in metadata.columns:
         if _DATE_NAME.search(str(name)) and _all_match(metadata[name], _OTHER_DATE):
             example = next(value for value in metadata[name] if not _is_missing(value))
@@ -186,19 +186,16 @@ def _with_columns(documents: Documents, groups: list[str], date_format: str | No
             lambda value: isinstance(value, str) and value != "" and _is_missing(value)
         )
         if is_none.any():
-            metadata = metadata.assign(**{name: metadata[name].mask(is_none.astype(bool))})
+            metadata[name] = metadata[name].mask(is_none.astype(bool))
             doubts.append(
                 f'The column {name!r} has {is_none.sum():,} values such as "NA", which count as missing.'
             )
     return replace(documents, metadata=metadata, doubts=tuple(doubts))
 
 
-def _parse_dates(metadata: pd.DataFrame, date_format: str) -> pd.DataFrame:
-    """Return the metadata with every column whose values all have a date format as dates.
-
-    Raises InputError if there is no such column.
-    """
-    found, nearest, most = {}, "", 0
+def _parse_dates(metadata: pd.DataFrame, date_format: str) -> None:
+    """Turn every column whose values all have a date format into dates; raise InputError if there is none."""
+    has_dates, nearest, most = False, "", 0
     for name in metadata.columns:
         if metadata[name].dtype.kind in "Mfib":
             continue
@@ -210,14 +207,13 @@ def _parse_dates(metadata: pd.DataFrame, date_format: str) -> pd.DataFrame:
         bad = texts[texts.notna() & dates.isna()]
         n_good = int(dates.notna().sum())
         if n_good and not len(bad):
-            found[name] = dates
+            metadata[name], has_dates = dates, True
         elif n_good > most:
             most, nearest = n_good, f" ({name!r} has {bad.iloc[0]!r} in row {int(bad.index[0]) + 1})"
-    if not found:
+    if not has_dates:
         raise InputError(
             f"No column has dates in the format {date_format!r}{nearest}; give a format such as %d.%m.%Y."
         )
-    return metadata.assign(**found)
 
 
 def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
@@ -348,28 +344,39 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     empty = corpus.notes.get("empty_documents", [])
     if empty:
         lines.append(
-            f"Documents that have none of these words (they are kept): {len(empty):,} ({_few(empty)})."
+            f"Documents that have none of these words (they are kept): {len(empty):,} ({few(empty)})."
         )
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
-        words = _few(procedural)
+        words = few(procedural)
         lines.append(
             f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out."
         )
     elif procedural:
-        lines.append(f"Procedural words left out: {_few(procedural)}.")
+        lines.append(f"Procedural words left out: {few(procedural)}.")
     return lines
 
 
 def corpus_warnings(corpus: Corpus, drop_procedural: bool = False) -> list[str]:
     """Return what is likely to spoil the concepts of a corpus, each with what to do."""
-    notes = corpus.notes
-    lines = _thin_vocabulary(corpus)
+    notes, lines = corpus.notes, []
+    n_texts, n_empty = n_sources(corpus), len(notes.get("empty_documents", ()))
+    if "recipe" in notes and "min_df" in notes:
+        ways = ["give more or longer texts"]
+        if notes["min_df"] > LOWEST:
+            ways.insert(0, f"give a lower min-df than {notes['min_df']}")
+        if notes["recipe"]["words"] == "phrases":
+            ways.append("ask for content words, which takes verbs and adjectives too")
+        advice = ", or ".join(ways)
+        if corpus.n_words < FEW_WORDS:
+            lines.append(f"{corpus.n_words:,} different words are too few for many concepts; {advice}.")
+        if n_empty > MANY_EMPTY * n_texts:
+            share = f"{n_empty:,} of the {n_texts:,} documents ({n_empty / n_texts:.0%})"
+            lines.append(f"{share} have none of these words, so nothing is known about them; {advice}.")
     if notes.get("long_tokens"):
         lines.append(
             f"{notes['long_tokens']:,} tokens of more than {LONGEST_TOKEN} characters (codes, not words) were skipped."
         )
-    n_texts = n_sources(corpus)
     n_sentences, n_words = notes.get("sentences", 0), notes.get("words_read", 0)
     if n_texts >= FEW_DOCUMENTS and 0 < n_sentences <= SINGLE * n_texts and n_words < SHORT * n_texts:
         lines.append(
@@ -381,36 +388,5 @@ def corpus_warnings(corpus: Corpus, drop_procedural: bool = False) -> list[str]:
     return lines
 
 
-def _thin_vocabulary(corpus: Corpus) -> list[str]:
-    """Return what to do where there are too few words for concepts or many documents have none."""
-    recipe = corpus.notes.get("recipe")
-    if recipe is None or "min_df" not in corpus.notes:
-        return []
-    ways = ["give more or longer texts"]
-    if corpus.notes["min_df"] > LOWEST:
-        ways.insert(0, f"give a lower min-df than {corpus.notes['min_df']}")
-    if recipe["words"] == "phrases":
-        ways.append("ask for content words, which takes verbs and adjectives too")
-    advice = ", or ".join(ways)
-    lines = []
-    if corpus.n_words < FEW_WORDS:
-        lines.append(f"{corpus.n_words:,} different words are too few for many concepts; {advice}.")
-    n_empty, n_documents = len(corpus.notes["empty_documents"]), n_sources(corpus)
-    if n_empty > MANY_EMPTY * n_documents:
-        share = f"{n_empty:,} of the {n_documents:,} documents ({n_empty / n_documents:.0%})"
-        lines.append(f"{share} have none of these words, so nothing is known about them; {advice}.")
-    return lines
-
-
 def _with_groups(corpus: Corpus, groups: list[str]) -> Corpus:
     return replace(corpus, notes={**corpus.notes, "groups": groups}) if groups else corpus
-
-
-def _are_kept(documents: Any) -> bool:
-    is_file = isinstance(documents, str | Path) and str(documents) != "-"
-    return not is_file or size_of(documents) < TEXTS_KEPT_BELOW
-
-
-def _few(words: Sequence[str]) -> str:
-    more = len(words) - EXAMPLES
-    return ", ".join(words[:EXAMPLES]) + (f" and {more} more" if more > 0 else "")

@@ -113,10 +113,6 @@ def passage_length(unit: str) -> int | None:
     raise InputError("is not known", "unit", unit, remedy)
 
 
-def unit_name(passage_sentences: int | None) -> str:
-    return "document" if passage_sentences is None else f"passages:{passage_sentences}"
-
-
 def threshold(value: float | str, n_documents: int, name: str) -> int:
     """Return a number of documents, given as one (10) or as a share (0.1)."""
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -156,21 +152,20 @@ def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
 
 def recipe_of(options: TextOptions, language: str | None, units: Mapping[str, str | None]) -> dict[str, Any]:
     """Return all that is needed to find the same words in new text, as plain JSON."""
+    tokenizer = options.method.tokenizer
     return {
         "format": RECIPE_FORMAT,
         "language": language,
         "words": options.method.words,
         "tagger": options.method.tagger,
         "lemmas": options.method.lemmas,
-        "tokenizer": _name_of(options.method.tokenizer),
+        "tokenizer": None
+        if tokenizer is None
+        else getattr(tokenizer, "__qualname__", type(tokenizer).__name__),
         "max_length": options.max_length,
-        "unit": unit_name(options.passage_sentences),
+        "unit": f"passages:{options.passage_sentences}" if options.passage_sentences else "document",
         "units": dict(units),
     }
-
-
-def _name_of(tokenizer: Tokenizer | None) -> str | None:
-    return None if tokenizer is None else str(getattr(tokenizer, "__qualname__", type(tokenizer).__name__))
 
 
 def read_recipe(

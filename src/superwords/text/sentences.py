@@ -122,8 +122,8 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
             ends = True
         elif end < len(text) and not text[end].isspace():
             continue
-        elif is_lower_case and _is_detached(text, at, found):
-            ends = True
+        elif is_lower_case and found.rstrip(_CLOSING) in (".", "!", "?") and text[at - 1 : at].isspace():
+            ends = True  # a mark with a space before it, as in "of the wing . the results"
         else:
             ends = _mark_ends_sentence(text, at, end, found, known)
         if ends:
@@ -151,11 +151,6 @@ def _line_ends_sentence(text: str, at: int, after: int) -> bool:
         return True
     is_wrapped = at - line_start >= WRAPPED_LINE or rest.lstrip()[0].islower()
     return not is_wrapped
-
-
-def _is_detached(text: str, at: int, mark: str) -> bool:
-    """Return whether a mark has a space before it, as in "of the wing . the results", and is not "…"."""
-    return mark.rstrip(_CLOSING) in (".", "!", "?") and at > 0 and text[at - 1].isspace()
 
 
 def _mark_ends_sentence(text: str, at: int, after: int, mark: str, known: frozenset[str]) -> bool:

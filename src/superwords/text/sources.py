@@ -28,6 +28,7 @@ from superwords.text.files import (
     checked_lines,
     csv_rows,
     excel_table,
+    few,
     file_lines,
     file_pieces,
     guessed_encoding,
@@ -195,7 +196,12 @@ def _from_rows(
             guess = _longest_column(first) if text is None else None
             text_column, id_column = _choose_columns(list(row.values), row.place, text, id, guess)
         hygiene.look(text_of(row, text_column), row.place)
-        identity = str(n) if id_column is None else _id_of(row, id_column)
+        identity = str(n)
+        if id_column is not None:
+            value = row.values.get(id_column)
+            if is_missing(value) or str(value) == "":
+                raise InputError(f"{row.place}, has no {id_column!r}; give every document an id.")
+            identity = str(value)
         if identity in places:
             raise InputError(
                 f"{row.place}, has the id {identity!r} that {places[identity]}, has too; "
@@ -308,8 +314,7 @@ def _longest_column(rows: list[Row]) -> str | None:
 def _choose_columns(
     columns: list[str], place: str, text: str | None, id: str | None, guess: str | None = None
 ) -> tuple[str, str | None]:
-    more = len(columns) - SHOWN_COLUMNS
-    there = ", ".join(map(repr, columns[:SHOWN_COLUMNS])) + (f" and {more:,} more" if more > 0 else "")
+    there = few(list(map(repr, columns)), SHOWN_COLUMNS)
     if text is None:
         if guess is None and "text" not in columns and len(columns) != 1:
             raise InputError(
@@ -323,13 +328,6 @@ def _choose_columns(
         if column is not None and column not in columns:
             raise InputError(f"{place}, has no {role} column {column!r}; the columns are {there}.")
     return text, id if id is not None or "id" not in columns else "id"
-
-
-def _id_of(row: Row, column: str) -> str:
-    value = (row.values or {}).get(column)
-    if is_missing(value) or str(value) == "":
-        raise InputError(f"{row.place}, has no {column!r}; give every document an id.")
-    return str(value)
 
 
 def _as_numbers(values: list[str]) -> list[Any]:

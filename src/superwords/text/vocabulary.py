@@ -50,11 +50,6 @@ class Parts:
     name: str = "documents"
 
 
-def has_words(stream: TokenStream) -> bool:
-    """Return whether there is any token that may be a word, however rare."""
-    return bool(is_content(stream.token_flags).any())
-
-
 def find_words(stream: TokenStream, parts: Parts, min_df: int, max_length: int) -> Words:
     """Return words in at least `min_df` parts, where a word inside a longer word does not count."""
     part = parts.of_sentence[stream.token_sentence]
