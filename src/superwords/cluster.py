@@ -193,8 +193,7 @@ def packed(value: Any) -> bytes:
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
-def unpacked(content: bytes) -> Any:
-    return pickle.loads(content)
+unpacked = pickle.loads
 
 
 def _call(function: bytes, item: bytes, version: str) -> bytes:
@@ -400,28 +399,28 @@ def leave_at_once() -> None:
 
 def _end_processes(folder: Path, wait: float = 2.0) -> None:
     """Wait for the processes of a cluster, and end those that stay."""
+    import psutil
+
     until = monotonic() + wait
     while left := processes_of(folder.name):
         if monotonic() >= until:
             for one in left:
-                with suppress(_psutil().Error):
+                with suppress(psutil.Error):
                     one.kill()
         sleep(0.05)
 
 
 def processes_of(mark: str | None = None) -> list[Any]:
     """Return the processes of a cluster started here, or with None of all of them."""
+    import psutil  # of the extra
+
     return [
         one
-        for one in _psutil().process_iter(["environ", "status"])
+        for one in psutil.process_iter(["environ", "status"])
         if (found := (one.info["environ"] or {}).get(_MARK)) is not None
         and mark in (None, found)
-        and one.info["status"] != _psutil().STATUS_ZOMBIE
+        and one.info["status"] != psutil.STATUS_ZOMBIE
     ]
-
-
-def _psutil() -> Any:
-    return importlib.import_module("psutil")
 
 
 def _parsed(address: str) -> tuple[str, int]:

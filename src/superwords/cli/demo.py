@@ -68,48 +68,36 @@ def demo(
     """
     if which not in DEMOS:
         raise typer.BadParameter(f"The demo {which!r} is not known; choose one of {', '.join(DEMOS)}.")
-    start = perf_counter()
-    folder = make_folder(output)
-    say(f"{_WAITING[which]} {_TIME}.", quiet)
-    used = _SEEDS[which] if seed is None else seed
-    progress = False if quiet else "auto"
-    if which == RECIPES:
-        show_recipes(used, progress, jobs, folder if output else None, start, quiet, as_json)
-    else:
-        show_letters(used, progress, jobs, folder, start, quiet, as_json, open_report)
-
-
-def make_folder(output: Path | None) -> Path:
-    """Return the folder for the demo's files, new or one that exists."""
-    if output is None:
-        return Path(tempfile.mkdtemp(prefix="superwords-demo-"))
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{str(output)!r} is not a folder; give the name of a folder.")
-    check_output(output / "demo.sw") if output.is_dir() else check_output(output)
-    output.mkdir(exist_ok=True)
-    return output
-
-
-def show_letters(
-    seed: int,
-    progress: Any,
-    jobs: int | None,
-    folder: Path,
-    start: float,
-    quiet: bool,
-    as_json: bool,
-    open_report: bool,
-) -> None:
     from superwords.demo.letters import DATE, GROUP, load_letters, run_letters
+    from superwords.demo.run import run_demo
     from superwords.web.report import write_report
 
-    result = run_letters(seed, progress, jobs)
+    start, progress = perf_counter(), False if quiet else "auto"
+    if output is not None:
+        if output.exists() and not output.is_dir():
+            raise InputError(f"{str(output)!r} is not a folder; give the name of a folder.")
+        check_output(output / "demo.sw" if output.is_dir() else output)
+        output.mkdir(exist_ok=True)
+    say(f"{_WAITING[which]} {_TIME}.", quiet)
+    used = _SEEDS[which] if seed is None else seed
+    if which == RECIPES:
+        found = run_demo(used, progress, jobs)
+        saved = None if output is None else found.model.save(output / "recipes.sw")
+        seconds = perf_counter() - start
+        if as_json:
+            print_json(as_plain(found, used, seconds))
+        elif not quiet:
+            print_result(found, seconds)
+            print_next_steps(saved)
+        return
+    folder = output or Path(tempfile.mkdtemp(prefix="superwords-demo-"))
+    result = run_letters(used, progress, jobs)
     (folder / "letters.csv").write_text(csv_text(load_letters()), encoding="utf-8")
     model_file = result.model.save(folder / "letters.sw")
     report = write_report(result.model, folder / "report.html", GROUP, "Letters to a town council", DATE)
     seconds = perf_counter() - start
     if as_json:
-        print_json(letters_as_plain(result, seed, seconds, report))
+        print_json(letters_as_plain(result, used, seconds, report))
     elif not quiet:
         print_letters(result)
         print_line(f"The report is {report} ({seconds:.0f} seconds in all).")
@@ -168,21 +156,6 @@ def letters_as_plain(result: LettersResult, seed: int, seconds: float, report: P
         "trend": plain(result.trend),
         "report": str(report),
     }
-
-
-def show_recipes(
-    seed: int, progress: Any, jobs: int | None, folder: Path | None, start: float, quiet: bool, as_json: bool
-) -> None:
-    from superwords.demo.run import run_demo
-
-    result = run_demo(seed, progress, jobs)
-    saved = None if folder is None else result.model.save(folder / "recipes.sw")
-    seconds = perf_counter() - start
-    if as_json:
-        print_json(as_plain(result, seed, seconds))
-    elif not quiet:
-        print_result(result, seconds)
-        print_next_steps(saved)
 
 
 def print_result(result: DemoResult, seconds: float) -> None:

@@ -49,9 +49,6 @@ _MODULES = {
     **dict.fromkeys(("trends", "effects", "themes"), "relations"),
 }
 
-# What Ctrl-C leaves, of commands that can go on; a fit says it itself, with the name of its checkpoint.
-GOES_ON = {"compare": "; finished runs are kept, and the same command continues from there"}
-
 # typer keeps these classes private: their place has moved between its versions.
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
@@ -137,14 +134,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         return _failure(error)
     if code == _INTERRUPTED:
-        return _say(_stopped(given), FAILED)
+        # A fit says it itself, with the name of its checkpoint.
+        goes_on = "; finished runs are kept, and the same command continues from there"
+        return _say(f"stopped{goes_on if 'compare' in given[:1] else ''}.", FAILED)
     return code if isinstance(code, int) else 0
-
-
-def _stopped(given: Sequence[str]) -> str:
-    """That Ctrl-C ended a command, and how to continue where it can."""
-    command = next((word for word in given if word in COMMANDS), "")
-    return f"stopped{GOES_ON.get(command, '')}."
 
 
 def _failure(error: Exception) -> int:

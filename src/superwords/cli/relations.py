@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from superwords.cli.common import busy, open_model, save_picture
-from superwords.cli.options import AS_CSV, AS_JSON, MODEL_FILE, PICTURE, WIDTH, option
+from superwords.cli.options import AS_CSV, AS_JSON, MODEL_FILE, PICTURE, WIDTH, number_or_name, option
 from superwords.cli.printing import (
     Column,
     between,
@@ -44,9 +44,11 @@ _SURE = 0.8  # what is less sure is only counted
 def trends(
     model_file: Path = MODEL_FILE,
     column: str = typer.Argument(metavar="COLUMN", help="A column of dates, years or numbers."),
-    by: str | None = option(
+    by: Any = option(
         "Length of a period: day, week, month, quarter, year or decade; of numbers, how many.",
         shown="chosen from the time covered",
+        parser=number_or_name,
+        metavar="PERIOD",
     ),
     concept: int | None = option("One concept: each period, and its words early and late."),
     picture: Path | None = PICTURE,
@@ -64,25 +66,17 @@ def trends(
     from superwords.analysis.over_time import time_page
 
     model = open_model(model_file, as_json, as_csv)
-    period, chosen = _width(by), None if concept is None else [concept]
-    save_picture("small_multiples", model, column, period, chosen, picture=picture, width=width)
+    chosen = None if concept is None else [concept]
+    save_picture("small_multiples", model, column, by, chosen, picture=picture, width=width)
     if as_csv:
-        table = model.over_time(column, period)
+        table = model.over_time(column, by)
         print_csv(table if concept is None else table[table["concept"] == concept])
     elif concept is not None:
-        _print_concept(model, column, period, concept, as_json)
+        _print_concept(model, column, by, concept, as_json)
     elif as_json:
-        print_json(time_page(model.result_, column, period))
+        print_json(time_page(model.result_, column, by))
     else:
-        _print_trends(model, column, period)
-
-
-def _width(by: str | None) -> Any:
-    """A period's name, or a number."""
-    try:
-        return None if by is None else float(by)
-    except ValueError:
-        return by
+        _print_trends(model, column, by)
 
 
 def bars(shares: pd.Series) -> str:

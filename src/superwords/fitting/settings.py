@@ -41,8 +41,8 @@ MOST_ROWS = 8_000  # of a shard, by default
 _SHARDS = re.compile(r"shards:(?P<shards>[1-9]\d{0,5})(x(?P<rows>[1-9]\d{0,8}))?")
 
 
-def check_settings(given: Mapping[str, Any]) -> None:
-    """Raise InputError for invalid settings before any text is read."""
+def check_model(given: Mapping[str, Any], features: Any) -> None:
+    """Raise InputError for all that is known to be wrong before any text is read, and compile kernels meanwhile."""
     make_starts(given)
     make_start_rows(given, 1)
     make_schedule(given)
@@ -57,11 +57,6 @@ def check_settings(given: Mapping[str, Any]) -> None:
     make_prior({**given, "lam": None}, _any_counts(1))
     make_lam(given["lam"], _any_counts(given["lam"]), is_b2_large=True)
     make_theta(given["theta"], _any_counts(given["theta"]))
-
-
-def check_model(given: Mapping[str, Any], features: Any) -> None:
-    """Check all that is known before any text is read, and compile kernels meanwhile."""
-    check_settings(given)
     if is_spec(features):
         check_spec(features)
     compile_ahead()

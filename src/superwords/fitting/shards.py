@@ -66,15 +66,6 @@ def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.n
     return shards, np.setdiff1d(mixed, np.concatenate(shards))
 
 
-def note_of(shards: Sequence[np.ndarray], rest: np.ndarray) -> str:
-    """Return one sentence that goes before every verdict."""
-    folded = f", and {len(rest):,} more folded in" if len(rest) else ""
-    return (
-        f"This is an approximation: {len(shards)} shards of about {len(shards[0]):,} rows were sampled separately and "
-        f"their concepts joined{folded} (docs/cluster.md says what that costs)."
-    )
-
-
 def sample_shards(
     given: Mapping[str, Any], whole: Model, theta: np.ndarray, seed: int, schedule: Schedule, run: Run
 ) -> Sampled:
@@ -105,7 +96,12 @@ def sample_shards(
         end = Chain(whole, last.state, seed, c, schedule.n_sweeps)
         end.tokens = last.tokens
         ends.append(end)
-    return Sampled(ends, united, schedule, note_of(cut, rest))
+    folded = f", and {len(rest):,} more folded in" if len(rest) else ""
+    note = (
+        f"This is an approximation: {len(cut)} shards of about {len(cut[0]):,} rows were sampled separately and "
+        f"their concepts joined{folded} (docs/cluster.md says what that costs)."
+    )
+    return Sampled(ends, united, schedule, note)
 
 
 def _pilots(
