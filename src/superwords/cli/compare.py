@@ -96,7 +96,6 @@ def compare(
     Writes compare.html, compare.json and the tables as CSV to the folder. HDP and LDA need the extra `compare`,
     others `peers`. Finished runs are kept in the folder: the same command continues an interrupted one.
     """
-
     from superwords.cluster import check_cluster, joined
     from superwords.compare.calibrated import read_judge_vectors
     from superwords.compare.contenders import Effort, make_lineup
@@ -112,7 +111,9 @@ def compare(
     lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
-    documents = _raw_text(open_documents(file, text, id, encoding))
+    documents = open_documents(file, text, id, encoding)
+    if documents.counts is not None or documents.are_tokens:
+        raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
     effort = Effort(chains, sweeps, iterations, jobs)
 
     def tell(line: str) -> None:
@@ -135,12 +136,6 @@ def compare(
     elif not quiet:
         print_comparison(found)
         print_line(f"Wrote {', '.join(path.name for path in written)} to {output}.")
-
-
-def _raw_text(documents: Documents) -> Documents:
-    if documents.counts is not None or documents.are_tokens:
-        raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
-    return documents
 
 
 def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[Any, bool]:
@@ -173,7 +168,6 @@ def _labelled(
     tell: Say,
 ) -> LabelTables:
     """Fit all models to whole texts and judge them by the labels."""
-
     from superwords.compare.labels import GRIDS, compare_labels
     from superwords.compare.peers import ON_WINDOWS, PEERS
     from superwords.text.corpus import Corpus

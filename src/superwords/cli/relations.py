@@ -202,7 +202,6 @@ def effects(
     superwords effects model.sw "party * bs(date, df=4)" --predict date,party --picture trends.pdf
     superwords effects model.sw "party" --of strength --csv > effects.csv
     """
-
     from superwords.analysis.tables import concept_index
     from superwords.tabular import records
 
@@ -343,7 +342,6 @@ def themes(
     superwords themes model.sw
     superwords themes model.sw --picture tree.png
     """
-
     from superwords.tabular import records
     from superwords.text.corpus import row_name
 

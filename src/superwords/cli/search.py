@@ -51,7 +51,6 @@ def search(
     superwords search model.sw --diverse -n 10
     superwords search model.sw --like speech-12 --like speech-40 --dislike speech-3
     """
-
     from superwords.analysis.documents import document_labels
     from superwords.analysis.tables import sources
 

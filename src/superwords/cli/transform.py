@@ -70,7 +70,6 @@ def transform(
     superwords transform model.sw tweets.csv --unit document -o weights.csv
     superwords transform model.sw archive.parquet --parts weights --cluster auto
     """
-
     from superwords.analysis.tables import sources
     from superwords.cluster import check_cluster, joined
     from superwords.fitting.weighing import weight_table
@@ -115,7 +114,6 @@ def write_parts(
     quiet: bool,
 ) -> None:
     """A folder of Parquet files, with how far it is."""
-
     from superwords import __version__
     from superwords.fitting import weighing
     from superwords.text.read import warn_about
@@ -159,7 +157,6 @@ def new_corpus(
     model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
 ) -> Corpus:
     """The new documents, their words found and their rows cut as the model's were."""
-
     from superwords.text.corpus import Corpus
     from superwords.text.read import warn_about
 
