@@ -99,11 +99,11 @@ class ModelFile:
             try:
                 opened._harden(size, write)
                 with opened.reading():
-                    ((n_pages,),), ((page,),) = (
-                        opened._rows(f"PRAGMA {one}") for one in ("page_count", "page_size")
-                    )
                     # SQLite would fill a last page that is cut off with zeros.
-                    if not is_copy and path.stat().st_size < n_pages * page:
+                    ((whole,),) = opened._rows(
+                        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                    )
+                    if not is_copy and path.stat().st_size < whole:
                         raise DamagedError("its end is missing")
                     rows = opened._contents()
                     if opened._rows("SELECT rows, checksum FROM contents") != [(rows, checksum(rows))]:
