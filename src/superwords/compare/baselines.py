@@ -125,7 +125,8 @@ def lda_peer(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: 
 
 def _fit(model: Any, corpus: Corpus, iterations: int) -> Fitted:
     """Fit a model; a topic's words are its mean over states of the second half, as ours are."""
-    between = _between(iterations)
+    # States that are averaged over are as far apart as our draws: closer ones would be alike, and predict worse.
+    between = max(1, iterations // (2 * DRAWS))
     _fit_topics(model, corpus.counts, corpus.n_words, max(1, iterations - (DRAWS - 1) * between))
     states = [_with_tokens(model, corpus.n_words)]
     for _ in range(DRAWS - 1):
@@ -133,15 +134,7 @@ def _fit(model: Any, corpus: Corpus, iterations: int) -> Fitted:
         states.append(_with_tokens(model, corpus.n_words))
     rows = np.zeros((corpus.n_documents, len(_live(model))))
     rows[np.flatnonzero(np.diff(corpus.counts.indptr))] = _shares(model.docs, _live(model))
-    return Fitted(mean_of(states), lambda halves: _predict(model, halves, iterations), rows)
-
-
-def _between(iterations: int) -> int:
-    """Return the iterations between two states that are averaged over: as far apart as our draws.
-
-    States close to each other would be much alike, and predict worse.
-    """
-    return max(1, iterations // (2 * DRAWS))
+    return Fitted(mean_of(states), lambda halves: _predict(model, halves, between), rows)
 
 
 def _with_tokens(model: Any, n_words: int) -> dict[int, np.ndarray]:
@@ -167,12 +160,12 @@ def assigned(topic_word: np.ndarray, tokens: np.ndarray, eta: float, n_used: int
     return np.where(count > _HALF_A_TOKEN, topic_word, 0.0)
 
 
-def _predict(model: Any, halves: Halves, iterations: int) -> np.ndarray:
-    """Average predictions over states of the sampler, which continues for half of the iterations."""
+def _predict(model: Any, halves: Halves, between: int) -> np.ndarray:
+    """Average predictions over states of the sampler, which continues."""
     total = np.zeros(len(halves.row))
     for draw in range(DRAWS):
         if draw:
-            model.train(_between(iterations), workers=1)
+            model.train(between, workers=1)
         documents = [model.make_doc(words) for words in named_tokens(halves.first)]
         model.infer(documents, _INFERENCE, workers=1)
         share, topic_word = _shares(documents, _live(model)), _topic_words(model, halves.first.shape[1])

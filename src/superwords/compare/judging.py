@@ -136,17 +136,15 @@ def model_table(runs: Runs, table: pd.DataFrame, frequency: np.ndarray, window: 
     `frequency` as above; `window` is that of each token to predict.
     """
     rows = []
-    for model in table["model"].unique():
-        own = table[table["model"] == model]
+    for model, own in table.groupby("model", sort=False):
         row: dict[str, Any] = {"model": model}
-        for name in own.columns.drop(["model", "seed"]):
-            row[name] = own[name].mean()
-            if name.startswith(RANGED):
-                row[f"{name}, lowest"], row[f"{name}, highest"] = own[name].min(), own[name].max()
+        for name, values in own.drop(columns=["model", "seed"]).items():
+            row[str(name)] = values.mean()
+            if str(name).startswith(RANGED):
+                row |= {f"{name}, lowest": values.min(), f"{name}, highest": values.max()}
         row |= ours_ahead(runs, str(model), frequency, window)
-        own_sets = [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
-        row["stability"] = reliability(own_sets)["stability"]
-        rows.append(row)
+        sets = [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
+        rows.append(row | {"stability": reliability(sets)["stability"]})
     return pd.DataFrame(rows)
 
 
@@ -187,18 +185,13 @@ def contest_table(by_word: pd.DataFrame, contests: Contests, judges: Sequence[Ju
         judged = own[own["size"] > 1]
         for judge in judges:
             ours, theirs = (judged[f"{side}, {judge.name}"] for side in ("first", "second"))
-            wins = win_rate(ours.to_numpy(), theirs.to_numpy())
-            difference = ours - theirs
-            per_seed = [
-                win_rate(ours[rows_].to_numpy(), theirs[rows_].to_numpy()).rate
-                for rows_ in judged.groupby("seed").groups.values()
-            ]
+            wins, difference = win_rate(ours.to_numpy(), theirs.to_numpy()), ours - theirs
+            by_seed = judged.groupby("seed").indices.values()
+            per_seed = [win_rate(ours.to_numpy()[at], theirs.to_numpy()[at]).rate for at in by_seed]
+            row = {"first": first, "second": second, "judged_on": judge.name} | wins._asdict()
             rows.append(
-                {
-                    "first": first,
-                    "second": second,
-                    "judged_on": judge.name,
-                    **wins._asdict(),
+                row
+                | {
                     "left_out": len(own) - len(judged),
                     "lowest_seed": min(per_seed, default=np.nan),
                     "highest_seed": max(per_seed, default=np.nan),

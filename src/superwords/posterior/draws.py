@@ -201,11 +201,6 @@ class Draws:
         most = -(-most_spaced(memberships, words_on) // max(len(sampled), 1))
         return Draws([chain.spaced(most) for chain in self.chains])
 
-    def most_probable(self, chains: np.ndarray) -> Kept:
-        """Return the draw of the highest density in some chains, π integrated out (docs/algebra.md section 1)."""
-        best = max((self.chains[c] for c in chains), key=lambda one: max(one.scores))
-        return best[int(np.argmax(best.scores))]
-
 
 def most_spaced(n_memberships: float, n_words_on: float) -> int:
     """Return how many draws of this size are summarised."""

@@ -65,8 +65,9 @@ class Result:
 
     @cached_property
     def best_draw(self) -> Kept:
-        """The most probable of the spaced draws."""
-        return self.spaced.most_probable(np.flatnonzero([len(chain) > 0 for chain in self.spaced.chains]))
+        """The spaced draw of the highest density, π integrated out (docs/algebra.md section 1)."""
+        best = max((chain for chain in self.spaced.chains if len(chain)), key=lambda one: max(one.scores))
+        return best[int(np.argmax(best.scores))]
 
     @cached_property
     def consensus_draw(self) -> Kept:
