@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import os
 from collections.abc import Iterator
@@ -476,3 +477,25 @@ def test_names_are_pasted_and_accepted(open_page, path) -> None:
     page.get_by_role("button", name="Accept 1 proposed name").click()
     page.get_by_role("button", name="Accept 1 proposed name").wait_for(state="detached")
     assert load(path).names_[1] == "Fruit <b>"
+
+
+def test_a_concept_that_cannot_be_relied_on_is_marked_wherever_it_is_named(browser) -> None:
+    model = copy.copy(planted_model())
+    table = planted_model().concepts()
+    model.concepts = lambda: table.assign(leftover=table["concept"] == 2)
+    held = int(np.argmax(np.asarray(model.doc_concept_)[:, 1])) + 1
+    with served(Explorer(model)) as address:
+        page = browser.new_page()
+        for route, place in (
+            ("#/concepts/2", "h1"),
+            ("#/concepts", "tbody tr:has(a[href$='/2'])"),
+            ("#/themes", ".tree a[href$='/2'] text"),
+            ("#/groups?concept=2", "#compared"),
+            ("#/time?concepts=2", ".panels figcaption"),
+            ("#/map", ".quality a[href$='/2'] title"),
+            (f"#/documents/{held}", ".legend li >> nth=0"),
+        ):
+            page.goto(address + route)
+            page.wait_for_selector(READY)
+            page.locator(place, has_text="unsure").wait_for(state="attached")
+        page.close()

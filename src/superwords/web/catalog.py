@@ -145,55 +145,37 @@ class Catalog:
     def names(self) -> list[str]:
         return [self.model.names_.get(j, name) for j, name in enumerate(self._automatic_names, 1)]
 
-    @property
-    def shown_names(self) -> list[str]:
-        names = self.names
-        return [names[j - 1] for j in self.model.result_.shown]
-
     @cached_property
     def _automatic_names(self) -> list[str]:
         return automatic_names(self.model.result_)
 
     @cached_property
-    def _every_concept(self) -> pd.DataFrame:
-        return self.model.concepts()
+    def every_concept(self) -> pd.DataFrame:
+        """Return the table of concepts, with how reliable each is as every page and the report print it."""
+        rows = self.model.concepts()
+        n_chains = rows["stability_by_chain"].map(len)
+        if self.n_pilots:
+            again = [f"found again in {n:.0f} of {self.n_pilots}" for n in rows["found_again"]]
+        else:
+            again = [f"found by {n} of {of} chains" for n, of in zip(rows["found_by"], n_chains)]
+        settled = ("settled" if one else "not settled" for one in rows["settled"])
+        return rows.assign(n_chains=n_chains, mark=texts(map(", ".join, zip(again, settled))))
 
     @cached_property
     def concept_rows(self) -> pd.DataFrame:
-        return of_shown(self.model.result_, self._every_concept)
+        return of_shown(self.model.result_, self.every_concept)
 
     @cached_property
     def marks(self) -> dict[int, dict[str, Any]]:
-        """Return how reliable each concept is, as every page and the report print it beside its name."""
-        found = self._every_concept
-        return {
-            int(j): {
-                "text": f"{again}, {'settled' if settled else 'not settled'}",
-                "leftover": bool(leftover),
-            }
-            for j, again, settled, leftover in zip(
-                found["concept"], self._found(found), found["settled"], found["leftover"]
-            )
-        }
-
-    def _found(self, concepts: pd.DataFrame) -> list[str]:
-        if self.n_pilots:
-            return [f"found again in {n:.0f} of {self.n_pilots}" for n in concepts["found_again"]]
-        chains = zip(concepts["found_by"], concepts["stability_by_chain"])
-        return [f"found by {n} of {len(each)} chains" for n, each in chains]
-
-    def chains_of(self, concepts: pd.Series) -> dict[str, np.ndarray]:
-        """Return how many chains find each of these concepts, and how many there are."""
-        known = self._every_concept.set_index("concept").loc[concepts]
-        return {
-            "found_by": known["found_by"].to_numpy(),
-            "n_chains": known["stability_by_chain"].map(len).to_numpy(),
-        }
+        """Return by concept how reliable it is."""
+        known = self.every_concept[["concept", "mark", "leftover"]].itertuples(index=False)
+        return {int(j): {"text": mark, "leftover": bool(leftover)} for j, mark, leftover in known}
 
     def reliable_first(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return rows of concepts with their names and marks, in the same order but leftovers last."""
-        names = texts(self.names[j - 1] for j in rows["concept"]).to_numpy()
-        return marked(self.model.result_, rows.assign(name=names)).sort_values("leftover", kind="stable")
+        names = self.names
+        named = rows.assign(name=texts(names[j - 1] for j in rows["concept"]).to_numpy())
+        return marked(self.model.result_, named).sort_values("leftover", kind="stable")
 
     @property
     def n_pilots(self) -> int:
@@ -219,10 +201,10 @@ class Catalog:
             columns.append(Column("much_like", "Much like", "twin"))
         if themes:
             columns.insert(2, Column("theme", "Theme"))
+        names = self.names
         rows = self.concept_rows.assign(
-            name=texts(self.shown_names),
+            name=texts(names[j - 1] for j in self.concept_rows["concept"]),
             theme=texts(themes.get(j) for j in self.concept_rows["concept"]),
-            n_chains=self.concept_rows["stability_by_chain"].map(len),
             n_pilots=self.n_pilots,
             much_like=pd.to_numeric(self.concept_rows["much_like"]),
         )
@@ -232,7 +214,7 @@ class Catalog:
     def concept(self, concept: int) -> dict[str, Any]:
         """Return the head of a concept's page."""
         j = concept_index(self.model.result_, concept)
-        row = self._every_concept.set_index("concept", drop=False).loc[j + 1]
+        row = self.every_concept.set_index("concept", drop=False).loc[j + 1]
         known = {str(key): plain(value) for key, value in row.items()}
         names, result = self.names, self.model.result_
         like = known["much_like"]

@@ -141,8 +141,8 @@ class DocumentPages(Pages):
             Column("found_by", "Found by", "chains", link="n_chains"),
         ]
         known = rows[["concept", "weight", "low", "high", "probability"]].reset_index(drop=True)
-        found = self.catalog.chains_of(known["concept"])
-        return Table(columns, self.catalog.reliable_first(known.assign(**found)))
+        chains = self.catalog.every_concept.set_index("concept")[["found_by", "n_chains"]]
+        return Table(columns, self.catalog.reliable_first(known.join(chains, on="concept")))
 
     def _passages_of(self, document: int) -> np.ndarray:
         if self._parents is None:

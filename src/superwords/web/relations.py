@@ -282,11 +282,17 @@ class Landscape(Pages):
         self.places = positions(self.alike)
 
     def points(self) -> list[dict[str, Any]]:
-        known = self.catalog.concept_rows.assign(name=self.catalog.shown_names)
+        known, names = self.catalog.concept_rows, self.catalog.names
         shares = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
         return [
-            {"concept": int(j), "name": name, "prevalence": float(share), "x": float(x), "y": float(y)}
-            for j, name, share, (x, y) in zip(known["concept"], known["name"], shares, self.places)
+            {
+                "concept": int(j),
+                "name": names[j - 1],
+                "prevalence": float(share),
+                "x": float(x),
+                "y": float(y),
+            }
+            for j, share, (x, y) in zip(known["concept"], shares, self.places)
         ]
 
     @cached_property

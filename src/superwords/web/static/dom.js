@@ -36,6 +36,9 @@ export function setMarks(known) {
 export const reliability = (concept) => marks[concept]?.text ?? "";
 export const isLeftover = (concept) => marks[concept]?.leftover ?? false;
 
+// A concept's number and name where there is no room for more; one that cannot be relied on is marked here, too.
+export const called = (concept, name) => `${concept}. ${name}${isLeftover(concept) ? " (unsure)" : ""}`;
+
 // A link to a concept, and how reliable it is. Every view names concepts by it.
 export function conceptLink(concept, name) {
   const unsure = isLeftover(concept)

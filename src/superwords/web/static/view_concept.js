@@ -1,7 +1,7 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
 import { themeField, tried, trouble } from "./curate.js";
-import { choice, conceptLink, count, decimal, failed, h, interval, newId, number, pageTitle, percent, reliability, rowsOf } from "./dom.js";
+import { called, choice, conceptLink, count, decimal, failed, h, interval, newId, number, pageTitle, percent, reliability, rowsOf } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -58,7 +58,7 @@ function curating(known, model, decide) {
   );
   const into = newId("into");
   const other = h("select", { id: into }, known.others.map(([j, name]) =>
-    h("option", { value: j, selected: j === known.much_like }, `${j}. ${name}${j === known.much_like ? " (much like this one)" : ""}`)));
+    h("option", { value: j, selected: j === known.much_like }, `${called(j, name)}${j === known.much_like ? " (much like this one)" : ""}`)));
   const merging = h(
     "form",
     { class: "rename", hidden: true, onsubmit: (event) => {
@@ -104,7 +104,7 @@ export async function showConcept({ model, given, key, decide }) {
   await words.load();
   return [
     h("p", {}, h("a", { href: "#/concepts" }, "All concepts")),
-    pageTitle(`${known.concept}. ${known.name}`),
+    pageTitle(called(known.concept, known.name)),
     ...(model.decides ? [curating(known, model, decide)] : []),
     h("div", { class: "beside" }, cloud, facts(known, model)),
     h("h2", {}, "Words"),

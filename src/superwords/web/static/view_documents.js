@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { count, fillPager, h, newId, pageTitle, tell } from "./dom.js";
+import { called, count, fillPager, h, newId, pageTitle, reliability, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -65,7 +65,7 @@ function colours(imputed) {
 
 function marked(stretch, colour, names) {
   const [first] = stretch.concepts[0];
-  const all = stretch.concepts.map(([id, tokens]) => `${id}. ${names.get(id) ?? ""} (${count(tokens, "token")})`);
+  const all = stretch.concepts.map(([id, tokens]) => `${called(id, names.get(id) ?? "")} (${count(tokens, "token")})`);
   const mark = h(
     "mark",
     { class: colour.get(first) ?? "colour-other", title: `“${stretch.word}” is imputed to ${all.join("; ")}` },
@@ -96,11 +96,11 @@ class Reader {
       { id, onchange: () => { this.only = select.value; route.keep({ only: this.only }); this.mark(); } },
       h("option", { value: "" }, "all concepts"),
       this.known.imputed.map((one) =>
-        h("option", { value: one.concept, selected: String(one.concept) === this.only }, `${one.concept}. ${one.name} (${one.tokens})`),
+        h("option", { value: one.concept, selected: String(one.concept) === this.only }, `${called(one.concept, one.name)} (${one.tokens})`),
       ),
     );
     const shown = this.known.imputed.slice(0, COLOURS).map((one) =>
-      h("li", {}, h("mark", { class: this.colour.get(one.concept) }, `${one.concept}. ${one.name}`), ` ${one.tokens}`),
+      h("li", {}, h("mark", { class: this.colour.get(one.concept), title: reliability(one.concept) }, called(one.concept, one.name)), ` ${one.tokens}`),
     );
     const others = this.known.imputed.length - shown.length;
     if (others > 0) shown.push(h("li", {}, h("mark", { class: "colour-other" }, `${count(others, "other concept")}`)));

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { ceiling, chart } from "./chart.js";
-import { choice, conceptLink, failed, h, newId, pageTitle, percent, points, pointsInterval, reliability, svg, tell } from "./dom.js";
+import { called, choice, conceptLink, failed, h, newId, pageTitle, percent, points, pointsInterval, reliability, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -30,7 +30,7 @@ function drawing(rows, label) {
   rows.forEach((row, at) => {
     const y = at * ROW + 14;
     figure.append(svg("a", { href: route.concept(row.concept) }, svg("title", {}, `${row.concept}. ${row.name} (${reliability(row.concept)})`),
-      svg("text", { x: left, y: y + 8, "text-anchor": "end" }, short(`${row.concept}. ${row.name}`, letters))));
+      svg("text", { x: left, y: y + 8, "text-anchor": "end" }, short(called(row.concept, row.name), letters))));
     const draw = (value, low, hi, name, place, told) => {
       if (value === null) return;
       figure.append(svg("line", { class: `range ${name}`, x1: x(low), x2: x(hi), y1: place, y2: place }),

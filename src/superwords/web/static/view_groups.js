@@ -1,6 +1,6 @@
 import { get } from "./api.js";
 import { clouds } from "./cloud.js";
-import { choice, failed, h, pageTitle, rowsOf, tell } from "./dom.js";
+import { called, choice, failed, h, pageTitle, rowsOf, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -24,7 +24,7 @@ export async function showGroups({ model, given }) {
   const title = h("h2", { id: "compared", tabindex: "-1" }, "Words side by side");
   const compare = async (concept) => {
     const [known, answer] = await Promise.all([get("concept", { concept }), get("cloud", { concept, ...asked })]);
-    title.textContent = `Words side by side: ${known.concept}. ${known.name}`;
+    title.textContent = `Words side by side: ${called(known.concept, known.name)}`;
     const titles = [first, second].map((label) => `${column.column} ${label}`);
     place.replaceChildren(clouds(answer, titles, rowsOf(model)));
   };

@@ -1,5 +1,5 @@
 import { get } from "./api.js";
-import { failed, h, isLeftover, pageTitle, percent, reliability, rowsOf, svg, tell } from "./dom.js";
+import { called, failed, h, isLeftover, pageTitle, percent, reliability, rowsOf, svg, tell } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -61,6 +61,14 @@ function labels(points) {
   return placed;
 }
 
+function writeNames(figure, points) {
+  for (const [one, label] of labels(points)) {
+    figure.append(svg("text", {
+      x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true", class: isLeftover(one.concept) ? "quiet" : "",
+    }, label.text));
+  }
+}
+
 // The whole name of the concept pointed at, readable above all else.
 function pointer() {
   const ground = svg("rect", { rx: 4 });
@@ -94,7 +102,6 @@ function next(points, from, key) {
 }
 
 function drawing(points, rows) {
-  const named = labels(points);
   const said = h("p", { class: "status", "aria-hidden": "true" }, "Point at a concept, or move between them with the arrow keys; Enter opens one.");
   const pointed = pointer();
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "group", "aria-label": "Map of concepts" });
@@ -127,9 +134,7 @@ function drawing(points, rows) {
     figure.append(one.link);
   }
   // Above all discs.
-  for (const [one, label] of named) {
-    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true" }, label.text));
-  }
+  writeNames(figure, points);
   figure.append(pointed.group);
   return [h("div", { class: "scroll" }, figure), said];
 }
@@ -145,16 +150,14 @@ function documentDrawing(answer) {
   const names = new Map(answer.regions.map((one) => [one.concept, one.name]));
   const figure = svg("svg", { class: "map", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": "Map of documents by their main concepts" });
   for (const one of answer.points) {
-    const told = `${one.document}${names.has(one.concept) ? `: ${one.concept}. ${names.get(one.concept)}` : ""}`;
+    const told = `${one.document}${names.has(one.concept) ? `: ${called(one.concept, names.get(one.concept))}` : ""}`;
     figure.append(svg("circle", {
       class: `document ${colour.get(one.concept) ?? ""}`, cx: px(one.x), cy: py(one.y), r: 3.5,
       onclick: () => { location.hash = route.documentAt(one.place).slice(1); },
     }, svg("title", {}, told)));
   }
   const regions = answer.regions.slice(0, 25).map((one) => ({ ...one, prevalence: one.documents / Math.max(1, answer.points.length), px: px(one.x), py: py(one.y), r: 4 }));
-  for (const [one, label] of labels(regions)) {
-    figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true", class: isLeftover(one.concept) ? "quiet" : "" }, label.text));
-  }
+  writeNames(figure, regions);
   return h("div", { class: "scroll" }, figure);
 }
 
@@ -172,10 +175,10 @@ function qualityDrawing(rows) {
   const figure = svg("svg", { class: "map quality", viewBox: `0 0 ${WIDE} ${HIGH + 24}`, role: "img", "aria-label": "Concepts by coherence and exclusivity; the table below has the numbers" });
   for (const one of spots) {
     figure.append(svg("a", { href: route.concept(one.concept), class: isLeftover(one.concept) ? "hollow" : "" },
-      svg("title", {}, `${one.concept}. ${one.name}: coherence ${one.coherence.toFixed(2)}, exclusivity ${percent(one.exclusivity)}`),
+      svg("title", {}, `${called(one.concept, one.name)}: coherence ${one.coherence.toFixed(2)}, exclusivity ${percent(one.exclusivity)}; ${reliability(one.concept)}`),
       svg("circle", { cx: one.px, cy: one.py, r: one.r })));
   }
-  for (const [, label] of labels(spots)) figure.append(svg("text", { x: label.x, y: label.y, "font-size": FONT, "text-anchor": label.anchor, "aria-hidden": "true" }, label.text));
+  writeNames(figure, spots);
   figure.append(
     svg("text", { x: MARGIN, y: HIGH + 16, "font-size": FONT }, `← less coherent (${left.toFixed(2)})`),
     svg("text", { x: WIDE - MARGIN, y: HIGH + 16, "font-size": FONT, "text-anchor": "end" }, `more coherent (${right.toFixed(2)}) →`),

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { Chosen, decidedPart, tried, trouble } from "./curate.js";
-import { h, pageTitle, percent, rowsOf, svg } from "./dom.js";
+import { called, h, pageTitle, percent, reliability, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -53,8 +53,8 @@ function drawing(tree, chosen) {
     figure.append(
       svg("circle", { cx: node.x, cy: node.y, r: 5, fill: colour(leaf) }),
       svg("a", { href: route.concept(leaf.concept) },
-        svg("title", {}, `${leaf.theme ? "theme" : "proposed theme"}: ${theme}`),
-        svg("text", { x: node.x + (chosen ? 34 : 12), y: node.y + 5, fill: colour(leaf) }, `${leaf.concept}. ${leaf.name}`)),
+        svg("title", {}, `${leaf.theme ? "theme" : "proposed theme"}: ${theme}; ${reliability(leaf.concept)}`),
+        svg("text", { x: node.x + (chosen ? 34 : 12), y: node.y + 5, fill: colour(leaf) }, called(leaf.concept, leaf.name))),
     );
     if (chosen) {
       const place = svg("foreignObject", { x: node.x + 10, y: node.y - 11, width: 24, height: 22 });

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { ceiling, chart } from "./chart.js";
-import { choice, conceptLink, failed, h, pageTitle, percent, pointsInterval, rowsOf, svg } from "./dom.js";
+import { called, choice, conceptLink, failed, h, pageTitle, percent, pointsInterval, rowsOf, svg } from "./dom.js";
 import * as route from "./route.js";
 import { Table } from "./table.js";
 
@@ -70,7 +70,7 @@ export async function showTime({ model, given }) {
   const words = async (concept, name) => {
     const table = new Table("word-changes", { given: { concept, ...when }, prefix: "words.", caption: "Words early and late", rows: 10, one: "word" });
     await table.load();
-    title.textContent = `Words, early and late: ${concept}. ${name}`;
+    title.textContent = `Words, early and late: ${called(concept, name)}`;
     place.replaceChildren(table.element);
   };
   const trends = new Table("trends", {
