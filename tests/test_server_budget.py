@@ -206,7 +206,7 @@ def test_a_file_that_is_gone_is_one_sentence(tmp_path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_explorer_while_it_computes(path, sent) -> None:
     program = (
-        "import sys, time; from superwords.web import views as v; from superwords.cli.main import main\n"
+        "import sys, time; from superwords.web import explorer as v; from superwords.cli.main import main\n"
         "v.Views.steps = lambda self: iter(())\n"
         "v.DocumentPages.documents = lambda self: time.sleep(600)\n"
         "sys.argv = ['superwords', 'explore', sys.argv[1], '--no-browser']; main()"

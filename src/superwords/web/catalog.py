@@ -272,13 +272,17 @@ class Catalog:
         return Use(weight, held, typical)
 
     @cached_property
+    def _use_by_concept(self) -> tuple[sparse.csc_array, sparse.csc_array]:
+        return sparse.csc_array(self.use.weight), sparse.csc_array(self.use.held)
+
+    @cached_property
     def n_tokens(self) -> np.ndarray:
         return np.asarray(self.corpus.counts.sum(axis=1)).ravel().astype(int)
 
     def holders(self, concept: int) -> pd.DataFrame:
         """Return rows with a concept in at least half of the draws, by w · log(1 + w N_d)."""
         j = concept_index(self.model.result_, concept)
-        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self.use[:2])
+        weight, held = (matrix[:, [j]].toarray().ravel() for matrix in self._use_by_concept)
         row = np.flatnonzero(held >= TYPICAL)
         evidence = weight[row] * np.log1p(weight[row] * self.n_tokens[row])
         row = row[np.lexsort((row, -evidence))]

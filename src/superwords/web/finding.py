@@ -122,7 +122,10 @@ class WordPages(Pages):
 
     def __init__(self, catalog: Catalog):
         super().__init__(catalog)
-        self._neighbours = lru_cache(KEPT_TABLES)(lambda word: catalog.model.similar_words(word, NEIGHBOURS))
+        similar = catalog.model.similar_words
+        self._neighbours = lru_cache(KEPT_TABLES)(
+            lambda words: similar(words[0] if len(words) == 1 else list(words), NEIGHBOURS)
+        )
 
     @cached_property
     def _words(self) -> pd.DataFrame:
@@ -164,23 +167,16 @@ class WordPages(Pages):
         return Table(columns, self.catalog.reliable_first(concepts_of_word(self.model.result_, word)))
 
     def neighbours(self, word: str) -> Table:
-        columns = [
-            Column("word", "Word", "word", link="word"),
-            Column("together", "Used for the same concept", "share"),
-            Column("mcse", "Monte-Carlo error", "decimal"),
-        ]
-        return Table(columns, self._neighbours(word), "together")
-
-    def beside(self, word: str) -> Table:
-        """Return words that belong with several, named with commas between."""
-        columns = [
-            Column("word", "Word", "word", link="word"),
-            Column("evidence", "Evidence", "decimal"),
-            Column("together", "Used for the same concept", "share"),
-            Column("mcse", "Monte-Carlo error", "decimal"),
-        ]
+        """Return words that belong with one, or with several named with commas between."""
         words = named_words(self.model.result_, word)
-        return Table(columns, self.model.similar_words(words, NEIGHBOURS), "evidence")
+        several = [Column("evidence", "Evidence", "decimal")] if len(words) > 1 else []
+        columns = [
+            Column("word", "Word", "word", link="word"),
+            *several,
+            Column("together", "Used for the same concept", "share"),
+            Column("mcse", "Monte-Carlo error", "decimal"),
+        ]
+        return Table(columns, self._neighbours(tuple(words)), "evidence" if several else "together")
 
 
 SHOWN, MOST_SHOWN, AMONG = 10, 50, 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,21 +64,15 @@ class SafeHeaders:
                 for name, value in HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
-            for piece in _pieces(message):
-                await send(piece)
+            body = message.get("body", b"")
+            if len(body) <= PIECE_BYTES:
+                await send(message)
+                return
+            for start in range(0, len(body), PIECE_BYTES):
+                more = start + PIECE_BYTES < len(body) or message.get("more_body", False)
+                await send({**message, "body": body[start : start + PIECE_BYTES], "more_body": more})
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
-
-
-def _pieces(message: Message) -> Iterator[Message]:
-    """Yield a message, a long body in several."""
-    body = message.get("body", b"")
-    if len(body) <= PIECE_BYTES:
-        yield message
-        return
-    for start in range(0, len(body), PIECE_BYTES):
-        more = start + PIECE_BYTES < len(body) or message.get("more_body", False)
-        yield {**message, "body": body[start : start + PIECE_BYTES], "more_body": more}
 
 
 class Turnstile:
@@ -120,19 +114,18 @@ class TokenGate:
         if scope["type"] != "http" or _same(Request(scope).cookies.get(self.cookie, ""), self.pass_word):
             await self.app(scope, receive, send)
             return
-        answer = self._admission(Request(scope))
-        await answer(scope, receive, send)
-
-    def _admission(self, request: Request) -> Response:
+        request = Request(scope)
+        answer: Response
         if request.method != "GET" or not _same(request.query_params.get("token", ""), self.token):
-            return PlainTextResponse(f"{self.refusal}\n", 401)
-        answer = RedirectResponse("/", 303)
-        secure = request.url.scheme == "https"
-        # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
-        answer.set_cookie(
-            self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure
-        )
-        return answer
+            answer = PlainTextResponse(f"{self.refusal}\n", 401)
+        else:
+            answer = RedirectResponse("/", 303)
+            secure = request.url.scheme == "https"
+            # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
+            answer.set_cookie(
+                self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure
+            )
+        await answer(scope, receive, send)
 
 
 def _same(given: str, expected: str) -> bool:

@@ -218,7 +218,14 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        end = threading.Timer(STOP_SECONDS, _end_process, [128 + sig])
+
+        def end_process() -> None:
+            """End this process and its workers at once; nothing that was stored is lost."""
+            for one in multiprocessing.active_children():
+                one.kill()
+            os._exit(128 + sig)
+
+        end = threading.Timer(STOP_SECONDS, end_process)
         end.daemon = True
         end.start()
 
@@ -227,13 +234,6 @@ def set_aside() -> None:
     """Exclude everything loaded so far from garbage collection, which stops every thread."""
     gc.collect()
     gc.freeze()
-
-
-def _end_process(code: int) -> None:
-    """End this process and its workers at once; nothing that was stored is lost."""
-    for one in multiprocessing.active_children():
-        one.kill()
-    os._exit(code)
 
 
 def make_server(app: ASGIApp) -> Server:

@@ -16,7 +16,7 @@ export async function showWords() {
 }
 
 async function showSeveral(words, key) {
-  const beside = new Table("words-beside", {
+  const beside = new Table("word-neighbours", {
     given: { word: key }, prefix: "near.", caption: "Words that belong with them", rows: 20, find: null, one: "word",
   });
   await beside.load();
