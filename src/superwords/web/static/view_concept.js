@@ -135,7 +135,7 @@ function groupSection(model, given, key) {
   fill(column);
   return [
     h("h2", {}, "Groups"),
-    h("div", { class: "tools" }, by, compare),
+    h("div", { class: "choices" }, by, compare),
     place,
   ];
 }
