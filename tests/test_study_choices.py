@@ -15,9 +15,8 @@ from cli_for_tests import run
 from models_for_tests import fit, planted_corpus, planted_model
 from servers_for_tests import serving_app
 from superwords.errors import InputError
-from superwords.study import choice_results as figures
 from superwords.study import choices
-from superwords.study.choice_results import ChoiceAnswer
+from superwords.study.choices import ChoiceAnswer
 from superwords.study.pairs import load_study, save_study
 from superwords.study.server import create_app, pages_of
 from superwords.study.votes import VoteStore
@@ -125,12 +124,12 @@ def answers(share, n_people=12, fails=("p0",)):
                 ChoiceAnswer(name, "closely", t, 0 if rng.random() < share else int(rng.integers(1, 6)))
             )
         given.append(ChoiceAnswer(name, "closely", 21, int(name in fails)))
-    return figures.answer_table(given, asked), asked
+    return choices.answer_table(given, asked), asked
 
 
 def test_shares_have_exact_intervals_and_leave_out_who_failed_a_control():
     table, _ = answers(0.8)
-    found = figures.shares(table).set_index("group")
+    found = choices.shares(table).set_index("group")
     kept = table[(table["participant"] != "p0") & (table["kind"] == choices.WORDS)]
     row = found.loc["everyone"]
     assert row["answers"] == 11 * 20
@@ -139,7 +138,7 @@ def test_shares_have_exact_intervals_and_leave_out_who_failed_a_control():
     assert row["low"] == pytest.approx(stats.beta.ppf(0.025, right, 221 - right))
     assert row["p"] < 1e-6
     assert found.loc["everyone, also who failed a control", "answers"] == 240
-    assert len(figures.by_concept(table)) == 4
+    assert len(choices.by_concept(table)) == 4
 
 
 def test_krippendorffs_alpha_is_that_of_the_textbook():
@@ -147,8 +146,8 @@ def test_krippendorffs_alpha_is_that_of_the_textbook():
     first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
     rows = [(t, chosen) for values in (first, second) for t, chosen in enumerate(values, 1)]
     table = pd.DataFrame(rows, columns=["task", "chosen"])
-    assert figures.krippendorff_alpha(table) == pytest.approx(0.095, abs=0.001)
-    assert np.isnan(figures.krippendorff_alpha(table[:10]))
+    assert choices.krippendorff_alpha(table) == pytest.approx(0.095, abs=0.001)
+    assert np.isnan(choices.krippendorff_alpha(table[:10]))
 
 
 def test_power_and_the_answers_needed_are_those_of_the_formulas():
@@ -161,7 +160,7 @@ def test_power_and_the_answers_needed_are_those_of_the_formulas():
 
 def test_the_tables_are_those_of_validateit():
     table, asked = answers(0.5)
-    record, result = figures.record_table(asked), figures.result_table(table, asked)
+    record, result = choices.record_table(asked), choices.result_table(table, asked)
     assert list(record.columns)[-1] == "optcrt"
     assert (record["optcrt"] == "a").all()
     merged = result.merge(record, on="local_task_id")

@@ -115,7 +115,7 @@ def _create_tests(
 def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
     from superwords.cli.printing import print_json, print_line
     from superwords.files import write_atomic
-    from superwords.study import choice_results as figures
+    from superwords.study import choices as figures
     from superwords.tabular import csv_text, records
 
     answers = figures.answer_table(store.choices(), store.tasks)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from superwords.errors import InputError
-from superwords.study.choice_results import ChoiceAnswer
+from superwords.study.choices import ChoiceAnswer
 from superwords.study.results import ATTENTION, Vote
 
 FORMAT, CHOICE_FORMAT = 2, 3  # of word clouds in pairs, and of tasks with right answers

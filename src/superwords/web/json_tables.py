@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, signature
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -46,10 +47,6 @@ class Column:
     def is_numeric(self) -> bool:
         return self.kind in ("number", "decimal", "share", "difference", "chains", "of")
 
-    def fields(self) -> list[str]:
-        known = (self.key, self.low, self.high, self.link, self.note, self.mark)
-        return [name for name in known if name is not None]
-
 
 @dataclass(frozen=True)
 class Query:
@@ -88,7 +85,8 @@ class Table:
         return ["\n".join(map(_searched, row)).casefold() for row in zip(*searched)]
 
     def _fields(self) -> list[str]:
-        return list(dict.fromkeys(name for column in self.columns for name in column.fields()))
+        known = ((one.key, one.low, one.high, one.link, one.note, one.mark) for one in self.columns)
+        return [name for name in dict.fromkeys(chain.from_iterable(known)) if name is not None]
 
     def selected(self, query: Query) -> pd.DataFrame:
         """Return the rows that contain every word of the search, sorted."""
