@@ -105,7 +105,7 @@ def sweep_words(
         found += map_blocks(sweep_some, end - start, n_threads)
     size, q, count = (np.concatenate(part) for part in zip(*found))
     ptr = np.concatenate([[0], np.cumsum(size)])
-    after = sparse.csc_array((count, q, ptr), shape=(n_pairs, n_words)).tocsr()[np.argsort(order)]
+    after = sparse.csc_array((count, order[q], ptr), shape=(n_pairs, n_words)).tocsr()
     state = state._replace(pair_ptr=after.indptr.astype(np.int64), word=after.indices.astype(np.int32))
     return state, tokens._replace(entry=after.data)
 
