@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -132,7 +132,8 @@ FILES = {
     "packages": "debian_packages.jsonl.gz",
     "debate": "congress_health_2017_speeches.jsonl.gz",
 }
-_READERS = {
+Read = Callable[[Path, int, int | None], tuple[Corpus, dict[str, list[str]]]]
+_READERS: dict[str, Read] = {
     "recipes": partial(_foods, language="en"),
     "Rezepte": partial(_foods, language="de"),
     "packages": _packages,
