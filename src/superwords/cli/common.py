@@ -38,7 +38,7 @@ def warnings_as_notices(quiet: bool) -> Iterator[None]:
 
 
 def say(text: str = "", quiet: bool = False) -> None:
-    """A message to the person at the terminal, in plain words (no markup)."""
+    """Print a message on standard error, without markup."""
     if not quiet:
         print_on(messages, text)
 
@@ -54,7 +54,7 @@ def busy(what: str, quiet: bool = False) -> Iterator[None]:
 
 
 def check_output(path: Path) -> None:
-    """Say before the work, not after it, that its result could not be written."""
+    """Raise before the work if its result could not be written."""
     folder = path.parent
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; give the name of a file.")
@@ -65,7 +65,7 @@ def check_output(path: Path) -> None:
 
 
 def check_whole_file(path: Path) -> None:
-    """The same for a file that takes the place of another as a whole, which needs a new file beside it."""
+    """Check a file that is replaced as a whole, which needs a new file beside it."""
     check_output(path)
     if path.exists() and not path.is_file():
         raise InputError(f"{str(path)!r} is not a file; give the name of a file.")
@@ -85,7 +85,7 @@ def write_text(path: Path, content: str) -> None:
 
 
 def only_one(options: Mapping[str, Any]) -> str | None:
-    """The name of the one option that was given, or None; more than one is wrong use."""
+    """Return the name of the one option that was given, or None; more than one is wrong use."""
     given = [name for name, value in options.items() if value not in (None, False)]
     if len(given) > 1:
         raise typer.BadParameter(f"{' and '.join(given)} cannot be used together; give one of them.")
@@ -115,7 +115,7 @@ def load_result(path: Path) -> Result:
 
 
 def open_model(path: Path, as_json: bool, as_csv: bool) -> ConceptModel:
-    """The same, for a command whose table can be had in one form at a time."""
+    """Load the model of a command that prints its table in one form at a time."""
     only_one({"--json": as_json, "--csv": as_csv})
     return load_model(path)
 

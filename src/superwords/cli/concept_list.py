@@ -125,7 +125,7 @@ class Standing:
     """Which concepts are leftovers, how often each was found again, and which are much alike."""
 
     def __init__(self, result: Result, concepts: pd.DataFrame | None = None):
-        """`concepts` is the table of them, where it was computed already."""
+        """Take the table of concepts where it was computed already."""
         from superwords.analysis.tables import concept_list
         from superwords.posterior.alignment import handful
         from superwords.text.corpus import row_name

@@ -187,7 +187,7 @@ def _decide(
     name: list[str] | None,
     theme: list[str] | None,
 ) -> None:
-    """Concepts are restored first and named last, so that one call can do both to the same concept."""
+    """Restore concepts first and name them last, so that one call can do both to a concept."""
     for value in restore or []:
         model.restore(_numbers("--restore", value))
     for value in merge or []:
@@ -219,7 +219,7 @@ def _reply(path: Path) -> str:
 
 
 def _as_one(choices: list[Choice]) -> list[Choice]:
-    """One call is one decision, which is undone as a whole."""
+    """Return the choices of one call as one decision, which is undone as a whole."""
     return [one._replace(made=choices[0].made) for one in choices]
 
 

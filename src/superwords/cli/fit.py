@@ -36,7 +36,7 @@ def fit(
     min_df: Any = o.MIN_DF,
     max_df: Any = o.MAX_DF,
     unit: str | None = o.of_words(
-        "What a row is: document, or passages:5 for five sentences.",
+        "Unit of analysis: document, or passages:5 to split documents into passages of five sentences.",
         shown="passages:5 if documents are long",
     ),
     drop: Path | None = o.DROP,
@@ -44,7 +44,7 @@ def fit(
     lemmas: bool | None = o.LEMMAS,
     tagger: str | None = o.TAGGER,
     features: list[str] | None = o.of_words(
-        "What is known about the words, separated by commas: cooccurrence (or cooccurrence:log), "
+        "Word features to use, comma-separated: cooccurrence (or cooccurrence:log), "
         "embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE; or none.",
         shown=f"{defaults.FEATURES}: cooccurrence",
     ),
@@ -58,7 +58,7 @@ def fit(
     ),
     concepts: int | None = _sampling("Roughly how many concepts to find.", shown="chosen by pilots", least=1),
     pilots: int | None = _sampling(
-        "Short fits on random 80% samples of the documents, which tell how often each concept is found again; "
+        "Short fits on random 80% samples of the documents, which show how often each concept is found again; "
         "0: none.",
         shown=str(defaults.N_PILOTS),
         least=0,

@@ -107,7 +107,7 @@ def _report(
 
 
 def asked_for(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `superwords.fit` is asked for; what was not given is left to its defaults."""
+    """Return the arguments of `superwords.fit`; what was not given is left to its defaults."""
     return {
         PARAMETERS.get(option, option): value
         for option, value in given.items()
@@ -135,7 +135,7 @@ def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
 
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
-    """The model of an interrupted run, if this run is its continuation."""
+    """Return the model of an interrupted run, if this run is its continuation."""
     if not checkpoint.exists():
         raise InputError(
             f"There is no checkpoint {str(checkpoint)!r} to resume from; a finished run leaves none. "
@@ -172,7 +172,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
 
 
 def run_key(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the bits of a run: its options, its input files, and the version of the sampler."""
+    """Return what decides the bits of a run: options, input files, and the sampler's version."""
     options = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in FREE}
     key = {name: _plain(value) for name, value in options.items()}
     key["superwords"] = __version__
@@ -192,7 +192,7 @@ def model_key(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As it comes back from JSON."""
+    """Return a value as it comes back from JSON."""
     if isinstance(value, list | tuple):
         return [str(one) for one in value]
     return value if isinstance(value, bool | int | float | None) else str(value)
@@ -256,7 +256,7 @@ class CheckpointedRun(Watcher):
 
 @contextmanager
 def _stopped_softly(tell: Callable[[str], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) raises KeyboardInterrupt, the second ends the process."""
+    """Raise KeyboardInterrupt at the first Ctrl-C (or SIGTERM); the second ends the process."""
 
     def stop_now(number: int, frame: FrameType | None) -> None:
         # Chains still run in their threads, so nothing they hold may be saved; the checkpoint is always whole.

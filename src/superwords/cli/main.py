@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failure(error: Exception) -> int:
-    """One sentence about an error, and the exit code that goes with it."""
+    """Print one sentence about an error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         # Whoever read the output (as `head` does) has had enough; Python must not complain again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -43,7 +43,7 @@ def wrong_use() -> Iterator[None]:
 
 
 def number(text: str) -> int | float:
-    """A whole number stays one: 10 is a number of documents, 0.1 a share of them."""
+    """Return a number; a whole one stays one: 10 is a number of documents, 0.1 a share of them."""
     try:
         return int(text)
     except ValueError:
@@ -100,7 +100,7 @@ ENCODING = option("Encoding of text files, such as latin-1.", shown="utf-8, or a
 DATE_FORMAT = option("How dates are written, such as %d.%m.%Y.", shown="YYYY-MM-DD")
 LANGUAGE = of_words("Language of the text (en, de, nl, fr, …), or column:NAME.", "en")
 WORDS = of_words(
-    "content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
+    "Words to use: content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
     shown="content where the language can be tagged",
 )
 MIN_DF = of_words(
@@ -130,7 +130,7 @@ PUBLIC_HOST = option(
     "The host name others use to reach this machine, or https://NAME if it is behind your own web server.",
     metavar="NAME",
 )
-QUIET = option("Say nothing unless something goes wrong.", False, "--quiet", "-q")
+QUIET = option("Print nothing but errors.", False, "--quiet", "-q")
 AS_JSON = option("Print JSON on standard output, for scripts.", False, "--json")
 AS_CSV = option("Print the whole table as CSV.", False, "--csv")
 PICTURE = option("Also draw a picture, in a .png, .svg or .pdf file.", metavar="FILE")

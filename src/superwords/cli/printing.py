@@ -41,7 +41,7 @@ def print_csv(table: pd.DataFrame) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """A line of results."""
+    """Print a line of results."""
     print_on(results, text)
 
 
@@ -55,7 +55,7 @@ def print_steps(steps: Mapping[str, str]) -> None:
 
 
 def print_on(console: Console, text: str) -> None:
-    """Lines are broken between words on a terminal, and not at all in a file."""
+    """Print text with line breaks between words on a terminal, and none in a file."""
     console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
@@ -138,7 +138,7 @@ def print_table(
 
 
 def _text(value: Any) -> Text:
-    """Text: a word such as [red] must not be taken for markup."""
+    """Return a cell as text: a word such as [red] must not be taken for markup."""
     return value if isinstance(value, Text) else Text(str(value))
 
 

@@ -80,7 +80,7 @@ def trends(
 
 
 def bars(shares: pd.Series) -> str:
-    """A line of text as high as the shares; a period without documents is a dot."""
+    """Return a line of bars as high as the shares; a period without documents is a dot."""
     heights = (shares / max(shares.max(), 1e-12) * len(_BARS)).clip(upper=len(_BARS) - 1)
     return "".join(_GAP if isnan(one) else _BARS[int(one)] for one in heights)
 

@@ -113,7 +113,7 @@ def write_parts(
     jobs: int | None,
     quiet: bool,
 ) -> None:
-    """A folder of Parquet files, with how far it is."""
+    """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
     from superwords.fitting import weighing
     from superwords.text.read import warn_about
@@ -140,7 +140,7 @@ def write_parts(
 
 
 def text_language(model: ConceptModel, language: str | None) -> str:
-    """In which language raw texts are read: the one given, or the model's."""
+    """Return the language in which raw texts are read: the one given, or the model's."""
     recipe = model.corpus_.notes.get("recipe")
     if recipe is None or recipe.get("words", "tokens") == "tokens":
         raise InputError(
@@ -156,7 +156,7 @@ def text_language(model: ConceptModel, language: str | None) -> str:
 def new_corpus(
     model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
 ) -> Corpus:
-    """The new documents, their words found and their rows cut as the model's were."""
+    """Return the corpus of new documents, read as the model's were."""
     from superwords.text.corpus import Corpus
     from superwords.text.read import warn_about
 
@@ -172,7 +172,7 @@ def new_corpus(
 
 
 def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
-    """The weights of documents, summed from those of their passages; unknown words are counted and reported."""
+    """Return the weights of documents, summed over their passages; report unknown words."""
     from superwords.analysis.tables import source_shares
 
     with warnings.catch_warnings():

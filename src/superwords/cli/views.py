@@ -118,7 +118,7 @@ class ConceptsView(ModelView):
         print_line(str(verdict(self.result)))
 
     def _print_others(self) -> None:
-        """Concepts that other chains find."""
+        """Print concepts that too few chains find."""
         others = other_table(self.result, _OTHER_WORDS)
         if len(others):
             print_line("Found by too few chains to be listed:")
@@ -447,7 +447,7 @@ class GroupsView(ModelView):
         return order.tolist()
 
     def _print_words(self, column: str, table: pd.DataFrame, order: list[int], standing: Standing) -> None:
-        """With which words each group speaks of a concept; of many groups those that speak of it most."""
+        """Print the words each group uses for a concept; of many groups those that use it most."""
         is_cut = len(_labels(table)) > _MOST_GROUPS
         records: list[dict[Any, Any]] = []
         for j in order:
