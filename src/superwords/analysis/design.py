@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.analysis.dates import TimeScale, as_time, time_scale
-from superwords.analysis.groups import OTHER
+from superwords.analysis.groups import OTHER, named_column
 from superwords.errors import InputError
 
 MIN_GROUP = 5
@@ -66,21 +66,7 @@ def make_design(
     groups: Mapping[str, Any] | None = None,
     min_group: int = MIN_GROUP,
 ) -> Design:
-    """Return the matrix of a formula's right-hand side.
-
-    Parameters
-    ----------
-    metadata
-        A row per document.
-    formula
-        Columns joined by +, as in R.
-    reference
-        For a column of groups, the group that the others are compared with; the first if not given.
-    groups
-        For a column, the values whose documents are used; all if not given.
-    min_group
-        Groups of fewer documents are pooled as "other".
-    """
+    """Return the matrix of a formula's right-hand side (the options of `effects`)."""
     try:
         import formulaic
     except ImportError:
@@ -90,7 +76,10 @@ def make_design(
         raise InputError(f"The formula {formula!r} names no column; give at least one.")
     tree = _parsed(formula)
     kept = metadata.reset_index(drop=True)[_chosen(metadata, groups)]
-    table, scales, notes = _prepared(kept, used, _factors(tree), min_group)
+    # The columns inside C(...) are groups, whatever they hold.
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "C"]
+    factors = {_name(part) for call in calls for part in call.args}
+    table, scales, notes = _prepared(kept, used, factors, min_group)
     _set_reference(table, reference)
     n_columns = _n_columns(tree, table)
     if n_columns > _MOST_COLUMNS:
@@ -169,26 +158,16 @@ def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
         raise InputError("The formula is empty; give columns, such as 'party + date'.")
     if len(formula) > _LONGEST:
         raise InputError(f"The formula has {len(formula):,} characters; give at most {_LONGEST}.")
-    known = {str(name): name for name in metadata.columns}
+    known = set(map(str, metadata.columns))
     found = []
     for quoted, name, _, _, _, other in _PARTS.findall(formula):
         if other:
             raise InputError(
                 f"The formula {formula!r} has {other!r} in it; give columns joined by +, such as 'party + date'."
             )
-        column = quoted or name
-        if quoted or (column and column in known):
-            if column not in known:
-                raise _unknown(column, known)
-            found.append(known[column])
-        elif column and column not in (*FUNCTIONS, *_ARGUMENTS):
-            raise _unknown(column, known)
+        if quoted or name in known or (name and name not in (*FUNCTIONS, *_ARGUMENTS)):
+            found.append(named_column(metadata, quoted or name).name)
     return list(dict.fromkeys(found))
-
-
-def _unknown(name: str, known: Mapping[str, Any]) -> InputError:
-    have = f"the columns are {', '.join(map(repr, known))}" if known else "the corpus has no metadata"
-    return InputError(f"There is no column {name!r}; {have}.")
 
 
 def _parsed(formula: str) -> ast.expr:
@@ -232,12 +211,6 @@ def _called(node: ast.AST) -> str:
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
-def _factors(tree: ast.expr) -> set[str]:
-    """Return the columns inside C(...)."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "C"]
-    return {_name(part) for call in calls for part in call.args}
-
-
 def _name(node: ast.expr) -> str:
     return str(node.id if isinstance(node, ast.Name) else getattr(node, "value", ""))
 
@@ -273,12 +246,9 @@ def _sizes(node: Any) -> list[int]:
 def _chosen(metadata: pd.DataFrame, groups: Mapping[str, Any] | None) -> np.ndarray:
     """Return which documents have one of the values asked for."""
     chosen = np.ones(len(metadata), bool)
-    known = {str(name): name for name in metadata.columns}
     for name, given in (groups or {}).items():
-        if str(name) not in known:
-            raise _unknown(str(name), known)
         values = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-        texts = metadata[known[str(name)]].map(lambda one: None if pd.isna(one) else str(one))
+        texts = named_column(metadata, str(name)).map(lambda one: None if pd.isna(one) else str(one))
         for value in values:
             if not (texts == str(value)).any():
                 raise _no_group(str(name), value, sorted(texts.dropna().unique()))

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from superwords.analysis.design import MIN_GROUP, Design, make_design
-from superwords.analysis.regression import LEAST_PER_COLUMN, Cases, Outcomes, RobustFit, fit, outcomes_of
+from superwords.analysis.groups import named_column
+from superwords.analysis.regression import (
+    LEAST_PER_COLUMN,
+    Cases,
+    Outcomes,
+    Pooled,
+    RobustFit,
+    fit,
+    outcomes_of,
+)
 from superwords.analysis.tables import concept_names
 from superwords.errors import InputError
 
@@ -76,13 +85,17 @@ def effects(
     True
     """
     outcomes = outcomes_of(result) if outcomes is None else outcomes
-    design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)
-    adjusted = fit(outcomes, _cases(design, codes), of)
-    alone = {}
-    for term in dict.fromkeys(design.terms):
-        if ":" not in term:  # an interaction has no meaning without its columns
-            is_all = set(design.terms) == {term}
-            alone[term] = adjusted if is_all else fit(outcomes, _cases(design.only(term), codes), of)
+    given = {"reference": reference, "groups": groups, "min_group": min_group}
+    design, codes = _design(outcomes, formula, of, cluster, **given)
+
+    def fitted(one: Design) -> Pooled:
+        contrasts = np.eye(one.matrix.shape[1])[1:]
+        return fit(outcomes, Cases(one.rows, one.matrix, contrasts, codes), of)
+
+    # An interaction has no meaning without its columns.
+    terms = [term for term in dict.fromkeys(design.terms) if ":" not in term]
+    adjusted = fitted(design)
+    alone = {term: adjusted if set(design.terms) == {term} else fitted(design.only(term)) for term in terms}
     names, rows = concept_names(result), []
     for j in result.shown:
         for k, (column, term) in enumerate(zip(design.columns, design.terms)):
@@ -94,7 +107,7 @@ def effects(
     columns = ["concept", "name", "term", "label", "effect", "low", "high", "probability_positive"]
     columns += ["unadjusted", "unadjusted_low", "unadjusted_high", "documents"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
-    table.attrs["notes"] = _notes(design, codes, cluster)
+    table.attrs["notes"] = design.notes
     return table
 
 
@@ -131,7 +144,8 @@ def predicted(
     ['harbour', 'kitchen']
     """
     outcomes = outcomes_of(result) if outcomes is None else outcomes
-    design, codes = _design(outcomes, formula, of, reference, groups, min_group, cluster)
+    given = {"reference": reference, "groups": groups, "min_group": min_group}
+    design, codes = _design(outcomes, formula, of, cluster, **given)
     names = [by] if isinstance(by, str) else list(by)
     if not names or any(name not in design.table for name in names):
         known = ", ".join(repr(name) for name in design.table)
@@ -142,7 +156,7 @@ def predicted(
     step = max(1, len(points) * len(design.table) // _MOST_ROWS)
     thinned = design._replace(table=design.table.iloc[::step])
     contrasts = np.array([thinned.at(**dict(zip(names, point))) for point in points])
-    pooled = fit(outcomes, _cases(design, codes, contrasts), of)
+    pooled = fit(outcomes, Cases(design.rows, design.matrix, contrasts, codes), of)
     labels = concept_names(result)
     shown = [[_shown(design, name, value) for name, value in zip(names, point)] for point in points]
     rows = []
@@ -153,7 +167,7 @@ def predicted(
             rows.append([j, labels[j - 1], *values, *interval, len(design.matrix)])
     columns = ["concept", "name", *names, "predicted", "low", "high", "documents"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
-    table.attrs.update(notes=_notes(design, codes, cluster), by=names)
+    table.attrs.update(notes=design.notes, by=names)
     return table
 
 
@@ -175,36 +189,24 @@ def _shown(design: Design, name: str, value: Any) -> Any:
 
 
 def _design(
-    outcomes: Outcomes,
-    formula: str,
-    of: str,
-    reference: Mapping[str, Any] | None,
-    groups: Mapping[str, Any] | None,
-    min_group: int,
-    cluster: str | None,
+    outcomes: Outcomes, formula: str, of: str, cluster: str | None, **options: Any
 ) -> tuple[Design, np.ndarray | None]:
-    """Return the design and the cluster of each of its cases."""
+    """Return the design, and the cluster of each of its cases as a number, unique where it is missing."""
     if of not in OUTCOMES:
         raise InputError(f"of={of!r} is not known; give one of {', '.join(map(repr, OUTCOMES))}.")
-    design = make_design(outcomes.metadata, formula, reference, groups, min_group)
+    design = make_design(outcomes.metadata, formula, **options)
     n_documents, n_columns = design.matrix.shape
     if n_documents < LEAST_PER_COLUMN * n_columns:
         raise InputError(
             f"The formula has {n_columns} coefficients for {n_documents} documents with a value in every column; "
             f"give fewer columns, or columns of fewer groups."
         )
-    return design, None if cluster is None else _clusters(outcomes.metadata, design, cluster)
-
-
-def _clusters(metadata: pd.DataFrame, design: Design, cluster: str) -> np.ndarray:
-    """Return the cluster of each case as a number, unique where it is missing."""
-    known = {str(name): name for name in metadata.columns}
-    if cluster not in known:
-        raise InputError(f"There is no column {cluster!r}; the columns are {', '.join(map(repr, known))}.")
-    values = metadata[known[cluster]].iloc[design.rows].reset_index(drop=True)
+    if cluster is None:
+        return design, None
+    values = named_column(outcomes.metadata, cluster).iloc[design.rows].reset_index(drop=True)
     codes, labels = pd.factorize(values)
     codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
-    n_clusters, least = len(np.unique(codes)), max(_LEAST_CLUSTERS, design.matrix.shape[1] + 1)
+    n_clusters, least = len(np.unique(codes)), max(_LEAST_CLUSTERS, n_columns + 1)
     if n_clusters < least:
         raise InputError(
             f"The column {cluster!r} has {n_clusters} values among {len(codes):,} documents; intervals by cluster "
@@ -216,17 +218,5 @@ def _clusters(metadata: pd.DataFrame, design: Design, cluster: str) -> np.ndarra
             f"A coefficient of the formula depends on the documents of one value of {cluster!r}, {labels[alone]!r}, "
             "alone, so that its interval is unknown; leave that group out."
         )
-    return codes
-
-
-def _cases(design: Design, codes: np.ndarray | None, contrasts: np.ndarray | None = None) -> Cases:
-    """Return the cases of a design; by default with a contrast per coefficient."""
-    if contrasts is None:
-        contrasts = np.eye(design.matrix.shape[1])[1:]
-    return Cases(design.rows, design.matrix, contrasts, codes)
-
-
-def _notes(design: Design, codes: np.ndarray | None, cluster: str | None) -> list[str]:
-    if codes is None:
-        return design.notes
-    return [*design.notes, f"Intervals allow for the {len(np.unique(codes)):,} clusters of {cluster}."]
+    note = f"Intervals allow for the {n_clusters:,} clusters of {cluster}."
+    return design._replace(notes=[*design.notes, note]), codes

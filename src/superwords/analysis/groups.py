@@ -170,12 +170,17 @@ def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
 
 
 def metadata_column(result: Result, column: str) -> pd.Series:
-    metadata = result.corpus.metadata
-    if column not in metadata.columns:
-        known = ", ".join(repr(name) for name in metadata.columns)
+    return group_values(named_column(result.corpus.metadata, column)).reset_index(drop=True)
+
+
+def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
+    """Return a column by its name, or by its name as text."""
+    found = next((one for one in metadata if one == name or str(one) == name), None)
+    if found is None:
+        known = ", ".join(repr(str(one)) for one in metadata)
         have = f"the columns are {known}" if known else "the corpus has no metadata"
-        raise InputError(f"There is no column {column!r}; {have}.")
-    return group_values(metadata[column]).reset_index(drop=True)
+        raise InputError(f"There is no column {name!r}; {have}.")
+    return metadata[found]
 
 
 def make_groups(result: Result, column: str, most: int | None = None) -> Groups:

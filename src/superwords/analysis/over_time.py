@@ -11,7 +11,13 @@ from scipy.interpolate import BSpline
 from scipy.linalg import null_space
 
 from superwords.analysis.dates import Periods, make_periods
-from superwords.analysis.groups import figures_by_group, group_values, metadata_column, words_of_groups
+from superwords.analysis.groups import (
+    figures_by_group,
+    group_values,
+    metadata_column,
+    named_column,
+    words_of_groups,
+)
 from superwords.analysis.prevalence import groups_of
 from superwords.analysis.regression import Cases, Outcomes, fit_prevalence, outcomes_of
 from superwords.analysis.tables import concept_index, concept_names
@@ -145,9 +151,8 @@ def _curve_basis(when: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.ndarray, np.ndarray]:
     """Return outcomes and periods, and the rows and dates of documents with a date."""
-    metadata_column(result, column)
     outcomes = outcomes_of(result)
-    periods = make_periods(group_values(outcomes.metadata[column]), column, by)
+    periods = make_periods(group_values(named_column(outcomes.metadata, column)), column, by)
     rows = np.flatnonzero(~np.isnan(periods.when))
     when = periods.when[rows]
     if not np.ptp(when) > 0:

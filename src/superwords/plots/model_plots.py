@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import sparse
 
-from superwords.analysis.groups import group_values
+from superwords.analysis.groups import group_values, named_column
 from superwords.analysis.tables import concept_index, concept_names
 from superwords.analysis.verdict import plain_quantities
 from superwords.errors import InputError
@@ -70,15 +70,10 @@ def group_clouds(
 
 def largest_groups(model: ConceptModel, column: str) -> tuple[Any, Any]:
     """Return the two groups of a column with the most documents."""
-    metadata = model.corpus_.metadata
-    if column not in metadata.columns:
-        known = ", ".join(repr(name) for name in metadata.columns) or "none"
-        raise InputError(f"There is no column {column!r}; the corpus has these: {known}.")
-    sizes = group_values(metadata[column]).value_counts()
+    sizes = group_values(named_column(model.corpus_.metadata, column)).value_counts()
     if len(sizes) < 2:
         raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
-    first, second = sizes.index[:2]
-    return first, second
+    return sizes.index[0], sizes.index[1]
 
 
 def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | None = None) -> Figure:
