@@ -48,6 +48,7 @@ def experiment(
     """
     agreement = lab.growing("agreement.csv", samples=samples, chains=chains, sweeps=sweeps)
     counts = lab.growing("calibration.csv", samples=samples, chains=chains, sweeps=sweeps)
+    settled = lab.growing("settled.csv", samples=samples, chains=chains, sweeps=sweeps)
     for name in corpora.split(","):
         if agreement.has(corpus=name):
             continue
@@ -76,9 +77,11 @@ def experiment(
         read = [reading(one) for one in whole]
         row = {"corpus": name, **over_seeds(*read), **over_samples(fresh), **_quality(whole[0], documents)}
         counts.add([{"corpus": name, **one} for one in calibrated(read[0], fresh)])
+        settled.add([{"corpus": name, **one} for one in confirmed(whole, read)])
         agreement.add([row])
     lab.table("agreement.csv", agreement.table, show=True)
     lab.table("calibration.csv", counts.table, show=True)
+    lab.table("settled.csv", settled.table, show=True)
 
 
 def reading(model: ConceptModel) -> Read:
@@ -90,10 +93,15 @@ def reading(model: ConceptModel) -> Read:
     return Read(words, weight / max(weight.sum(), 1e-12), ~table["leftover"].to_numpy(bool), again)
 
 
+def jaccard(ours: Read, theirs: Read) -> np.ndarray:
+    """Return (J, J') the Jaccard index of every two concepts' words."""
+    index = [[len(a & b) / max(1, len(a | b)) for b in theirs.words] for a in ours.words]
+    return np.array(index).reshape(len(ours.words), len(theirs.words))
+
+
 def has_partner(ours: Read, theirs: Read, least: float) -> np.ndarray:
     """Return whether each of our concepts has a partner among theirs, listed or not."""
-    index = [max((len(a & b) / max(1, len(a | b)) for b in theirs.words), default=0.0) for a in ours.words]
-    return np.array(index) >= least - 1e-12
+    return jaccard(ours, theirs).max(axis=1, initial=0.0) >= least - 1e-12
 
 
 def over_seeds(one: Read, other: Read) -> dict[str, float]:
@@ -128,6 +136,30 @@ def calibrated(whole: Read, fresh: list[Read]) -> list[dict[str, float]]:
             row[rule] = float(np.mean(found)) if chosen.any() else float("nan")
         rows.append(row)
     return rows
+
+
+def confirmed(fits: list[ConceptModel], read: list[Read]) -> list[dict[str, float | str]]:
+    """Return how often another seed reports a prevalence inside the interval, settled concepts and others apart.
+
+    A concept without a partner in the other fit (six of ten words) is not confirmed.
+    """
+    settled, inside = [], []
+    for a, b in ((0, 1), (1, 0)):
+        ours, theirs, index = fits[a].concepts(), fits[b].concepts(), jaccard(read[a], read[b])
+        other = theirs["prevalence"].to_numpy()[index.argmax(axis=1)]
+        between = (ours["prevalence_low"] <= other) & (other <= ours["prevalence_high"])
+        inside.append(between & (index.max(axis=1) >= LEAST_JACCARD - 1e-12))
+        settled.append(ours["settled"])
+    is_settled, is_inside = np.concatenate(settled).astype(bool), np.concatenate(inside)
+    rows = [("settled", is_settled), ("others", ~is_settled)]
+    return [
+        {
+            "concepts": name,
+            "n": float(one.sum()),
+            "confirmed": float(is_inside[one].mean()) if one.any() else np.nan,
+        }
+        for name, one in rows
+    ]
 
 
 def _quality(model: ConceptModel, documents: pd.DataFrame) -> dict[str, float]:
