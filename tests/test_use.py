@@ -28,7 +28,7 @@ def short():
         concept = rng.integers(3) if year[d] == 2013 or d % 3 else 3
         np.add.at(counts[d], 4 * concept + rng.integers(4, size=5), 1)
     corpus = Corpus.from_counts(counts, WORDS, {"year": year})
-    return ConceptModel(n_chains=2, n_sweeps=60, init="topics:4", random_state=1, progress=False).fit(corpus)
+    return ConceptModel(n_chains=2, n_sweeps=60, random_state=1, progress=False).fit(corpus)
 
 
 def rare_concept(model):
