@@ -9,7 +9,7 @@ one concept would be worth as much as one on three.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,21 +110,16 @@ def diverse(result: Result, n: int, among: Iterable[Any] | pd.DataFrame | None =
     covers.data = 1 - (1 - np.clip(weights.data, 0.0, 1.0)) ** _PLACES
     shares = np.asarray(weights.mean(axis=0)).ravel()
     value = shares / max(float(shares.sum()), 1e-12)
-    uncovered, available, table = np.ones(len(value)), np.ones(len(rows), bool), []
-    for _ in range(min(whole_number(n, "documents"), len(rows))):
-        gains = covers @ (value * uncovered)
-        best = int(np.argmax(np.where(available, gains, -1.0)))
-        adds = _row(covers, best) * value * uncovered
-        d = rows[best]
-        table.append(
-            {
-                "document": documents.ids[d],
-                "adds": float(gains[best]),
-                "title": documents.titles[d],
-                **_because(documents, adds),
-            }
-        )
-        uncovered, available[best] = uncovered * (1 - _row(covers, best)), False
+    chosen = _greedy(covers, value, whole_number(n, "documents"), np.ones(len(rows), bool))
+    table = [
+        {
+            "document": documents.ids[rows[best]],
+            "adds": gain,
+            "title": documents.titles[rows[best]],
+            **_because(documents, adds),
+        }
+        for best, gain, adds in chosen
+    ]
     frame = pd.DataFrame(table, columns=pd.Index(DIVERSE_COLUMNS))
     frame["covered"] = frame["adds"].astype(float).cumsum()
     return frame
@@ -179,7 +174,12 @@ def recommend(
     mean, spread = _posterior(with_judged, _norms(views) + _CONSTANT, taste)
     probability = norm.cdf(mean / np.sqrt(spread**2 + _NOISE))
     of_concepts = _concept_tastes(result, taste)[0]
-    chosen = _ranked(documents.weights, probability, of_concepts, taste.judged, whole_number(n, "documents"))
+    worth = np.maximum(of_concepts, 0.0)
+    worth = _DIVERSITY * worth / max(float(worth.max(initial=0.0)), 1e-12)
+    others = np.isin(np.arange(len(probability)), taste.judged, invert=True)
+    # Ranked by probability and by what they add to the liked concepts.
+    base = (1 - _DIVERSITY) * probability
+    chosen = _greedy(documents.weights, worth, whole_number(n, "documents"), others, base)
     table = [
         {
             "document": documents.ids[d],
@@ -190,7 +190,7 @@ def recommend(
             "title": documents.titles[d],
             **_because(documents, _row(documents.weights, d) * np.maximum(of_concepts, 0.0)),
         }
-        for d in chosen
+        for d, _, _ in chosen
     ]
     return pd.DataFrame(table, columns=pd.Index(RECOMMENDED_COLUMNS))
 
@@ -262,21 +262,20 @@ def _concept_tastes(result: Result, taste: Taste) -> tuple[np.ndarray, np.ndarra
     return _posterior(with_judged, view.share * view.norms(profiles), taste)
 
 
-def _ranked(
-    weights: sparse.csr_array, probability: np.ndarray, of_concepts: np.ndarray, judged: np.ndarray, n: int
-) -> list[int]:
-    """Rank documents by probability and by what they add to the liked concepts."""
-    worth = np.maximum(of_concepts, 0.0)
-    worth = worth / max(float(worth.max(initial=0.0)), 1e-12)
-    open_ = np.ones(len(probability), bool)
-    open_[judged] = False
-    left, chosen = np.ones(len(worth)), []
-    for _ in range(min(n, int(open_.sum()))):
-        value = (1 - _DIVERSITY) * probability + _DIVERSITY * (weights @ (worth * left))
-        best = int(np.argmax(np.where(open_, value, -np.inf)))
-        chosen.append(best)
-        left, open_[best] = left * (1 - _row(weights, best)), False
-    return chosen
+def _greedy(
+    covers: sparse.csr_array, value: np.ndarray, n: int, available: np.ndarray, base: np.ndarray | float = 0.0
+) -> Iterator[tuple[int, float, np.ndarray]]:
+    """Yield the available document of the largest gain, n times, with its gain and what it adds to each concept.
+
+    The gain is `base` and the value of what it covers and those before it do not.
+    """
+    uncovered, available = np.ones(len(value)), available.copy()
+    for _ in range(min(n, int(available.sum()))):
+        gains = base + covers @ (value * uncovered)
+        best = int(np.argmax(np.where(available, gains, -np.inf)))
+        row = _row(covers, best)
+        yield best, float(gains[best]), row * value * uncovered
+        uncovered, available[best] = uncovered * (1 - row), False
 
 
 def _rows(documents: Catalog, which: Any, name: str, least: int = 1) -> np.ndarray:
