@@ -252,7 +252,8 @@ def test_columns_are_proposed_and_dates_checked(tmp_path):
     with pytest.warns(ReadingWarning, match=r"dates such as '03.04.2017'"):
         read_documents(rows, say=said.append, n_jobs=1)
     assert "Columns that could be compared: party" in "\n".join(said)
-    corpus = read_documents(rows, date_format="%d.%m.%Y", n_jobs=1)
+    corpus = read_documents(rows, date_format="%d.%m.%Y", say=said.append, n_jobs=1)
+    assert "Columns of dates, for trends: date." in said
     assert corpus.metadata["date"].iloc[0] == pd.Timestamp("2017-04-03")
     with pytest.raises(InputError, match=r"No column has dates in the format '%Y'"):
         read_documents(rows, date_format="%Y", n_jobs=1)

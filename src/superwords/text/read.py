@@ -221,7 +221,8 @@ def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
     by_group = [] if groups else [name for name in metadata.columns if _is_group(metadata[name])]
     if by_group:
         yield f"Columns that could be compared: {', '.join(map(str, by_group[:5]))} (groups NAME)."
-    dates = [name for name in metadata.columns if _all_match(metadata[name], _ISO)]
+    columns = metadata.items()
+    dates = [name for name, values in columns if values.dtype.kind == "M" or _all_match(values, _ISO)]
     if dates:
         yield f"Columns of dates, for trends: {', '.join(map(str, dates[:5]))}."
 
