@@ -265,7 +265,7 @@ def settled(result: Result) -> np.ndarray:
     agreed = np.ones(result.n_concepts, bool)
     for name, drawn in reported_draws(result).items():
         n_chains, n_draws = drawn.shape[:2]
-        if n_chains < 2 or n_draws < LEAST_DRAWS:
+        if n_chains < 2 or n_draws < LEAST_DRAWS or not result.n_concepts:
             return np.zeros(result.n_concepts, bool)
         traced = result.concept_trace[name].astype(float)
         for c in range(n_chains):
