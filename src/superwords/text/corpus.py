@@ -94,7 +94,11 @@ class Corpus:
         """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
         if self.parent is None:
             return "document"
-        return str(self.notes.get("recipe", {}).get("unit", "document"))
+        known = self.notes.get("recipe", {}).get("unit", "document")
+        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
+            return str(known)
+        # Before it was written down: only the last passage of a document is shorter than the others.
+        return f"passages:{int(np.bincount(self.sentence_row).max())}"
 
     def __repr__(self) -> str:
         rows = f"{self.n_documents:,} {row_name(self)}"
