@@ -124,23 +124,18 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     as_sampled |= {"trace_values"} | (set() if decided.away else {"summary", "concept_trace", "weights"})
     parts = {name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)}
     if decided.away:
-        parts |= _merged_parts(sampled, decided.columns(sampled.n_concepts))
+        into = decided.columns(sampled.n_concepts)
+        sizes = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0])}
+        members = {a: own for a, own in sizes.items() if len(own) > 1}
+        # Merged concepts are matched with the draws again.
+        found = rematch(sampled.consensus, sampled.spaced, members) if members else sampled.consensus
+        summary = summarize(sampled.spaced, found, sampled.order, sampled.prior.alpha_pi, into)
+        # How characteristic a word is of a concept does not depend on decisions about other concepts.
+        words = sampled.summary.words
+        everywhere = np.bincount(words.word, words.documents, sampled.corpus.n_words)[summary.words.word]
+        parts["summary"] = summary._replace(words=summary.words._replace(everywhere=everywhere))
     result.remember(**parts)
     return result
-
-
-def _merged_parts(result: Result, into: np.ndarray) -> dict[str, Any]:
-    """Return the attributes derived from the draws, concept j merged into `into[j]`.
-
-    Concepts with -1 are left out. Merged concepts are matched with the draws again.
-    """
-    members = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0]) if (into == a).sum() > 1}
-    found = rematch(result.consensus, result.spaced, members) if members else result.consensus
-    summary = summarize(result.spaced, found, result.order, result.prior.alpha_pi, into)
-    # How characteristic a word is of a concept does not depend on decisions about other concepts.
-    sampled = result.summary.words
-    everywhere = np.bincount(sampled.word, sampled.documents, result.corpus.n_words)[summary.words.word]
-    return {"summary": summary._replace(words=summary.words._replace(everywhere=everywhere))}
 
 
 def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:

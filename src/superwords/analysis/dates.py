@@ -121,8 +121,11 @@ def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
 def _date_periods(dates: pd.Series, by: Any) -> Periods:
     if by is not None and (not isinstance(by, str) or by not in PERIODS):
         raise InputError(f"by={by!r} is not a period of dates; give one of {', '.join(map(repr, PERIODS))}.")
-    unit = by or _fitting_unit(dates)
     known = dates.dropna()
+    # The finest unit that leaves at most two dozen periods.
+    days = (known.max() - known.min()).days + 1
+    length = {"day": 1, "week": 7, "month": 30.4, "quarter": 91.3, "year": 365.25}
+    unit = by or next((unit for unit, n in length.items() if days / n <= _MOST_PERIODS), "decade")
     of_known = known.dt.to_period(PERIODS[unit])
     step = 10 if unit == "decade" else 1
     ordinal = of_known.map(lambda one: (one.year if unit == "decade" else one.ordinal) // step)
@@ -142,13 +145,6 @@ def _date_periods(dates: pd.Series, by: Any) -> Periods:
     when = as_years(dates)
     assert when is not None
     return Periods(labels, middle, of_row, when.to_numpy(dtype=float), True)
-
-
-def _fitting_unit(dates: pd.Series) -> str:
-    """Return the finest that leaves at most two dozen periods."""
-    days = (dates.max() - dates.min()).days + 1
-    length = {"day": 1, "week": 7, "month": 30.4, "quarter": 91.3, "year": 365.25}
-    return next((unit for unit, n in length.items() if days / n <= _MOST_PERIODS), "decade")
 
 
 def _number_periods(numbers: pd.Series, by: Any) -> Periods:

@@ -44,7 +44,7 @@ def undo_choices(path: str | Path, identity: str = "") -> list[Choice]:
 @contextmanager
 def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
     """Open a model file in a transaction, committed as a whole or not at all."""
-    opened = _status(path)
+    opened = os.stat(path) if os.path.exists(path) else None
     with translate_corruption(str(path)):
         file = ModelFile.open(Path(path), write=True)
     try:
@@ -68,10 +68,3 @@ def held(path: str | Path) -> Iterator[None]:
         file = ModelFile.open(Path(path), write=True)
     with closing(file), file.reading(alone=True):
         yield
-
-
-def _status(path: str | Path) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except OSError:
-        return None

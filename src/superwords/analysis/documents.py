@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,14 @@ from scipy import sparse
 
 from superwords.analysis.prevalence import draw_weights, drawn, drawn_weights
 from superwords.analysis.ranking import TYPICAL, scores
-from superwords.analysis.tables import concept_index, concept_names, source_shares, sources, used_words
+from superwords.analysis.tables import (
+    by_word,
+    concept_index,
+    concept_names,
+    source_shares,
+    sources,
+    used_words,
+)
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 
 if TYPE_CHECKING:
@@ -118,8 +125,13 @@ def _weight_intervals(
     row = slice(None) if only is None or fold is not None else [only]
     if only is not None and fold is not None:
         fold = sparse.csr_array(fold[[only]])
+    # Weights, and mean and variance of π_dj / S_d: matrices (D, J) with the same sparsity pattern.
+    kept = result.summary.memberships
+    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
+    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
+    moments = zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
     columns, keys = [], []
-    for own, of_draw in zip(_drawn_moments(result), draw_weights(result)):
+    for own, of_draw in zip(moments, draw_weights(result)):
         weight, mean, variance = (
             _folded(one[row], None if fold is None else fold.power(power))
             for one, power in zip(own, (1, 1, 2))
@@ -137,17 +149,6 @@ def _weight_intervals(
     used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
     weight = np.bincount(at, weight * count, len(seen))
     return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
-
-
-def _drawn_moments(result: Result) -> Iterator[tuple[sparse.csr_array, ...]]:
-    """Yield the weights (D, J) of each draw, with mean and variance of π_dj / S_d.
-
-    All three have the same sparsity pattern.
-    """
-    kept = result.summary.memberships
-    mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
-    variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
-    return zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
 
 
 def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
@@ -189,16 +190,12 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
         weight=weight[best], tokens=tokens[best].astype(int)
     )
     if corpus.texts is not None:
-        marks = _marker_words(result, j)
+        words, vocabulary = result.summary.words, corpus.vocabulary
+        score = scores(words, len(vocabulary))
+        rows = used_words(result)[j][:_MARKER_WORDS]
+        marks = {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
         table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
     return table
-
-
-def _marker_words(result: Result, j: int) -> dict[str, float]:
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    score = scores(words, len(vocabulary))
-    rows = used_words(result)[j][:_MARKER_WORDS]
-    return {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
 
 
 def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
@@ -273,11 +270,13 @@ def expected_words(result: Result) -> sparse.csr_array:
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
     used_at = np.asarray(on[uses.concept, uses.word]).ravel() if len(row) else np.zeros(0)
     raised = uses.share * (1 - used_at)
-    weights = result.weights
-    more = sparse.csr_array(
-        sparse.coo_array((raised, (row, uses.concept)), shape=(corpus.n_documents, result.n_concepts))
-    )
-    per_word = _divided(weights, np.asarray(on.sum(axis=1)).ravel(), more)
+    weights, shape = sparse.coo_array(result.weights), (corpus.n_documents, result.n_concepts)
+    more = sparse.csr_array(sparse.coo_array((raised, (row, uses.concept)), shape=shape))
+    # The weights over the number of words that are on in each (row, concept).
+    extra = np.asarray(more[weights.coords]).ravel() if weights.nnz else np.zeros(0)
+    n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + extra
+    value = np.divide(weights.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
+    per_word = sparse.csr_array((value, weights.coords), shape=shape)
     at_use = np.asarray(per_word[row, uses.concept]).ravel() if len(row) else np.zeros(0)
     own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
     fold = source_shares(result.corpus)
@@ -292,16 +291,6 @@ def expected_words(result: Result) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
-def _divided(weights: sparse.csr_array, of_concept: np.ndarray, more: sparse.csr_array) -> sparse.csr_array:
-    """Return the weights over the number of words that are on in each (row, concept)."""
-    entries = sparse.coo_array(weights)
-    row, concept = entries.coords
-    extra = np.asarray(more[row, concept]).ravel() if len(row) else np.zeros(0)
-    n_on = of_concept[concept] + extra
-    value = np.divide(entries.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
-    return sparse.csr_array((value, (row, concept)), shape=weights.shape)
-
-
 def concept_profiles(result: Result) -> sparse.csr_array:
     """Return (J, V) P(word i | a token of concept j), the mean over the draws.
 
@@ -314,9 +303,7 @@ def concept_profiles(result: Result) -> sparse.csr_array:
 
 def _words_on(result: Result) -> sparse.csr_array:
     """Return (J, V) the mean share of a concept's documents with a word on."""
-    words = result.summary.words
-    shape = result.n_concepts, result.corpus.n_words
-    return sparse.csr_array((words.on.astype(float), (words.concept, words.word)), shape=shape)
+    return by_word(result, result.summary.words.on)
 
 
 def titles(result: Result) -> list[str]:
@@ -350,13 +337,20 @@ def label_columns(metadata: pd.DataFrame) -> list[Any]:
     Columns are recognised by name. Otherwise the title is the first column of short texts of several words, nearly
     all distinct.
     """
-    short = [name for name in metadata if _is_short(metadata[name])]
+    texts = {name: _texts(metadata[name]) for name in metadata}
+    short = [name for name, own in texts.items() if own and sum(map(len, own)) <= _LENGTH * len(own)]
     found = [
         next((name for label in known for name in short if str(name).casefold() == label), None)
         for known in (SPEAKERS, TITLES)
     ]
     known = [name for name in found if name is not None]
-    return known or [name for name in short if _is_title(metadata[name])][:1]
+    various = [
+        name
+        for name in short
+        if len(set(texts[name])) >= _DIFFERENT * len(metadata) > 1
+        and sum(" " in one for one in texts[name]) > len(texts[name]) / 2
+    ]
+    return known or various[:1]
 
 
 def document_labels(corpus: Corpus) -> list[str]:
@@ -388,17 +382,6 @@ def row_labels(corpus: Corpus) -> list[str]:
 
 def _plain(values: pd.Series) -> list[str]:
     return ["" if pd.isna(value) else " ".join(str(value).split()) for value in values]
-
-
-def _is_short(values: pd.Series) -> bool:
-    texts = _texts(values)
-    return bool(texts) and sum(map(len, texts)) <= _LENGTH * len(texts)
-
-
-def _is_title(values: pd.Series) -> bool:
-    texts = _texts(values)
-    different = len(set(texts)) >= _DIFFERENT * len(values) > 1
-    return different and sum(" " in one for one in texts) > len(texts) / 2
 
 
 def _texts(values: pd.Series) -> Sequence[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,8 @@ from superwords.text.corpus import row_name
 FORMATS = (*SUFFIXES, "json", "netcdf", "pyldavis")
 ALL = "all"
 QUOTES = 3  # of each concept
-FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = (
-    12,
-    40,
-    8,
-)  # maximum groups of a column: to be preferred, compared, printed
+# Maximum groups of a column: to be preferred, compared, printed.
+FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = 12, 40, 8
 _SMOOTHING = 0.01  # of a word in a concept, since pyLDAvis takes logarithms
 
 
@@ -76,14 +74,15 @@ class Export:
             "vocabulary": self.model.words,
         }
         if self.groups:
-            out["groups"] = self._groups
+            out["groups"] = lambda: self._of_columns(self.model.by_group, self.groups)
         if self.time is not None:
             out["trends"] = lambda: self.model.trends(self.time)
             out["periods"] = lambda: self.model.over_time(self.time)
         if self.formula:
             out["effects"] = lambda: self.model.effects(self.formula, cluster=self.cluster)
         if self.model.corpus_.texts is not None:
-            out["quotes"] = lambda: self._of_each(self._quotes, "document")
+            quotes = partial(self.model.representative_documents, n=QUOTES)
+            out["quotes"] = lambda: self._of_each(quotes, "document")
         return out
 
     def table(self, name: str) -> pd.DataFrame:
@@ -104,7 +103,13 @@ class Export:
 
     def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
         """Return one table (`data`, if given) as printed, with its caption and note."""
-        table = self._printed_groups() if name == "groups" else self.table(name) if data is None else data
+        if name == "groups":  # with small groups pooled
+            self.table(name)
+            result = self.model.result_
+            pooled = self._of_columns(lambda one: by_group(result, one, 0, MOST_PRINTED), self.compared)
+            table = of_shown(result, pooled)
+        else:
+            table = self.table(name) if data is None else data
         notes = " ".join(table.attrs.get("notes", []))
         facts = {"rows": row_name(self.model.corpus_), "chains": len(self.model.chains_), "time": self.time}
         facts["named"] = bool(self.model.names_)
@@ -116,11 +121,8 @@ class Export:
         parts = [make(concept).assign(concept=concept, name=name) for concept, name in self._named()]
         return self._joined(parts, ["concept", "name", first])
 
-    def _quotes(self, concept: int) -> pd.DataFrame:
-        return self.model.representative_documents(concept, QUOTES)
-
-    def _groups(self) -> pd.DataFrame:
-        parts = [self.model.by_group(column).assign(column=column) for column in self.groups]
+    def _of_columns(self, make: Callable[[Any], pd.DataFrame], columns: list[Any]) -> pd.DataFrame:
+        parts = [make(column).assign(column=column) for column in columns]
         return self._joined(parts, ["column", "concept", "name", "group"])
 
     @property
@@ -131,14 +133,6 @@ class Export:
             if few := [one for one, size in sizes.items() if 2 <= size <= most]:
                 return few
         return self.groups
-
-    def _printed_groups(self) -> pd.DataFrame:
-        """Return the groups for print, with small groups pooled."""
-        self.table("groups")
-        parts = [
-            by_group(self.model.result_, one, 0, MOST_PRINTED).assign(column=one) for one in self.compared
-        ]
-        return of_shown(self.model.result_, self._joined(parts, ["column", "concept", "name", "group"]))
 
     def _documents_wide(self) -> pd.DataFrame:
         """Return a row per document with its metadata and its weight in every concept."""
@@ -210,7 +204,13 @@ def export(
             with atomic_path(out) as temporary:
                 model.trace_.to_netcdf(temporary, engine="h5netcdf")
         else:
-            content = _tables_as_json(source, table) if kind == "json" else pyldavis_input(model)
+            if kind == "pyldavis":
+                content = pyldavis_input(model)
+            else:
+                about = {"verdict": plain(str(model.verdict())), "convergence": records(model.convergence())}
+                names = list(source.makers) if table == ALL else [table]
+                tables = {name: records(source.table(name)) for name in names}
+                content = about | tables if table == ALL else tables
             write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
     except OSError as error:
         raise InputError(
@@ -249,13 +249,6 @@ def _write(source: Export, path: Path, kind: str, table: str) -> list[Path]:
     elif kind in TOGETHER and path.suffix != SUFFIXES[kind]:
         path = path.with_name(f"{path.name}{SUFFIXES[kind]}")
     return write_tables(tables, path, kind)
-
-
-def _tables_as_json(source: Export, table: str) -> dict[str, Any]:
-    names = list(source.makers) if table == ALL else [table]
-    model = source.model
-    about = {"verdict": plain(str(model.verdict())), "convergence": records(model.convergence())}
-    return (about if table == ALL else {}) | {name: records(source.table(name)) for name in names}
 
 
 def pyldavis_input(model: Any) -> dict[str, Any]:

@@ -185,7 +185,10 @@ def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
 
 def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
     values = metadata_column(result, column)
-    labels = sorted(values.dropna().unique().tolist(), key=_sort_key)
+    found = values.dropna().unique().tolist()
+    # Numbers first and by size, then texts.
+    numbers = sorted(one for one in found if isinstance(one, int | float))
+    labels = numbers + sorted((one for one in found if not isinstance(one, int | float)), key=str)
     if most is not None and len(labels) > most:
         largest = values.value_counts().index[: most - 1]
         values = values.astype(object).where(values.isna() | values.isin(largest), OTHER)
@@ -199,11 +202,6 @@ def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
 def group_values(values: pd.Series) -> pd.Series:
     """Return a column of groups, with blank texts missing as the missing values are."""
     return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))
-
-
-def _sort_key(label: Any) -> tuple[bool, float, str]:
-    number = isinstance(label, int | float)
-    return not number, float(label) if number else 0.0, str(label)
 
 
 class _GroupWords:

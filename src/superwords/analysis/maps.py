@@ -23,12 +23,13 @@ _DIMENSIONS, _PERPLEXITY, _FEWEST = 20, 30, 12
 _NEAREST = 10
 
 
-def document_places(result: Result, most: int = MOST_DOCUMENTS) -> pd.DataFrame:
-    """Place documents in the plane by t-SNE on their concept weights.
+def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
+    """Return a map of documents as plain JSON: points, and a region per concept.
 
-    Distances are Hellinger's, and the initial layout is fixed, so that the same model gives the same map. If there
-    are more than `most` documents, evenly spaced ones are placed. Returns `document` (its id) and its `place` among the
-    documents, `x` and `y` from 0 to 1, its main `concept` (0: none) and the `weight` of that.
+    Documents are placed by t-SNE on their concept weights, with Hellinger's distances and a fixed initial layout, so
+    that the same model gives the same map. If there are more than `most`, evenly spaced ones are placed. A point has
+    the `document` (its id) and its `place` among the documents, `x` and `y` from 0 to 1, its main `concept` (0: none)
+    and the `weight` of that.
     """
     corpus, shown = result.corpus, np.array(result.shown, int)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
@@ -38,7 +39,7 @@ def document_places(result: Result, most: int = MOST_DOCUMENTS) -> pd.DataFrame:
     place = _plane(np.sqrt(own))
     main = own.argmax(axis=1) if own.shape[1] else np.zeros(len(own), int)
     weight = own.max(axis=1, initial=0.0)
-    return pd.DataFrame(
+    places = pd.DataFrame(
         {
             "document": pd.Series([ids[d] for d in chosen], dtype=object),
             "place": chosen,
@@ -48,6 +49,15 @@ def document_places(result: Result, most: int = MOST_DOCUMENTS) -> pd.DataFrame:
             "weight": weight,
         }
     )
+    table = concept_table(result, 0)
+    regions = []
+    for j in np.unique(places["concept"][places["concept"] > 0]) - 1:
+        region = places[places["concept"] == j + 1]
+        x, y = _densest(region[["x", "y"]].to_numpy())
+        known = {"concept": int(j) + 1, "name": table["name"][j], "documents": len(region)}
+        regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
+    regions.sort(key=lambda one: -one["documents"])
+    return {"points": records(places), "regions": regions}
 
 
 def _plane(rows: np.ndarray) -> np.ndarray:
@@ -65,19 +75,6 @@ def _plane(rows: np.ndarray) -> np.ndarray:
             place = tsne.fit_transform(reduced)
     low, high = place.min(axis=0, initial=np.inf), place.max(axis=0, initial=-np.inf)
     return (place - low) / np.maximum(high - low, 1e-12) if n_rows else place
-
-
-def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
-    """Return the map of documents as plain JSON: points, and a region per concept."""
-    places, table = document_places(result, most), concept_table(result, 0)
-    regions = []
-    for j in np.unique(places["concept"][places["concept"] > 0]) - 1:
-        own = places[places["concept"] == j + 1]
-        x, y = _densest(own[["x", "y"]].to_numpy())
-        known = {"concept": int(j) + 1, "name": table["name"][j], "documents": len(own)}
-        regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
-    regions.sort(key=lambda one: -one["documents"])
-    return {"points": records(places), "regions": regions}
 
 
 def _densest(points: np.ndarray) -> tuple[float, float]:

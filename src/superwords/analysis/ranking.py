@@ -62,14 +62,11 @@ def automatic_names(result: Result) -> list[str]:
     if result.sampled is None:
         return found
     # Decisions about other concepts do not rename this one.
-    before = automatic_names(result.sampled)
-    return [before[j] if _is_untouched(result, j) else name for j, name in enumerate(found)]
-
-
-def _is_untouched(result: Result, j: int) -> bool:
-    assert result.sampled is not None
-    now, then = (one.summary.words for one in (result, result.sampled))
-    return np.array_equal(now.documents[now.concept == j], then.documents[then.concept == j])
+    before, then = automatic_names(result.sampled), result.sampled.summary.words
+    for j in range(len(found)):
+        if np.array_equal(words.documents[words.concept == j], then.documents[then.concept == j]):
+            found[j] = before[j]
+    return found
 
 
 def takers(
@@ -102,16 +99,13 @@ def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequen
     taken: dict[str, int] = {}
     for rows in ranked_words(words, n_concepts, len(vocabulary)):
         ranked = [(vocabulary[words.word[r]], float(score[r])) for r in rows]
-        name = ", ".join(_name_words(_nouns_of(ranked, last) or ranked)) or "(no words)"
+        nouns = [item for item in ranked if item[0] not in last]
+        # Noun phrases make the name if the best is nearly as characteristic as any word.
+        suffices = nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1]
+        name = ", ".join(_name_words(nouns if suffices else ranked)) or "(no words)"
         taken[name] = taken.get(name, 0) + 1
         out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return out
-
-
-def _nouns_of(ranked: list[tuple[str, float]], behind: frozenset[str]) -> list[tuple[str, float]]:
-    """Return the noun phrases, if the best is nearly as characteristic as any word."""
-    nouns = [item for item in ranked if item[0] not in behind]
-    return nouns if nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1] else []
 
 
 def _name_words(ranked: list[tuple[str, float]]) -> list[str]:

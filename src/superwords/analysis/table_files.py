@@ -74,19 +74,14 @@ def _write_parquet(table: pd.DataFrame, target: Path) -> None:
         import pyarrow  # noqa: F401
     except ImportError:
         raise _missing("Parquet", "pyarrow", "parquet") from None
-    with atomic_path(target) as temporary:
-        _plain_columns(table).to_parquet(temporary, index=False)
-
-
-def _plain_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with column names as text, and mixed columns as text."""
-    out = table.copy()
-    out.columns = pd.Index([str(name) for name in table.columns])
+    out = table.set_axis(table.columns.map(str), axis=1)
+    # Parquet has columns of one kind: mixed ones become text.
     for name in [name for name in out.columns if out[name].dtype.kind == "O"]:
         kinds = {type(value) for value in out[name] if value is not None and value == value}
         if len(kinds) > 1:
             out[name] = [None if value is None or value != value else str(value) for value in out[name]]
-    return out
+    with atomic_path(target) as temporary:
+        out.to_parquet(temporary, index=False)
 
 
 def _write_excel(tables: Mapping[str, Titled], target: Path) -> Path:

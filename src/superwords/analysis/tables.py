@@ -105,6 +105,12 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     rows = weighted_mean(aligned.rows.astype(float), weights)
     words, used = summary.words, used_words(result)
     by_chain, units = found_by_chain(aligned), presence(corpus.counts)
+    documents = rows
+    if corpus.parent is not None:  # those that use the concept in any passage
+        source = source_of_rows(corpus)
+        passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
+        using = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
+        documents = weighted_mean(np.array(using, float).reshape(weights.shape), weights)
     return pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
@@ -112,7 +118,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
             "rows": rows,
             "rows_low": np.where(missed(by_chain), 0.0, fewest),
             "rows_high": most,
-            "documents": rows if corpus.parent is None else _in_documents(result, weights),
+            "documents": documents,
             "prevalence": rows / n_rows,
             "prevalence_low": low,
             "prevalence_high": high,
@@ -145,9 +151,13 @@ def found_again(result: Result) -> np.ndarray:
 
 def word_scores(result: Result) -> sparse.csr_array:
     """Return (J, V) the scores that words are ranked by."""
-    words = result.summary.words
-    shape = result.n_concepts, result.corpus.n_words
-    return sparse.csr_array((scores(words, shape[1]).astype(float), (words.concept, words.word)), shape)
+    return by_word(result, scores(result.summary.words, result.corpus.n_words))
+
+
+def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
+    """Return (J, V) the values of the rows of `summary.words`."""
+    words, shape = result.summary.words, (result.n_concepts, result.corpus.n_words)
+    return sparse.csr_array((values.astype(float), (words.concept, words.word)), shape)
 
 
 def leftovers(result: Result) -> np.ndarray:
@@ -184,14 +194,6 @@ def _much_like(result: Result) -> list[int | None]:
         return []
     nearest = alike.argmax(axis=1)
     return [int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)]
-
-
-def _in_documents(result: Result, weights: np.ndarray) -> np.ndarray:
-    """Return (J) how many documents use a concept in any passage, mean over draws."""
-    source = source_of_rows(result.corpus)
-    passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-    drawn = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
-    return weighted_mean(np.array(drawn, float).reshape(weights.shape), weights)
 
 
 def objects(values: Any) -> pd.Series:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 
 from superwords.analysis.prevalence import drawn_weights, groups_of, kept_weights, missed, population_interval
 from superwords.analysis.ranking import scores
-from superwords.analysis.tables import concept_names
+from superwords.analysis.tables import by_word, concept_names
 from superwords.posterior.intervals import weighted_mean
 
 if TYPE_CHECKING:
@@ -107,9 +107,7 @@ def make_tree(result: Result) -> ConceptTree:
     """
     shown = np.array(result.shown, int) - 1
     names = concept_names(result)
-    words, drawn = result.summary.words, drawn_weights(result)
-    shape = result.n_concepts, result.corpus.n_words
-    used = sparse.csr_array((words.used.astype(float), (words.concept, words.word)), shape=shape)
+    drawn, used = drawn_weights(result), by_word(result, result.summary.words.used)
     total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
     for weights, share in zip(drawn, kept_weights(result)):
         total = total + share * weights

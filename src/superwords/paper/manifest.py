@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 _PACKAGES = ("superwords", "numpy", "scipy", "numba", "scikit-learn", "pandas", "HanTa")
 _WORDS = 10
-_NOT_OURS = (
-    "n_jobs",
-    "random_state",
-    "n_sweeps",
-    "n_burn_in",
-    "thin",
-)  # seed and schedule are recorded separately
+# Seed and schedule are recorded separately.
+_NOT_OURS = ("n_jobs", "random_state", "n_sweeps", "n_burn_in", "thin")
 
 
 def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -93,8 +88,7 @@ def results(model: ConceptModel) -> dict[str, Any]:
     """Return a digest of the draws, and the concepts to compare if it differs."""
     sampled = model.sampled_
     found = hashlib.sha256()
-    arrays = [np.asarray(sampled.concept_word), sampled.trace_values["log_joint"]]
-    for values in arrays:
+    for values in (np.asarray(sampled.concept_word), sampled.trace_values["log_joint"]):
         found.update(np.ascontiguousarray(values, "<f8").tobytes())
     table = model.concepts(_WORDS)
     rows = zip(table["concept"], table["name"], table["prevalence"], table["top_words"])

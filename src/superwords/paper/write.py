@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TABLES = ("concepts", "groups", "trends", "effects", "quotes")
 _WIDTH = 6.2  # inches of a figure in the Word document
 _DPI = 200
+_CITED = "El-Arini, Fox and Guestrin (2012)", r"El-Arini, Fox and Guestrin~\cite{elarini2012superwords}"
 
 
 def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list[Path]:
@@ -69,7 +70,7 @@ def _write(source: Export, out: Path) -> list[Path]:
     methods = methods_paragraph(source)
     texts = {
         "methods.md": f"{methods}\n",
-        "methods.tex": f"{_cited(latex_text(methods))}\n",
+        "methods.tex": f"{latex_text(methods).replace(*_CITED)}\n",
         "references.bib": bibtex(),
     }
     files = []
@@ -83,12 +84,6 @@ def _write(source: Export, out: Path) -> list[Path]:
         files.append(out / "figures" / f"{name}.pdf")
     word = _write_word(out / "paper.docx", methods, printed, figures)
     return files if word is None else [*files, word]
-
-
-def _cited(methods: str) -> str:
-    return methods.replace(
-        "El-Arini, Fox and Guestrin (2012)", r"El-Arini, Fox and Guestrin~\cite{elarini2012superwords}"
-    )
 
 
 def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:

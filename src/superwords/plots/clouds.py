@@ -216,7 +216,10 @@ def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout
     wide, high = width * POINTS_PER_INCH, height * POINTS_PER_INCH
     relative = {word: max(math.sqrt(weight / heaviest), SMALLEST) for word, weight in weights.items()}
     boxes = {word: (measured[word][2][2] * r, measured[word][2][3] * r) for word, r in relative.items()}
-    font_size = largest_size(boxes, wide, high)
+    area, widest = sum(w * h for w, h in boxes.values()), max(w for w, _ in boxes.values())
+    # Initially, no word is wider than the panel, the heaviest has at most a quarter of its height, and three quarters
+    # of the panel are covered.
+    font_size = min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
     while (centers := place(boxes, font_size, wide, high)) is None:
         font_size *= 0.93
     return Layout(
@@ -232,17 +235,6 @@ def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float
     left, bottom = points.min(axis=0) / text_to_path.FONT_SCALE
     right, top = points.max(axis=0) / text_to_path.FONT_SCALE
     return (float(left), float(bottom), float(right - left), float(top - bottom))
-
-
-def largest_size(boxes: Mapping[str, tuple[float, float]], wide: float, high: float) -> float:
-    """Return the initial font size of the search.
-
-    No word is wider than the panel, the heaviest has at most a quarter of its height, and three quarters of the panel
-    are covered.
-    """
-    area = sum(w * h for w, h in boxes.values())
-    widest = max(w for w, _ in boxes.values())
-    return min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
 
 
 def place(

@@ -83,28 +83,21 @@ def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | No
     draws to average over. `start` is `start_scores(model)`, to compute it once for many concepts.
     """
     after = concept_weights(model, concept)
-    before = _closest_start(model, concept, start_scores(model) if start is None else start)
+    score = start_scores(model) if start is None else start
+    before: dict[str, float] = {}
+    if score.shape[0]:
+        own_words = model.result_.concept_word[concept_index(model.result_, concept)]
+        length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
+        nearest = int(np.argmax((score @ own_words) / np.where(length > 0, length, 1.0)))
+        row = pd.Series(score[[nearest]].toarray().ravel())
+        before = _heaviest(pd.Series(model.corpus_.vocabulary, dtype=object), row)
     name = concept_label(model, concept)
     _, start_name = shown_start(model)
     began = {"kmeans": "k-means start", "topics": "start from topics"}.get(
         start_name.partition(":")[0], f"{start_name!r} start"
     )
-    sides = _beside_heaviest(before), _beside_heaviest(after)
+    sides = [{word: one / max(own.values()) for word, one in own.items()} for own in (before, after)]
     return cloud_pair(*sides, [f"{name}: {began}", f"{name}: most probable draw"])
-
-
-def _beside_heaviest(weights: dict[str, float]) -> dict[str, float]:
-    return {word: weight / max(weights.values()) for word, weight in weights.items()}
-
-
-def _closest_start(model: ConceptModel, concept: int, score: sparse.csr_array) -> dict[str, float]:
-    own_words = model.result_.concept_word[concept_index(model.result_, concept)]
-    if score.shape[0] == 0:
-        return {}
-    length = np.sqrt(np.asarray(score.multiply(score).sum(axis=1)).ravel())
-    nearest = int(np.argmax((score @ own_words) / np.where(length > 0, length, 1.0)))
-    row = score[[nearest]].toarray().ravel()
-    return _heaviest(pd.Series(model.corpus_.vocabulary, dtype=object), pd.Series(row))
 
 
 def shown_start(model: ConceptModel) -> tuple[int, str]:

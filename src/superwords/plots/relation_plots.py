@@ -146,15 +146,10 @@ def small_multiples(
         f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
     )
     style.caption(figure, description, width, label.marked(chosen))
-    style.side_label(figure, _share_of(model), figure.get_figheight() * 25.4)
-    return figure
-
-
-def _share_of(model: ConceptModel) -> str:
     rows = row_name(model.corpus_)
-    if rows == "documents":
-        return "share of documents that use the concept"
-    return f"share of a document's {rows} that use the concept, mean over documents"
+    side = f"share of a document's {rows} that use the concept, mean over documents"
+    style.side_label(figure, "share of documents that use the concept" if rows == "documents" else side)
+    return figure
 
 
 def _surest(model: ConceptModel, column: str, by: Any, label: Labels, most: int) -> list[int]:
@@ -299,7 +294,7 @@ def predicted_values(
     if len(styles) > 1:
         style.legend(figure, width, handles, list(styles))
     style.caption(figure, x, width, label.marked(chosen))
-    style.side_label(figure, description, figure.get_figheight() * 25.4)
+    style.side_label(figure, description)
     return figure
 
 

@@ -132,9 +132,9 @@ def caption(figure: Figure, text: str, width: float, marked: bool = False) -> No
     figure.supxlabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
 
 
-def side_label(figure: Figure, text: str, height: float) -> None:
+def side_label(figure: Figure, text: str) -> None:
     """Write the label of the vertical axis, shared by all panels."""
-    lines = textwrap.wrap(text, characters(height * 0.9))
+    lines = textwrap.wrap(text, characters(figure.get_figheight() * _INCH * 0.9))
     figure.supylabel("\n".join(lines), fontsize=TEXT, color=INK, parse_math=False)
 
 
