@@ -96,8 +96,8 @@ def before_after(model: ConceptModel, concept: int, start: sparse.csr_array | No
     began = {"kmeans": "k-means start", "topics": "start from topics"}.get(
         start_name.partition(":")[0], f"{start_name!r} start"
     )
-    sides = [{word: one / max(own.values()) for word, one in own.items()} for own in (before, after)]
-    return cloud_pair(*sides, [f"{name}: {began}", f"{name}: most probable draw"])
+    left, right = ({word: one / max(own.values()) for word, one in own.items()} for own in (before, after))
+    return cloud_pair(left, right, [f"{name}: {began}", f"{name}: most probable draw"])
 
 
 def shown_start(model: ConceptModel) -> tuple[int, str]:
