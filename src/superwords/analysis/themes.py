@@ -36,9 +36,7 @@ class ConceptTree(NamedTuple):
     linkage: np.ndarray  # (leaves - 1, 4) as scipy has it; heights are Ward's, of distances √(2 − 2 likeness)
     theme: np.ndarray  # of each leaf: 1, 2, …, largest first
     theme_names: list[str]
-    stability: dict[
-        int, float
-    ]  # by number of themes: agreement of the draws' own trees (adjusted Rand index)
+    stability: dict[int, float]  # by number of themes: adjusted Rand index with the draws' own trees
 
     @property
     def order(self) -> list[int]:

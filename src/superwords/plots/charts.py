@@ -152,12 +152,8 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
         if lines.ndim != 2:
             raise InputError(f"The trace {name!r} has {lines.ndim} dimension(s); give (chain, draw).")
         for chain, line in enumerate(lines):
-            axes.plot(
-                line,
-                color=style.PALETTE[chain % len(style.PALETTE)],
-                linewidth=0.9,
-                label=f"chain {chain + 1}",
-            )
+            color = style.PALETTE[chain % len(style.PALETTE)]
+            axes.plot(line, color=color, linewidth=0.9, label=f"chain {chain + 1}")
         known = rhat is not None and name in rhat
         heading = f"{name} (R-hat {rhat[name]:.3f})" if known and rhat is not None else name
         axes.set_title(heading, fontsize=style.TEXT + 1, color=style.INK, loc="left", parse_math=False)

@@ -82,13 +82,8 @@ def _side_labels(
         own = sorted(own, key=lambda one: one["y"])
         for slot, one in zip((np.arange(len(own)) + 0.5) / max(len(own), 1), own):
             color = colors.get(one["concept"], "#555555")
-            axes.plot(
-                [-0.03 if side == 0 else 1.03, one["x"]],
-                [slot, one["y"]],
-                color=color,
-                linewidth=0.5,
-                zorder=3,
-            )
+            edge = -0.03 if side == 0 else 1.03
+            axes.plot([edge, one["x"]], [slot, one["y"]], color=color, linewidth=0.5, zorder=3)
             text = axes.text(
                 -0.045 if side == 0 else 1.045,
                 slot,
