@@ -489,8 +489,7 @@ def guessed_encoding(path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         n_high = sum(byte >= 0x80 for byte in sample)
-        is_cut = len(sample) == _SAMPLE and error.start >= len(sample) - 4
-        if is_cut or sum(map(len, _MULTIBYTE.findall(sample))) > n_high / 2:
+        if error.start >= len(sample) - 4 or sum(map(len, _MULTIBYTE.findall(sample))) > n_high / 2:
             return None
     try:
         normalizer = importlib.import_module("charset_normalizer")
