@@ -236,6 +236,9 @@ def test_what_concepts_found_again_tell_by_hand():
     assert measure([a, c]) == pytest.approx(
         (0.75 * np.log2(4 / 3) / 2, (0.75 + 1.0) / 2)
     )  # one broad concept: 0 bits
+    # The two halves of a concept, which have its words, tell no more than the concept.
+    halves = Found(a.scores[[0, 0, 1]] * [[0.4], [0.6], [1.0]], np.array([0.3, 0.45, 0.25]))
+    assert measure([halves, halves]) == pytest.approx((own, 1.0))
 
 
 def test_a_pilot_has_the_words_that_are_frequent_in_its_sample():

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
@@ -25,7 +26,15 @@ from superwords.fitting.starting import Prepared, model_of, shares_of
 from superwords.jobs import n_workers
 from superwords.posterior.alignment import Usage, described, find_partners, usage_of
 from superwords.posterior.draws import Kept
-from superwords.posterior.resampling import Pilots, found_again, gather_pilots, no_pilots
+from superwords.posterior.resampling import (
+    LEAST_JACCARD,
+    Pilots,
+    first_words,
+    found_again,
+    gather_pilots,
+    jaccard,
+    no_pilots,
+)
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
@@ -181,13 +190,25 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
 
 
 def measure(fits: Sequence[Found]) -> Measured:
-    """Return what the concepts of a pilot that another one finds again tell, in the mean over the pairs."""
+    """Return what the concepts of a pilot that another one finds again tell, in the mean over the pairs.
+
+    Concepts of one pilot that have the same first words count as one: splitting a concept adds no information.
+    """
+    fits = [_united(one) for one in fits]
     single = [gather_pilots([one.scores], [one.share]) for one in fits]
     pairs = []
     for a, b in permutations(range(len(fits)), 2):
         share = fits[a].share[found_again(fits[a].scores, single[b]) > 0]
         pairs.append(Measured(float(entr(share).sum() / np.log(2)), float(share.sum())))
     return Measured(*np.mean(pairs, axis=0).tolist()) if pairs else Measured(0.0, 0.0)
+
+
+def _united(found: Found) -> Found:
+    """Return the concepts with those that have the same first words summed."""
+    words = first_words(found.scores)
+    n, group = connected_components(jaccard(words, words) >= LEAST_JACCARD - 1e-12, directed=False)
+    member = np.equal.outer(np.arange(n), group).astype(float)
+    return Found(member @ found.scores, member @ found.share)
 
 
 def _samples(prepared: Prepared, given: Mapping[str, Any], n_pilots: int) -> list[np.ndarray]:
