@@ -161,7 +161,9 @@ def _sample_on(
 
 def _cell(column: str, row: Any) -> str:
     value = row[column]
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 def _words(option: str, values: list[str] | None) -> dict[int, list[str]]:
