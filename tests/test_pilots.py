@@ -226,6 +226,24 @@ def test_the_number_whose_concepts_found_again_tell_most_is_taken():
     assert choose_number(2, lambda multiple: Measured(1 / multiple, 0.1))[:2] == (1.0, 2)
 
 
+def test_pilots_that_are_asked_for_and_cannot_be_run_are_reported():
+    class Heard(Watcher):
+        def __init__(self):
+            self.lines = []
+
+        def say(self, line):
+            self.lines.append(line)
+
+    def heard(n_pilots):
+        watcher = Heard()
+        model = ConceptModel(n_chains=1, n_sweeps=4, n_pilots=n_pilots, random_state=1, progress=watcher)
+        model.fit(passages(), features=None)
+        return [line for line in watcher.lines if line.startswith("No pilots are run")]
+
+    assert len(heard(3)) == 1
+    assert heard(0) == []
+
+
 def test_what_concepts_found_again_tell_by_hand():
     a = Found(np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]), np.array([0.75, 0.25]))
     b = Found(np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), np.array([0.5, 0.5]))

@@ -20,6 +20,7 @@ from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
 from superwords.features.specs import make_features, says_only_the_text
+from superwords.fitting.defaults import N_PILOTS
 from superwords.fitting.running import Schedule
 from superwords.fitting.settings import make_start_rows, make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
@@ -106,6 +107,11 @@ def run_pilots(
 ) -> Outcome:
     """Run the pilots: choose the number of concepts where none is given, then fit each sample with it."""
     if not has_pilots(given, prepared, schedule):
+        if given["n_pilots"] not in (0, N_PILOTS):  # asked for
+            tell.say(
+                f"No pilots are run: they need the start 'rows', at least {2 * FEWEST_DOCUMENTS} rows, and longer "
+                f"or more chains, so that each pilot has {_FEWEST_SWEEPS} sweeps."
+            )
         return Outcome(no_pilots(), None, None)
     n_sweeps, n_pilots = n_pilot_sweeps(given, schedule), given["n_pilots"]
     asked = parse_start(make_starts(given)[0])[1]
