@@ -74,6 +74,7 @@ def read(state):
 
 
 @pytest.mark.statistics
+@pytest.mark.timeout(3000)  # some 200,000 sweeps
 @pytest.mark.parametrize("n_features", [0, 2])
 def test_ranks_of_the_truth_are_uniform(n_features):
     ranks = np.zeros((N_SETS, len(QUANTITIES)), int)
