@@ -22,8 +22,8 @@ from cli_for_tests import assert_same_bits, fit_arguments, loaded, model_file, r
 from superwords import ConceptModel, cluster
 from superwords.cluster import current, joined, spread
 from superwords.errors import InputError
+from superwords.text.checks import passage_length
 from superwords.text.read import read_documents
-from superwords.text.recipe import passage_length
 from superwords.text.sources import open_documents
 
 needs_ray = [

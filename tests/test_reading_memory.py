@@ -50,8 +50,8 @@ def test_any_number_of_processes_gives_the_same_stream_in_the_same_order(monkeyp
         texts.append(" ".join(f"The old {a} saw the {b}{n % 7}s." for n, (a, b) in enumerate(pairs)))
     assert sum(map(len, texts)) > 20_000 * stream.CHUNKS_WORTH_WORKERS
     done: list[tuple[int, int]] = []
-    one = stream_texts(texts, ["en"] * len(texts), Method(), len(texts), 1)
-    two = stream_texts(texts, ["en"] * len(texts), Method(), len(texts), 2, lambda *at: done.append(at))
+    one = stream_texts(texts, ["en"] * len(texts), Method(), 1)
+    two = stream_texts(texts, ["en"] * len(texts), Method(), 2, lambda *at: done.append(at))
     assert one.types == two.types
     assert list(one.form_count.items()) == list(two.form_count.items())
     for name in ("token_type", "token_flags", "token_sentence", "sentence_document", "sentence_span"):

@@ -13,11 +13,11 @@ from HanTa.HanoverTagger import HanoverTagger
 
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
-from superwords.text.grams import Grams, can_be_word, cut_runs, known_grams
 from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
 from superwords.text.sentences import sentence_spans, tokens
 from superwords.text.stream import Method, TokenStream, read_chunk
 from superwords.text.tagging import HANTA_MODELS, FastHanTa, make_tagger
+from superwords.text.vocabulary import Grams, can_be_word, cut_runs, known_grams
 
 CARE = [
     "The health care reform helps seniors in the doughnut hole. Premiums fell.",

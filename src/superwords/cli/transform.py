@@ -74,8 +74,8 @@ def transform(
     from superwords.cluster import check_cluster, joined
     from superwords.fitting.weighing import weight_table
     from superwords.tabular import csv_text
+    from superwords.text.checks import passage_length
     from superwords.text.files import digest
-    from superwords.text.recipe import passage_length
     from superwords.text.sources import open_documents
 
     with wrong_use():

@@ -27,7 +27,7 @@ from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
-from superwords.text.files import Piece, batches
+from superwords.text.files import TextStream, batches
 from superwords.text.sources import Documents
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     number: int
     ids: list[str]
     languages: list[str]
-    texts: list[str] | Piece
+    texts: list[str] | TextStream
 
 
 class Weighed(NamedTuple):
@@ -66,9 +66,8 @@ class Weigher:
     folder: Path
 
     def write(self, part: Part) -> Weighed:
-        texts = part.texts if isinstance(part.texts, list) else list(part.texts.texts())
         new = Corpus.from_texts(
-            texts,
+            part.texts,
             part.ids,
             language=part.languages,
             unit=self.unit,
@@ -155,11 +154,8 @@ def _begin(folder: Path, key: Mapping[str, Any]) -> None:
 def _parts(documents: Documents, languages: str | Sequence[str]) -> Iterator[Part]:
     ids = iter(documents.ids)
     codes: Iterator[str] = repeat(languages) if isinstance(languages, str) else iter(languages)
-    pieces: Sequence[Piece] = getattr(documents.texts, "pieces", ())
-    cut: Iterable[tuple[int, list[str] | Piece]]
-    if len(pieces) > 1:
-        cut = ((piece.n_documents, piece) for piece in pieces)
-    else:
-        cut = ((len(texts), texts) for texts in batches(documents.texts, len, _PART_CHARACTERS))
-    for number, (n, texts) in enumerate(cut):
-        yield Part(number, list(islice(ids, n)), list(islice(codes, n)), texts)
+    cut: Iterable[list[str] | TextStream] = getattr(documents.texts, "pieces", ())
+    if len(getattr(documents.texts, "pieces", ())) < 2:
+        cut = batches(documents.texts, len, _PART_CHARACTERS)
+    for number, texts in enumerate(cut):
+        yield Part(number, list(islice(ids, len(texts))), list(islice(codes, len(texts))), texts)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
+from superwords.text.checks import TextOptions, recipe_of, threshold
 from superwords.text.cleaning import clean_text
-from superwords.text.grams import document_frequency
 from superwords.text.phrases import TAGGED, is_content
-from superwords.text.procedural import procedural_units
-from superwords.text.recipe import TextOptions, recipe_of, threshold
 from superwords.text.stream import LONG_TOKENS, TokenStream
 from superwords.text.vocabulary import (
     FEW_DOCUMENTS,
+    Cut,
     Parts,
     Words,
     apply_words,
     choose_words,
+    document_frequency,
     find_words,
     matching_words,
     other_words,
@@ -31,38 +32,55 @@ from superwords.text.vocabulary import (
 N_EXAMPLES = 20
 
 
-@dataclass(frozen=True)
-class CountedTexts:
-    """What a corpus needs of its texts. `parent` is each row's source document, `spans` its place there."""
+# Forms of address of parliaments and meetings, in any phrase; greetings of letters; marks of short messages.
+ADDRESS = frozenset({"hon", "honourable", "honorable", "speaker", "gentleman", "gentlemen", "gentlewoman"})
+ROUTINE = frozenset(
+    re.split(
+        r";\s*",
+        """noble lord;noble lords;noble friend;my lords;point of order;madam president;mr president;mr chairman;
+    madam chair;mr chair;chairman;order paper;dear sir;dear madam;sincerely;regards;kind regards;
+    best regards;yours faithfully;rt;retweet;tweet;tweets;follower;followers;weekend;livestream""",
+    )
+)
+ROUTINE_SPREAD = 0.02  # share of the documents from which such words count
+RITUAL_DOCUMENTS = 0.03  # share of documents, but at least three, in which a ritual sentence begins alike
+RITUAL_SHARE = 0.25  # share of its uses in ritual sentences that makes a word procedural,
+RITUAL_SPREAD = 0.2  # if it is in this share of the documents
+NEAR_SPREAD = 0.6  # a word in most documents is procedural too if
+NEAR_SHARE = 0.15  # this share of its sentences is ritual or has such a word, and
+NEAR_LIFT = 1.35  # this many times the share usual for a word of this corpus
 
-    counts: sparse.csr_array
-    vocabulary: list[str]
-    sentences: sparse.csr_array
-    sentence_row: np.ndarray
-    parent: np.ndarray
-    passage: np.ndarray
-    spans: np.ndarray
-    notes: dict[str, Any] = field(default_factory=dict)
 
+def count_words(
+    stream: TokenStream,
+    options: TextOptions,
+    names: list[str],
+    metadata: pd.DataFrame,
+    language: str | None = None,
+    texts: Iterable[str] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a `Corpus`: counts of the words of a stream, or of those that were decided earlier.
 
-def count_stream(stream: TokenStream, options: TextOptions, language: str | None = None) -> CountedTexts:
-    """Count the words of a stream: those of this corpus, or those that `options.fixed` decided earlier."""
+    `names` and `metadata` are the documents', and `texts` are those to keep.
+    """
     notes: dict[str, Any] = {
         "words_read": int(stream.document_words.sum()),
         "sentences": len(stream.sentence_document),
         "long_tokens": stream.form_count[LONG_TOKENS],
     }
     row_of_sentence, parent, passage = _rows(stream, options.passage_sentences)
-    if options.fixed is None:
+    units = options.units
+    if units is None:
         words = _find_words(stream, row_of_sentence, options, notes)
         cut, units = words.cut, _kept_units(stream, words, options, notes)
-        vocabulary = sorted({label for label in units.values() if label is not None})
     else:
-        units, vocabulary = options.fixed.units, list(options.fixed.vocabulary)
-        cut = apply_words(stream, list(units), options.max_length)
+        cut = apply_words(stream, list(units), options.method.max_length)
         unknown = unknown_words(stream, cut)
         examples = dict(unknown.most_common(N_EXAMPLES))
         notes |= {"unknown_words": unknown.total(), "unknown_examples": examples}
+    vocabulary = options.vocabulary
+    if vocabulary is None:
+        vocabulary = sorted({label for label in units.values() if label is not None})
     notes["recipe"] = recipe_of(options, language, units)
     number: dict[str | None, int] = {label: n for n, label in enumerate(vocabulary)}
     column = np.array([number.get(label, -1) for label in units.values()], np.int32)
@@ -70,32 +88,48 @@ def count_stream(stream: TokenStream, options: TextOptions, language: str | None
     of_token = column[cut.unit] if len(column) else cut.unit
     is_counted = of_token >= 0
     sentence, of_token = sentence[is_counted], of_token[is_counted]
-    counts = _tally(row_of_sentence[sentence], of_token, (len(parent), len(vocabulary)))
     sentences = _tally(sentence, of_token, (len(row_of_sentence), len(vocabulary)))
     sentences.data[:] = 1
     is_empty = np.ones(stream.n_documents, bool)
     is_empty[stream.sentence_document[sentence]] = False
     notes["words_used"] = int(cut.length[is_counted].sum())
-    notes["empty_documents"] = np.flatnonzero(is_empty).tolist()
-    spans = np.zeros((len(parent), 2), np.int64)
-    rows, first = np.unique(row_of_sentence, return_index=True)
-    last = np.append(first, len(row_of_sentence))[1:] - 1
-    spans[rows, 0], spans[rows, 1] = stream.sentence_span[first, 0], stream.sentence_span[last, 1]
-    return CountedTexts(counts, vocabulary, sentences, row_of_sentence, parent, passage, spans, notes)
+    notes["empty_documents"] = [names[d] for d in np.flatnonzero(is_empty)]
+    clean = None if texts is None else list(map(clean_text, texts))
+    if options.passage_sentences is not None:
+        metadata = metadata.iloc[parent].reset_index(drop=True)
+        names = [f"{names[d]}#{p + 1}" for d, p in zip(parent, passage, strict=True)]
+        if clean is not None:
+            spans = np.zeros((len(parent), 2), np.int64)  # of a row; empty if it has no sentence
+            rows, first = np.unique(row_of_sentence, return_index=True)
+            last = np.append(first, len(row_of_sentence))[1:] - 1
+            spans[rows, 0], spans[rows, 1] = stream.sentence_span[first, 0], stream.sentence_span[last, 1]
+            clean = [clean[d][a:b].strip() for d, (a, b) in zip(parent, spans, strict=True)]
+    return {
+        "counts": _tally(row_of_sentence[sentence], of_token, (len(parent), len(vocabulary))),
+        "vocabulary": list(vocabulary),
+        "metadata": metadata,
+        "ids": names,
+        "parent": None if options.passage_sentences is None else parent,
+        "sentences": sentences,
+        "sentence_row": row_of_sentence,
+        "texts": clean,
+        "notes": notes,
+    }
 
 
 def _find_words(
     stream: TokenStream, row_of_sentence: np.ndarray, options: TextOptions, notes: dict[str, Any]
 ) -> Words:
+    max_length = options.method.max_length
     parts = Parts(stream.sentence_document, stream.n_documents)
     if options.min_df == "auto":
         if options.passage_sentences is not None and stream.n_documents < FEW_DOCUMENTS:
             parts = Parts(row_of_sentence, int(row_of_sentence.max(initial=-1)) + 1, "passages")
-        words, min_df, why = choose_words(stream, parts, row_of_sentence, options.max_length)
+        words, min_df, why = choose_words(stream, parts, row_of_sentence, max_length)
         notes["min_df_chosen"] = why
     else:
         min_df = threshold(options.min_df, stream.n_documents, "min_df")
-        words = find_words(stream, parts, min_df, options.max_length)
+        words = find_words(stream, parts, min_df, max_length)
     if not words.labels:
         documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
         method = options.method.words
@@ -176,10 +210,44 @@ def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> spa
     return tally
 
 
-def row_texts(texts: Iterable[str], counted: CountedTexts, is_passages: bool) -> list[str]:
-    """Return the raw text of every row."""
-    clean = map(clean_text, texts)
-    if not is_passages:
-        return list(clean)
-    of_document = np.split(counted.spans, np.searchsorted(counted.parent, range(1, counted.parent[-1] + 1)))
-    return [text[a:b].strip() for text, spans in zip(clean, of_document) for a, b in spans]
+def procedural_units(stream: TokenStream, cut: Cut, labels: Sequence[str]) -> list[int]:
+    """Return the procedural words, most ritual first.
+
+    A sentence is ritual if sentences of at least three documents (and 3 in 100) begin with the same five
+    items, a noun phrase being one item: people speak of a subject in their own words, but follow procedure in
+    set ones. A word is procedural if it is widespread and often in ritual sentences, or if it is in most
+    documents and keeps company with such words and sentences clearly more than usual.
+    """
+    n_units = len(labels)
+    if n_units == 0:
+        return []
+    n_documents = stream.n_documents
+    sentence = stream.token_sentence[cut.start]
+    openings, opening = np.unique(stream.sentence_opening, return_inverse=True)
+    df_opening = document_frequency(opening, stream.sentence_document, len(openings), n_documents)
+    is_ritual = df_opening[opening] >= max(3, round(RITUAL_DOCUMENTS * n_documents))
+    is_ritual &= stream.sentence_opening != 0
+    count = np.bincount(cut.unit, minlength=n_units)
+    ritual_share = np.bincount(cut.unit[is_ritual[sentence]], minlength=n_units) / np.maximum(count, 1)
+    df = document_frequency(cut.unit, stream.sentence_document[sentence], n_units, n_documents)
+    spread = df / n_documents
+    is_core = (ritual_share >= RITUAL_SHARE) & (spread >= RITUAL_SPREAD)
+    is_core |= np.array([_is_routine(label) for label in labels]) & (spread >= ROUTINE_SPREAD)
+    if not is_core.any():
+        return []
+    is_near = is_ritual.copy()
+    is_near[sentence[is_core[cut.unit]]] = True
+    pairs = np.unique(cut.unit.astype(np.int64) * len(is_near) + sentence)
+    unit, of_sentence = pairs // len(is_near), pairs % len(is_near)
+    n_near = np.bincount(unit[is_near[of_sentence]], minlength=n_units)
+    near_share = n_near / np.bincount(unit, minlength=n_units)
+    usual = is_near[of_sentence].mean()
+    is_company = (spread >= NEAR_SPREAD) & (near_share >= max(NEAR_SHARE, NEAR_LIFT * usual))
+    order = np.lexsort((np.arange(n_units), -near_share, -ritual_share * is_core))
+    return [int(u) for u in order if is_core[u] or is_company[u]]
+
+
+def _is_routine(label: str) -> bool:
+    """Return whether a word is routine wherever it occurs: a form of address, a greeting, a mark of a medium."""
+    words = label.lower().replace(".", "").split()
+    return label.lower() in ROUTINE or not ADDRESS.isdisjoint(words)

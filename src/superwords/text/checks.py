@@ -1,8 +1,12 @@
-"""Validate the parts of a corpus; raise InputError for the first problem."""
+"""Check what a corpus is made of and the options of finding words; write and read the recipe of the words found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,210 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.text.recipe import given_languages, language_code
+from superwords.text.phrases import TAGGED, is_folded, spelling_key
+from superwords.text.sentences import Tokenizer, check_segmenter, tokens
+from superwords.text.stream import Method
+from superwords.text.tagging import (
+    ADJECTIVE,
+    HANTA_MODELS,
+    NOUN,
+    VERB,
+    HanTaTagger,
+    make_lemmatizer,
+    make_tagger,
+)
+
+MAX_LENGTH = 4  # tokens of a phrase
+RECIPE_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How words are found and rows are cut.
+
+    `units` are words decided earlier: joined spelling → label (None: known, but counted nowhere); `vocabulary` are
+    the columns, if they are not all labels.
+    """
+
+    method: Method
+    passage_sentences: int | None = None
+    min_df: float | str = "auto"
+    max_df: float | None = None
+    drop: tuple[str, ...] = ()
+    drop_procedural: bool = False
+    units: Mapping[str, str | None] | None = None
+    vocabulary: list[str] | None = None
+
+
+def language_code(language: str) -> str:
+    """Return the code of a language: "en" for "en-US"; "none" is plain words without stop words."""
+    code = re.split(r"[-_]", str(language).strip().lower())[0]
+    if code != "none" and not re.fullmatch("[a-z]{2,3}", code):
+        raise InputError(
+            f'The language {language!r} is not a code; give one of two or three letters such as "en", '
+            'or "none" for plain words with no stop words.'
+        )
+    return code
+
+
+def check_languages(language: str | Iterable[str], n_documents: int | None = None) -> str | list[str]:
+    """Return the code of the language, or of each document's."""
+    if isinstance(language, str):
+        return language_code(language)
+    if not isinstance(language, Iterable):
+        remedy = 'give a code such as "en", or one for each document'
+        raise InputError("is not a language", "language", language, remedy)
+    given = list(language)
+    codes = {name: language_code(name) for name in dict.fromkeys(given)}
+    if n_documents not in (None, len(given)):
+        raise InputError(
+            f"There are {len(given)} languages for {n_documents} documents; "
+            "give one language, or one per document."
+        )
+    return [codes[name] for name in given]
+
+
+def word_method(
+    words: str | None,
+    languages: Iterable[str],
+    tagger: str | None,
+    lemmas: bool | None,
+    tokenizer: Tokenizer | None = None,
+) -> Method:
+    """Return how to find words: noun phrases where the language can be tagged."""
+    codes = sorted(set(languages))
+    if tokenizer is not None:
+        if not callable(tokenizer):
+            raise InputError(
+                f"tokenizer={tokenizer!r} cannot be called; give a function from a sentence to its words."
+            )
+        lemmas = bool(lemmas)
+    else:
+        for code in codes:
+            check_segmenter(code)
+    if words is None:
+        can_tag = tokenizer is None and all(code in HANTA_MODELS for code in codes)
+        words = "content" if tagger or can_tag else "plain"
+    kind, _, size = str(words).partition(":")
+    if kind == "ngrams" and size.isdigit() and int(size) > 0:
+        max_length = int(size)
+    elif words in ("content", "phrases", "plain"):
+        max_length = 1 if words == "plain" else MAX_LENGTH
+    else:
+        remedy = 'give "content", "phrases", "plain" or "ngrams:2" (or another number)'
+        raise InputError("is not known", "words", words, remedy)
+    for code in codes if words in TAGGED or lemmas else ():
+        (make_tagger if words in TAGGED else make_lemmatizer)(code, tagger)
+    return Method(kind if max_length > 1 else "plain", tagger, lemmas, tokenizer, max_length)
+
+
+def passage_length(unit: str) -> int | None:
+    """Return the sentences of a passage: None for "document", 5 for "passages:5"."""
+    if unit == "document":
+        return None
+    kind, _, size = str(unit).partition(":")
+    if kind == "passages" and size.isdigit() and int(size) > 0:
+        return int(size)
+    remedy = 'give "document", or "passages:5" for passages of five sentences'
+    raise InputError("is not known", "unit", unit, remedy)
+
+
+def threshold(value: float | str, n_documents: int, name: str) -> int:
+    """Return a number of documents, given as one (10) or as a share (0.1)."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        also = ' or "auto"' if name == "min_df" else ""
+        remedy = f"give a number of documents, a share of them{also}"
+        raise InputError("is not possible", name, value, remedy)
+    is_share = isinstance(value, float) and (0 < value < 1 or (name == "max_df" and value == 1))
+    if not is_share and not (value >= 1 and value % 1 == 0):
+        remedy = "give a whole number of documents (at least 1), or a share between 0 and 1"
+        raise InputError("is not possible", name, value, remedy)
+    if is_share:
+        return max(1, round(value * n_documents))
+    if name == "min_df" and value > n_documents:
+        problem = f"is more than the {n_documents} documents there are"
+        raise InputError(problem, "min_df", int(value), "give a lower number")
+    return int(value)
+
+
+def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
+    """Return the words of a list, or of a file with one word per line."""
+    if drop is None:
+        return ()
+    if not isinstance(drop, Iterable | Path):
+        remedy = "give a list of words, or a file with one word per line"
+        raise InputError("is not a list of words", "drop", drop, remedy)
+    if not isinstance(drop, str | Path):
+        return tuple(str(word) for word in drop)
+    try:
+        lines = Path(drop).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The file of words to drop, {drop}, cannot be read ({type(error).__name__}); "
+            "give a UTF-8 text file with one word per line, or a list of words."
+        ) from None
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def recipe_of(options: TextOptions, language: str | None, units: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return all that is needed to find the same words in new text, as plain JSON."""
+    method, tokenizer = options.method, options.method.tokenizer
+    name = None if tokenizer is None else getattr(tokenizer, "__qualname__", type(tokenizer).__name__)
+    return {
+        "format": RECIPE_FORMAT,
+        "language": language,
+        "words": method.words,
+        "tagger": method.tagger,
+        "lemmas": method.lemmas,
+        "tokenizer": name,
+        "max_length": method.max_length,
+        "unit": f"passages:{options.passage_sentences}" if options.passage_sentences else "document",
+        "units": dict(units),
+    }
+
+
+def read_recipe(
+    recipe: Mapping[str, Any], tokenizer: Tokenizer | None = None
+) -> tuple[Method, str | None, dict[str, str | None]]:
+    """Return how words were found; a recipe holds the name of the user's tokenizer only, so give it again."""
+    known = dict(recipe) if isinstance(recipe, Mapping) else {}
+    needed = {"words", "tagger", "lemmas", "max_length", "language", "units"}
+    if known.get("format") != RECIPE_FORMAT or not needed <= set(known):
+        raise InputError(
+            f"The recipe has format {known.get('format')!r} but this version reads {RECIPE_FORMAT}; "
+            "give the corpus's notes['recipe'] unchanged."
+        )
+    name = known.get("tokenizer")
+    if name is not None and tokenizer is None:
+        raise InputError(
+            f"The words were found by the function {name}, which a model file does not hold; "
+            "make a corpus of the new texts by Corpus.from_texts with recipe= and tokenizer=."
+        )
+    how = (known["words"], known["tagger"], known["lemmas"], tokenizer if name else None)
+    return Method(*how, int(known["max_length"])), known["language"], dict(known["units"])
+
+
+def units_of_labels(labels: Sequence[str], languages: Iterable[str], method: Method) -> dict[str, str | None]:
+    """Return the joined spelling of each word of a bare vocabulary, as reading it in a text would give it."""
+    units: dict[str, str | None] = {}
+    for language in sorted(languages):
+        for label in labels:
+            words = [token for token in tokens(label, language, method.tokenizer) if token[0].isalnum()]
+            units.setdefault("".join(spelling_key(_label_base(w, language, method)) for w in words), label)
+    return units
+
+
+def _label_base(word: str, language: str, method: Method) -> str:
+    if method.words not in TAGGED:
+        if is_folded(language, method.lemmas, method.words):
+            word = make_lemmatizer(language, method.tagger).lemmas([word])[0]
+        return word.lower()
+    tagger = make_tagger(language, method.tagger)
+    if not isinstance(tagger, HanTaTagger):
+        return word.lower()
+    kinds = (NOUN, ADJECTIVE) if method.words == "phrases" else (NOUN, ADJECTIVE, VERB)
+    bases = (tagger.base(word, kind) for kind in kinds)
+    return next((base for base in bases if base != word.lower()), word.lower())
 
 
 def check_counts(counts: Any) -> sparse.csr_array:
@@ -55,31 +262,10 @@ def check_counts(counts: Any) -> sparse.csr_array:
     return whole
 
 
-def check_languages(language: str | Sequence[str], n_documents: int) -> str | list[str]:
-    if isinstance(language, str):
-        return language_code(language)
-    given = given_languages(language)
-    codes = {name: language_code(name) for name in set(given)}
-    if len(given) != n_documents:
-        raise InputError(
-            f"There are {len(given)} languages for {n_documents} documents; "
-            "give one language, or one per document."
-        )
-    return [codes[name] for name in given]
-
-
-def check_texts(texts: Iterable[Any]) -> Iterable[str]:
-    for n, text in enumerate(texts):
-        if not isinstance(text, str):
-            are_tokens = isinstance(text, list | tuple)
-            hint = "use Corpus.from_tokens for lists of tokens" if are_tokens else "give strings"
-            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
-        yield text
-
-
 def check_sentences(document: Any, n: int) -> list[list[str]]:
-    is_list = isinstance(document, Iterable) and not isinstance(document, str)
-    parts: list[Any] = list(document) if is_list else [None]
+    parts: list[Any] = (
+        [None] if isinstance(document, str) or not isinstance(document, Iterable) else list(document)
+    )
     if all(isinstance(part, str) for part in parts):
         return [parts] if parts else []
     if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
@@ -119,9 +305,9 @@ def check_unique_words(words: Sequence[str]) -> list[str]:
 
 def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
     """Return the first name that was there before, and both its places."""
-    seen: dict[str, int] = {}
+    first: dict[str, int] = {}
     return next(
-        ((name, seen[name], n) for n, name in enumerate(names) if seen.setdefault(name, n) != n), None
+        ((name, first[name], n) for n, name in enumerate(names) if first.setdefault(name, n) != n), None
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from typing import Any
 
 # Tags that separate sentences; other HTML tags are inline and leave nothing behind.
 _BLOCK = """address article aside blockquote body br caption dd div dl dt fieldset figcaption figure footer form
@@ -38,7 +39,11 @@ def clean_text(text: str) -> str:
     'x < y, but y > z'
     """
     for _ in range(MOST_LEVELS):
-        plain = _without_markup(text) if "<" in text else text
+        plain = text
+        if "<" in text:
+            for start, end in _HIDDEN.items():
+                plain = _without_elements(plain, start, end)
+            plain = _TAG.sub(lambda tag: "\n\n" if (tag[1] or "p").lower() in _BREAKS else "", plain)
         plain = _ENTITY.sub(lambda found: html.unescape(found.group()), plain) if "&" in plain else plain
         if plain == text:
             break
@@ -50,15 +55,9 @@ def clean_text(text: str) -> str:
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
-def without_surrogates(text: str) -> str:
+def without_surrogates(value: Any) -> Any:
     """Return a text with U+FFFD for each half of a surrogate pair, which neither a file nor a screen takes."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-def _without_markup(text: str) -> str:
-    for start, end in _HIDDEN.items():
-        text = _without_elements(text, start, end)
-    return _TAG.sub(lambda tag: "\n\n" if (tag.group(1) or "p").lower() in _BREAKS else "", text)
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) and not value.isascii() else value
 
 
 def _without_elements(text: str, start: str, end: str) -> str:

@@ -15,26 +15,22 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.jobs import n_workers
 from superwords.tabular import lines_as_html
-from superwords.text.building import CountedTexts, count_stream, row_texts
+from superwords.text.building import count_words
 from superwords.text.checks import (
+    TextOptions,
     check_counts,
     check_languages,
     check_metadata,
     check_names,
     check_sentences,
-    check_texts,
     check_unique_words,
-)
-from superwords.text.files import TextStream
-from superwords.text.recipe import (
-    Fixed,
-    TextOptions,
     passage_length,
     read_recipe,
     units_of_labels,
     word_method,
     words_to_drop,
 )
+from superwords.text.files import TextStream
 from superwords.text.sentences import Tokenizer
 from superwords.text.sources import Documents
 from superwords.text.stream import Method, ReadingProgress, stream_texts, stream_tokens
@@ -248,36 +244,25 @@ class Corpus:
             raise InputError("There are no documents; give at least one text.")
         languages = check_languages(language, n_documents)
         codes = {languages} if isinstance(languages, str) else set(languages)
-        if recipe is not None:
-            method, max_length, known_language, units = read_recipe(recipe, tokenizer)
-            if known_language is not None and isinstance(languages, str):
-                languages = known_language
-            known = sorted({label for label in units.values() if label is not None})
-            fixed: Fixed | None = Fixed(
-                known if vocabulary is None else check_unique_words(vocabulary), units
-            )
+        units = None
+        if recipe is None:
+            method = word_method(words, codes, tagger, lemmas, tokenizer)
         else:
-            method, max_length = word_method(words, codes, tagger, lemmas, tokenizer)
-            fixed = None
-            if vocabulary is not None:
-                fixed = Fixed(check_unique_words(vocabulary), units_of_labels(vocabulary, codes, method))
+            method, known, units = read_recipe(recipe, tokenizer)
+            if known is not None and isinstance(languages, str):
+                languages = known
+        columns = None if vocabulary is None else check_unique_words(vocabulary)
+        if units is None and columns is not None:
+            units = units_of_labels(columns, codes, method)
         how = (min_df, max_df, words_to_drop(drop), drop_procedural)
-        options = TextOptions(method, max_length, passage_length(unit), *how, fixed)
+        options = TextOptions(method, passage_length(unit), *how, units, columns)
         names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
-        stream = stream_texts(
-            check_texts(documents),
-            repeat(languages) if isinstance(languages, str) else languages,
-            method,
-            n_documents,
-            n_workers(n_jobs),
-            progress,
-            documents.pieces if isinstance(documents, TextStream) else (),
-        )
-        counted = count_stream(stream, options, languages if isinstance(languages, str) else None)
+        of_each = repeat(languages) if isinstance(languages, str) else languages
+        stream = stream_texts(documents, of_each, method, n_workers(n_jobs), progress)
         is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
-        is_passages = options.passage_sentences is not None
-        kept = row_texts(documents, counted, is_passages) if is_kept else None
-        return cls._of_rows(counted, names, table, is_passages, kept)
+        kept = documents if is_kept else None
+        of_all = languages if isinstance(languages, str) else None
+        return cls(**count_words(stream, options, names, table, of_all, kept))
 
     @classmethod
     def from_tokens(
@@ -315,14 +300,11 @@ class Corpus:
         if not sentences:
             raise InputError("There are no documents; give at least one list of tokens.")
         names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
-        fixed = None
-        if vocabulary is not None:
-            fixed = Fixed(check_unique_words(vocabulary), {word: word for word in vocabulary})
-        options = TextOptions(
-            Method("tokens"), 1, passage_length(unit), min_df, max_df, words_to_drop(drop), False, fixed
-        )
-        counted = count_stream(stream_tokens(sentences), options)
-        return cls._of_rows(counted, names, table, options.passage_sentences is not None, None)
+        columns = None if vocabulary is None else check_unique_words(vocabulary)
+        units = None if vocabulary is None else {word: word for word in vocabulary}
+        how = (min_df, max_df, words_to_drop(drop), False)
+        options = TextOptions(Method("tokens"), passage_length(unit), *how, units, columns)
+        return cls(**count_words(stream_tokens(sentences), options, names, table))
 
     @classmethod
     def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
@@ -350,23 +332,6 @@ class Corpus:
             return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
         make = cls.from_tokens if documents.are_tokens else cls.from_texts
         return make(documents.texts, documents.ids, documents.metadata, **options)
-
-    @classmethod
-    def _of_rows(
-        cls,
-        counted: CountedTexts,
-        names: list[str],
-        table: pd.DataFrame,
-        is_passages: bool,
-        texts: list[str] | None,
-    ) -> Corpus:
-        empty = [names[d] for d in counted.notes["empty_documents"]]
-        if is_passages:
-            table = table.iloc[counted.parent].reset_index(drop=True)
-            names = [f"{names[d]}#{p + 1}" for d, p in zip(counted.parent, counted.passage, strict=True)]
-        parent = counted.parent if is_passages else None
-        words, notes = (counted.sentences, counted.sentence_row), {**counted.notes, "empty_documents": empty}
-        return cls(counted.counts, counted.vocabulary, table, names, parent, *words, texts, notes)
 
 
 def row_name(corpus: Corpus) -> str:

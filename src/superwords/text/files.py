@@ -51,7 +51,7 @@ _ENCODINGS = re.findall(
 )
 _CENTRAL = ("Polish", "Czech", "Slovak", "Hungarian", "Slovene", "Croatian", "Romanian")  # cp1250, not cp1252
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_PACKAGES = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}  # where they are called otherwise
+_ARCHIVES = (".docx", ".xlsx", ".npz")  # of zip
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
 _MARKDOWN = [
     (re.compile(r"^(```|~~~).*$", re.MULTILINE), ""),
@@ -69,23 +69,16 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of a source of texts that a worker reads by itself."""
-
-    n_documents: int
-    texts: Callable[[], Iterator[str]]
-
-
-@dataclass(frozen=True)
 class TextStream:
     """Texts read from their source each time they are asked for, so that they need not be in memory.
 
-    `pieces` are parts of the source in order; there are none where lines have to be read one by one.
+    `pieces` are parts of the source that workers read by themselves; there are none where lines have to be read
+    one by one.
     """
 
     read: Callable[[], Iterator[Any]]
     length: int
-    pieces: Sequence[Piece] = ()
+    pieces: Sequence[TextStream] = ()
 
     def __iter__(self) -> Iterator[Any]:
         return self.read()
@@ -197,11 +190,7 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
     try:
         reader = csv.reader(chain([header_line], source), delimiter=delimiter, strict=True)
         header = [column.strip() for column in next(reader)]
-        column, times = Counter(header).most_common(1)[0]
-        if times > 1:
-            raise InputError(
-                f"{name}, line 1, has two columns named {column!r}; give each column its own name."
-            )
+        check_columns(header, f"{name}, line 1,")
         start = reader.line_num + 1
         for fields in reader:
             place = f"{name}, line {start}"
@@ -225,6 +214,21 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
         csv.field_size_limit(usual_limit)
 
 
+def check_columns(columns: Sequence[str], place: str) -> None:
+    name, times = Counter(columns).most_common(1)[0]
+    if times > 1:
+        raise InputError(f"{place} has two columns named {name!r}; give each column its own name.")
+
+
+LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
+    ".csv": csv_rows,
+    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".jsonl": json_rows,
+    ".ndjson": json_rows,
+    ".txt": line_rows,
+}
+
+
 def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None = None) -> Iterator[Row]:
     """Yield rows of a Parquet file, or of one of its row groups; of all columns, or of some."""
     number = 0
@@ -236,11 +240,11 @@ def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None
                 yield Row(f"{path}, row {number}", values)
 
 
-def parquet_pieces(path: Path, column: str) -> list[Piece]:
+def parquet_pieces(path: Path, column: str) -> list[TextStream]:
     """Return the row groups of a Parquet file."""
     with _opened_parquet(path) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
-    return [Piece(n, partial(_group_texts, path.resolve(), g, column)) for g, n in enumerate(sizes)]
+    return [TextStream(partial(_group_texts, path.resolve(), g, column), n) for g, n in enumerate(sizes)]
 
 
 def _group_texts(path: Path, group: int, column: str) -> Iterator[str]:
@@ -265,11 +269,10 @@ def _opened_parquet(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
 
 
-def file_pieces(paths: Sequence[Path], encoding: str) -> list[Piece]:
+def file_pieces(paths: Sequence[Path], encoding: str) -> list[TextStream]:
     """Return files in order, in batches large enough for a task."""
-    whole = [path.resolve() for path in paths]
-    some = batches(whole, lambda path: path.stat().st_size, PIECE_BYTES)
-    return [Piece(len(batch), partial(_file_texts, tuple(batch), encoding)) for batch in some]
+    some = batches([path.resolve() for path in paths], lambda path: path.stat().st_size, PIECE_BYTES)
+    return [TextStream(partial(_file_texts, batch, encoding), len(batch)) for batch in some]
 
 
 def batches(items: Iterable[Item], size: Callable[[Item], int], enough: int) -> Iterator[list[Item]]:
@@ -332,9 +335,19 @@ def text_of(row: Row, column: str) -> Any:
 def whole_text(path: Path, encoding: str) -> str:
     """Return the text of a file that is one document."""
     kind = path.suffix.lower()
-    if kind in (".docx", ".pdf"):
-        with _readable(path):
-            return _word_text(path) if kind == ".docx" else _pdf_text(path)
+    if kind == ".docx":
+        with _readable(path, "docx") as (docx, _):
+            document = docx.Document(str(path))
+            cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
+            return "\n\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
+    if kind == ".pdf":
+        with _readable(path, "pypdf") as (pypdf, _):
+            logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it cannot read is raised, too
+            pages = [page.extract_text() or "" for page in pypdf.PdfReader(str(path)).pages]
+        text = _HYPHENATED.sub("", "\n".join(pages))
+        if text.strip():
+            return text
+        raise InputError(f"{path} holds no text, only pictures; give it to a text recognition (OCR) first.")
     lines: list[str] = []
     length = 0
     for line in file_lines(path, encoding):
@@ -350,37 +363,15 @@ def whole_text(path: Path, encoding: str) -> str:
     return text
 
 
-def _word_text(path: Path) -> str:
-    package = _package("docx", path)
-    _check_archive(path)
-    document = package.Document(str(path))
-    cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
-    return "\n\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
-
-
-def _pdf_text(path: Path) -> str:
-    package = _package("pypdf", path)
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it cannot read is raised, too
-    pages = [page.extract_text() or "" for page in package.PdfReader(str(path)).pages]
-    text = _HYPHENATED.sub("", "\n".join(pages))
-    if not text.strip():
-        raise InputError(f"{path} holds no text, only pictures; give it to a text recognition (OCR) first.")
-    return text
-
-
 def excel_table(path: Path) -> pd.DataFrame:
     """Return the first sheet of an Excel file, whose first row names the columns."""
-    _package("openpyxl", path)
-    with _readable(path):
-        _check_archive(path)
+    with _readable(path, "openpyxl"):
         return pd.read_excel(path, engine="openpyxl")
 
 
 def r_contents(path: Path) -> Any:
     """Return a data frame, or what `_dfm` returns, from an R file."""
-    rdata = _package("rdata", path)
-    with _readable(path):
-        _check_stream(path)
+    with _readable(path, "rdata") as (rdata, _):
         parsed = rdata.parser.parse_file(path)
         found = rdata.conversion.convert(parsed, {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm})
     for value in found.values() if isinstance(found, dict) else [found]:
@@ -404,8 +395,7 @@ def _dfm(value: Any, attributes: Any) -> Any:
 
 def matrix_market(path: Path) -> Any:
     """Return the counts of a Matrix Market file, which has at least a byte for every row."""
-    with _readable(path):
-        size = _check_stream(path)
+    with _readable(path) as (_, size):
         n_rows = mminfo(path)[0]
         if n_rows > size:
             raise ValueError(f"it announces {n_rows:,} rows in {size:,} bytes")
@@ -414,47 +404,48 @@ def matrix_market(path: Path) -> Any:
 
 def saved_counts(path: Path) -> Any:
     """Return the counts of a file of `scipy.sparse.save_npz`, whose places are within its bounds."""
-    with _readable(path, "the counts with scipy.sparse.save_npz"), path.open("rb") as file:
-        _check_archive(path)
+    with _readable(path, remedy="save the counts with scipy.sparse.save_npz"), path.open("rb") as file:
         counts = sparse.csr_array(sparse.load_npz(file))
         counts.check_format(full_check=True)
     return counts
 
 
+COUNT_FILES = {".npz": saved_counts, ".mtx": matrix_market}
+
+
 @contextmanager
-def _readable(path: Path, what: str = "it again") -> Iterator[None]:
-    """Turn whatever a reader raises for a damaged file into one message, and ignore its warnings."""
+def _readable(path: Path, package: str = "", remedy: str = "save it again") -> Iterator[tuple[Any, int]]:
+    """Yield the package that reads a file, and the file's bytes unpacked; refuse a decompression bomb.
+
+    Whatever the package raises for a damaged file becomes one message, and its warnings are ignored.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            yield _package(package, path) if package else None, _unpacked_size(path)
     except InputError:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:120]
-        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); save {what}.") from None
+        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); {remedy}.") from None
 
 
 def _package(name: str, path: Path, extra: str = "files") -> Any:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module(name)
+        return importlib.import_module(name)
     except ImportError:
-        needed = _PACKAGES.get(name, name)
+        needed = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}.get(name, name)
         raise InputError(
             f"Reading {path.name} needs {needed}; install the extra superwords[{extra}]."
         ) from None
 
 
-def _check_archive(path: Path) -> None:
-    """Refuse a zip archive (.docx, .xlsx, .npz) that would unpack to far more than it has."""
-    with zipfile.ZipFile(path) as archive:
-        _check_unpacked(path, sum(entry.file_size for entry in archive.infolist()))
-
-
-def _check_stream(path: Path) -> int:
-    """Return the bytes of a file, unpacked if it is compressed; refuse a decompression bomb."""
+def _unpacked_size(path: Path) -> int:
+    if path.suffix.lower() in _ARCHIVES:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            _check_unpacked(path, size)
+            return size
     size = 0
     with path.open("rb") as file:
         head = file.read(3)
@@ -503,12 +494,12 @@ def guessed_encoding(path: Path) -> str | None:
 
 def size_of(source: str | Path) -> int:
     """Return bytes of a file, or of all files in a folder; 0 of what is neither."""
-    return sum(path.stat().st_size for path in _files(Path(source)))
+    return sum(path.stat().st_size for path in files_of(Path(source)))
 
 
 def digest(source: str | Path) -> str | None:
     """Return a fingerprint of a file or folder, None of what is neither (standard input, the name of a pipeline)."""
-    stats = [(path, path.stat()) for path in _files(Path(source))]
+    stats = [(path, path.stat()) for path in files_of(Path(source))]
     files = tuple((path, one.st_size, one.st_mtime_ns) for path, one in stats)
     return _content(str(source), files) if files else None
 
@@ -520,12 +511,9 @@ def _content(source: str, files: tuple[tuple[Path, int, int], ...]) -> str:
     for path, *_ in files:
         found.update(f"{os.path.relpath(path, source)}\0".encode())
         with path.open("rb") as stream:
-            for part in iter(lambda: stream.read(1 << 20), b""):
-                found.update(part)
+            hashlib.file_digest(stream, lambda: found)
     return found.hexdigest()
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(one for one in path.rglob("*") if one.is_file())
-    return [path] if path.is_file() else []
+def files_of(path: Path) -> list[Path]:
+    return sorted(one for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file())

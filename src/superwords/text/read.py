@@ -14,18 +14,17 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
-from superwords.text.checks import check_languages
-from superwords.text.corpus import Corpus, n_sources
-from superwords.text.files import few, is_missing, size_of
-from superwords.text.languages import doubtful_language, has_stop_words
-from superwords.text.recipe import (
-    given_languages,
+from superwords.text.checks import (
+    check_languages,
     language_code,
     passage_length,
     threshold,
     word_method,
     words_to_drop,
 )
+from superwords.text.corpus import Corpus, n_sources
+from superwords.text.files import few, is_missing, size_of
+from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.sentences import LONGEST_TOKEN
 from superwords.text.sources import Documents, open_documents
 from superwords.text.stream import ReadingProgress
@@ -269,12 +268,15 @@ def are_texts(X: Any) -> bool:
 
 def check_options(language: str | Sequence[str] = "en", unit: str | None = None, **options: Any) -> None:
     """Refuse what no documents could be read with, before any are; options as in `read_documents`."""
-    is_column = isinstance(language, str) and language.startswith(LANGUAGE_COLUMN)
-    codes = set() if is_column else {language_code(code) for code in given_languages(language)}
+    codes: str | list[str] = []
+    if not str(language).startswith(LANGUAGE_COLUMN):
+        codes = check_languages(language)
     if unit is not None:
         passage_length(unit)
     words, tagger, tokenizer = map(options.get, ("words", "tagger", "tokenizer"))
-    word_method(words, codes, tagger, bool(options.get("lemmas")), tokenizer)
+    word_method(
+        words, [codes] if isinstance(codes, str) else codes, tagger, bool(options.get("lemmas")), tokenizer
+    )
     for name in ("min_df", "max_df"):
         if options.get(name) not in (None, "auto"):
             threshold(options[name], sys.maxsize, name)

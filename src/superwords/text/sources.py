@@ -21,26 +21,24 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text.cleaning import without_surrogates
 from superwords.text.files import (
+    COUNT_FILES,
     DOCUMENT_FILES,
-    Piece,
+    LINE_FILES,
     Row,
     TextStream,
+    check_columns,
     checked_lines,
-    csv_rows,
     excel_table,
     few,
     file_lines,
     file_pieces,
+    files_of,
     guessed_encoding,
     is_missing,
     json_items,
-    json_rows,
-    line_rows,
-    matrix_market,
     parquet_pieces,
     parquet_rows,
     r_contents,
-    saved_counts,
     text_of,
     whole_text,
 )
@@ -52,15 +50,7 @@ FILE_KINDS = (
     ".csv, .tsv, .jsonl, .json (each also .gz), .txt, .md, .html, .docx, .pdf, .xlsx, .parquet, .npz, .mtx, .rds, "
     ".rda, or a folder of text files"
 )
-LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
-    ".csv": csv_rows,
-    ".tsv": partial(csv_rows, delimiter="\t"),
-    ".jsonl": json_rows,
-    ".ndjson": json_rows,
-    ".txt": line_rows,
-}
 UNTYPED = (".csv", ".tsv")  # all values are texts
-COUNT_FILES = {".npz": saved_counts, ".mtx": matrix_market}
 R_FILES = (".rds", ".rda", ".rdata")
 UTF8 = "utf-8"
 NO_ID = "none"  # ids are running numbers
@@ -104,12 +94,10 @@ def open_documents(
         path = Path(source)
         guess = guessed_encoding(path) if encoding is None else None
         found = _read_path(path, text, id, encoding or guess or UTF8, vocabulary)
-        if guess is None:
-            return found
-        note = (
-            f"{path} is not UTF-8; it was read as {guess}, which is a guess (--encoding NAME names another)."
-        )
-        return replace(found, notes=(note, *found.notes))
+        if guess is not None:
+            how = f"it was read as {guess}, which is a guess (--encoding NAME names another)."
+            found = replace(found, notes=(f"{path} is not UTF-8; {how}", *found.notes))
+        return found
     if isinstance(source, pd.DataFrame):
         return _read_frame(source, text, id)
     if sparse.issparse(source):
@@ -118,9 +106,8 @@ def open_documents(
         raise InputError(
             f"Documents cannot be read from {type(source).__name__}; give a list of texts, {FILE_KINDS}."
         )
-    return _in_memory(
-        (Row(f"document {n}", {"text": value}) for n, value in enumerate(source)), "the list", "text"
-    )
+    rows = (Row(f"document {n}", {"text": value}) for n, value in enumerate(source))
+    return _in_memory(rows, "the list", "text")
 
 
 def _read_path(
@@ -136,9 +123,9 @@ def _read_path(
         with path.open("rb") as stream:
             return _read_stream(stream, name, text, id, encoding, kind)
     if kind in LINE_FILES:
-        to_rows = LINE_FILES[kind]
-        read = lambda: to_rows(file_lines(path, encoding), name)  # noqa: E731
-        return _from_rows(read, name, text, id, kind not in UNTYPED)
+        read_lines = LINE_FILES[kind]
+        is_typed = kind not in UNTYPED
+        return _from_rows(lambda: read_lines(file_lines(path, encoding), name), name, text, id, is_typed)
     if kind == ".parquet":
         return _from_rows(partial(parquet_rows, path), name, text, id, cut=partial(parquet_pieces, path))
     if kind in COUNT_FILES:
@@ -156,9 +143,8 @@ def _read_path(
         counts, words, ids, metadata = found
         return replace(_read_counts(counts, words, encoding, name), ids=ids, metadata=metadata)
     if kind in DOCUMENT_FILES:
-        return _in_memory(
-            [Row(name, {"id": path.stem, "text": whole_text(path, encoding)})], name, "text", "id"
-        )
+        row = Row(name, {"id": path.stem, "text": whole_text(path, encoding)})
+        return _in_memory([row], name, "text", "id")
     raise InputError(f"{path} is of an unknown kind; give {FILE_KINDS}.")
 
 
@@ -177,7 +163,7 @@ def _from_rows(
     text: str | None,
     id: str | None,
     is_typed: bool = True,
-    cut: Callable[[str], Sequence[Piece]] | None = None,
+    cut: Callable[[str], Sequence[TextStream]] | None = None,
 ) -> Documents:
     """Check every row in one pass and keep its metadata; texts are read again when they are needed."""
     metadata: list[dict[str, Any]] = []
@@ -209,7 +195,11 @@ def _from_rows(
             )
         places[identity] = row.place
         metadata.append(
-            {_shown(k): _shown(v) for k, v in row.values.items() if k not in (text_column, id_column)}
+            {
+                without_surrogates(name): without_surrogates(value)
+                for name, value in row.values.items()
+                if name not in (text_column, id_column)
+            }
         )
     if not places:
         raise InputError(f"{name} is empty: it holds no document; give at least one.")
@@ -229,7 +219,7 @@ def _from_rows(
         columns = {column: _as_numbers([row[column] for row in metadata]) for column in metadata[0]}
     return Documents(
         TextStream(texts, len(places), () if cut is None else cut(text_column)),
-        list(map(_shown, places)),
+        list(map(without_surrogates, places)),
         pd.DataFrame(columns, index=range(len(places))),
         hygiene.are_tokens is True,
         notes=tuple(notes),
@@ -240,13 +230,11 @@ def _from_rows(
 
 @dataclass
 class Hygiene:
-    """What is wrong with texts, counted while they are read."""
+    """What is wrong with texts, counted while they are read, and a sample of 200 to 400 of them, evenly spread."""
 
-    hashes: set[int] = field(default_factory=set)
     are_tokens: bool | None = None
     n_seen: int = 0
-    n_texts: int = 0
-    n_again: int = 0
+    hashes: list[int] = field(default_factory=list)  # of texts that are not blank
     n_broken: int = 0
     longest: int = 0
     n_characters: int = 0
@@ -254,13 +242,12 @@ class Hygiene:
     step: int = 1
 
     def look(self, value: Any, place: str) -> None:
-        """Take account of a text or a list of tokens; 200 to 400 texts, evenly spread, are kept as a sample."""
-        if self.are_tokens is None:
-            self.are_tokens = isinstance(value, list)
-        if self.are_tokens != isinstance(value, list):
+        """Take account of a text or a list of tokens."""
+        if self.are_tokens not in (None, isinstance(value, list)):
             raise InputError(
                 f"{place}, differs in kind from those before it; give all as text or all as tokens."
             )
+        self.are_tokens = isinstance(value, list)
         if self.are_tokens:
             return
         if self.n_seen % self.step == 0:
@@ -269,20 +256,19 @@ class Hygiene:
                 self.sample, self.step = self.sample[::2], 2 * self.step
         self.n_seen += 1
         if bare := value.strip():
-            self.n_texts += 1
-            self.n_again += hash(bare) in self.hashes
-            self.hashes.add(hash(bare))
+            self.hashes.append(hash(bare))
             self.n_broken += without_surrogates(bare) != bare
             self.longest, self.n_characters = max(self.longest, len(value)), self.n_characters + len(value)
 
     def doubts(self) -> Iterator[str]:
         """Yield a sentence for each problem."""
-        if self.n_again:
+        n_texts = len(self.hashes)
+        if n_again := n_texts - len(set(self.hashes)):
             yield (
-                f"{self.n_again:,} of {self.n_texts:,} texts repeat another one word for word; each counts as a "
+                f"{n_again:,} of {n_texts:,} texts repeat another one word for word; each counts as a "
                 "document of its own, so remove repeated ones unless that is meant."
             )
-        if self.n_texts >= SOME_TEXTS and self.longest > DOMINATES * self.n_characters:
+        if n_texts >= SOME_TEXTS and self.longest > DOMINATES * self.n_characters:
             yield (
                 f"One document has {self.longest / self.n_characters:.0%} of all text, so the concepts will be its "
                 "own; cut it into several, or leave it out."
@@ -291,10 +277,6 @@ class Hygiene:
             yield (
                 f"{self.n_broken:,} texts hold half of a character (a lone surrogate), which was replaced by \ufffd."
             )
-
-
-def _shown(value: Any) -> Any:
-    return without_surrogates(value) if isinstance(value, str) else value
 
 
 def _longest_column(rows: list[Row]) -> str | None:
@@ -344,27 +326,20 @@ def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Docume
     columns = [str(column) for column in frame.columns]
     if frame.empty:
         raise InputError("The table is empty: it holds no document; give at least one row.")
-    name, times = Counter(columns).most_common(1)[0]
-    if times > 1:
-        raise InputError(f"The table has two columns named {name!r}; give each column its own name.")
-    read = _in_memory(
-        (
-            Row(f"the table, row {n}", dict(zip(columns, values)))
-            for n, values in enumerate(frame.itertuples(index=False, name=None))
-        ),
-        "the table",
-        text,
-        id,
-    )
+    check_columns(columns, "The table")
+    values = enumerate(frame.itertuples(index=False, name=None))
+    rows = (Row(f"the table, row {n}", dict(zip(columns, row))) for n, row in values)
+    read = _in_memory(rows, "the table", text, id)
     others = [n for n, column in enumerate(columns) if column in read.metadata.columns]
     metadata = frame.iloc[:, others].reset_index(drop=True)
-    for name in filter(lambda name: is_object_dtype(metadata[name]), metadata.columns):
-        metadata[name] = metadata[name].map(_shown)
+    for name in metadata.columns:
+        if is_object_dtype(metadata[name]):
+            metadata[name] = metadata[name].map(without_surrogates)
     return replace(read, metadata=metadata)
 
 
 def _read_folder(folder: Path, encoding: str) -> Documents:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = files_of(folder)
     paths = [path for path in files if path.suffix.lower() in DOCUMENT_FILES]
     if not paths:
         kinds = ", ".join(DOCUMENT_FILES)
@@ -387,11 +362,10 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
             yield Row(str(path), values)
 
     found = _from_rows(rows, str(folder), "text", "id", cut=lambda column: file_pieces(paths, encoding))
-    n_others = len(files) - len(paths)
-    if n_others == 0:
-        return found
-    left_out = "1 file of other kinds was" if n_others == 1 else f"{n_others:,} files of other kinds were"
-    return replace(found, notes=(f"{left_out} left out.",))
+    if n_others := len(files) - len(paths):
+        some = "1 file of other kinds was" if n_others == 1 else f"{n_others:,} files of other kinds were"
+        found = replace(found, notes=(f"{some} left out.",))
+    return found
 
 
 def _read_stream(

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from superwords.cluster import current, spread
+from superwords.errors import InputError
 from superwords.text.cleaning import clean_text
-from superwords.text.files import Piece, batches
+from superwords.text.files import TextStream, batches
 from superwords.text.languages import stop_words
 from superwords.text.phrases import (
     CAN_END,
@@ -43,13 +44,14 @@ class Method:
     """How candidates are found.
 
     `words` is "content" (noun phrases, and behind them verbs and adjectives), "phrases" (noun phrases alone), "plain",
-    "ngrams" (several plain words in a row) or "tokens" (ready ones).
+    "ngrams" (several plain words in a row) or "tokens" (ready ones), of `max_length` tokens at most.
     """
 
     words: str = "phrases"
     tagger: str | None = None
     lemmas: bool | None = None
     tokenizer: Tokenizer | None = None
+    max_length: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,56 +84,36 @@ ARRAYS = {
 }
 
 
-class _StreamBuilder:
-    def __init__(self) -> None:
-        self.types: dict[tuple[str, str, str], int] = {}
-        self.arrays = {name: array(kind) for name, kind in ARRAYS.items()}
-        self.form_count: Counter[str] = Counter()
-
-    def add_sentence(self, candidates: Iterable[Candidate], span: tuple[int, int], opening: int) -> None:
-        """Add a sentence of the document that `add_document` will end."""
-        own, sentence = self.arrays, len(self.arrays["sentence_document"])
-        for surface, key, label, flags, _ in candidates:
-            own["token_type"].append(self.types.setdefault((surface, key, label), len(self.types)))
-            own["token_flags"].append(flags)
-            own["token_sentence"].append(sentence)
-        own["sentence_document"].append(len(own["document_words"]))
-        own["sentence_span"].extend(span)
-        own["sentence_opening"].append(opening)
-
-    def add_document(self, n_words: int) -> None:
-        self.arrays["document_words"].append(n_words)
-
-    def finish(self) -> TokenStream:
-        arrays = {name: np.array(values) for name, values in self.arrays.items()}
-        arrays["sentence_span"] = arrays["sentence_span"].reshape(-1, 2)
-        return TokenStream(list(self.types), **arrays, form_count=self.form_count)
-
-
 def stream_texts(
-    texts: Iterable[str],
+    texts: Sequence[str] | TextStream,
     languages: Iterable[str],
     method: Method,
-    n_documents: int,
     n_jobs: int = 1,
     progress: ReadingProgress | None = None,
-    pieces: Sequence[Piece] = (),
 ) -> TokenStream:
     """Return all candidates of all texts, found by all cores or the cluster; how the work is cut changes no bit.
 
-    Where there are pieces enough, workers read them by themselves; else the texts are read here and handed over.
+    Where the texts have pieces enough, workers read them by themselves; else they are read here and handed over.
     """
-    if len(pieces) >= CHUNKS_WORTH_WORKERS:
-        codes = iter(languages)
-        cut = ((piece, list(islice(codes, piece.n_documents))) for piece in pieces)
-        parts = spread(partial(_read_piece, method=method), cut, n_jobs)
-    else:
-        chunks = batches(zip(texts, languages), lambda pair: len(pair[0]), CHUNK_CHARACTERS)
-        first = list(islice(chunks, CHUNKS_WORTH_WORKERS))
-        read, work = partial(read_chunk, method=method), chain(first, chunks)
-        is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
-        parts = map(read, work) if is_alone else spread(read, work, n_jobs)
-    return _with_written_names(_join(parts, n_documents, progress), method)
+    codes = iter(languages)
+    parts: Iterable[Any] = getattr(texts, "pieces", ())
+    if len(getattr(texts, "pieces", ())) < CHUNKS_WORTH_WORKERS:
+        parts = batches(_checked(texts), len, CHUNK_CHARACTERS)
+    work = ((part, list(islice(codes, len(part)))) for part in parts)
+    first = list(islice(work, CHUNKS_WORTH_WORKERS))
+    is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
+    read, every = partial(_read_part, method=method), chain(first, work)
+    streams = map(read, every) if is_alone else spread(read, every, n_jobs)
+    return _with_written_names(_join(streams, len(texts), progress), method)
+
+
+def _checked(texts: Iterable[Any]) -> Iterator[str]:
+    for n, text in enumerate(texts):
+        if not isinstance(text, str):
+            are_tokens = isinstance(text, list | tuple)
+            hint = "use Corpus.from_tokens for lists of tokens" if are_tokens else "give strings"
+            raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
+        yield text
 
 
 def _with_written_names(stream: TokenStream, method: Method) -> TokenStream:
@@ -148,43 +130,58 @@ def _with_written_names(stream: TokenStream, method: Method) -> TokenStream:
     return replace(stream, types=types)
 
 
-def stream_tokens(documents: Iterable[Iterable[list[str]]]) -> TokenStream:
+def stream_tokens(documents: Sequence[Sequence[Sequence[str]]]) -> TokenStream:
     """Read ready tokens as words; a document is a list of sentences, each a list of tokens."""
-    builder = _StreamBuilder()
-    for sentences in documents:
-        n_words = 0
-        for sentence in sentences:
-            words = (Candidate(t, t, t, NEW_RUN | CAN_START | CAN_END, n) for n, t in enumerate(sentence))
-            builder.add_sentence(words, (0, 0), opening=0)
-            n_words += len(sentence)
-        builder.add_document(n_words)
-    return builder.finish()
+    sentences = [sentence for document in documents for sentence in document]
+    sizes = np.array([len(sentence) for sentence in sentences], np.int32)
+    sentence_document = np.repeat(np.arange(len(documents), dtype=np.int32), list(map(len, documents)))
+    types: dict[str, int] = {}
+    token_type = [types.setdefault(token, len(types)) for sentence in sentences for token in sentence]
+    return TokenStream(
+        [(token, token, token) for token in types],
+        np.array(token_type, np.int32),
+        np.full(len(token_type), NEW_RUN | CAN_START | CAN_END, np.uint8),
+        np.repeat(np.arange(len(sentences), dtype=np.int32), sizes),
+        sentence_document,
+        np.zeros((len(sentences), 2), np.int32),
+        np.zeros(len(sentences), np.int64),
+        np.bincount(sentence_document, sizes, len(documents)).astype(np.int32),
+        Counter(),
+    )
 
 
-def _read_piece(work: tuple[Piece, list[str]], method: Method) -> TokenStream:
-    return read_chunk(zip(work[0].texts(), work[1], strict=True), method)
+def _read_part(work: tuple[Iterable[str], list[str]], method: Method) -> TokenStream:
+    return read_chunk(zip(*work, strict=True), method)
 
 
 def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
     """Return the candidates of a few documents, given as (text, language) pairs."""
-    builder = _StreamBuilder()
-    for text, language in chunk:
-        stop = stop_words(language)
+    types: dict[tuple[str, str, str], int] = {}
+    own = {name: array(kind) for name, kind in ARRAYS.items()}
+    form_count: Counter[str] = Counter()
+    for d, (text, language) in enumerate(chunk):
         n_words = 0
         text = clean_text(text)
         for start, end in sentence_spans(text, language):
             sentence = tokens(text[start:end], language, method.tokenizer)
             n_long = sum(len(token) > LONGEST_TOKEN for token in sentence)
             if n_long:
-                builder.form_count[LONG_TOKENS] += n_long
+                form_count[LONG_TOKENS] += n_long
                 sentence = [token for token in sentence if len(token) <= LONGEST_TOKEN]
             n_words += sum(token[0].isalpha() for token in sentence)
-            builder.form_count.update(token.lower() for token in sentence)
-            candidates = list(_candidates(sentence, language, stop, method))
-            phrases = candidates if method.words in TAGGED else []
-            builder.add_sentence(candidates, (start, end), _opening(sentence, phrases))
-        builder.add_document(n_words)
-    return builder.finish()
+            form_count.update(token.lower() for token in sentence)
+            candidates = list(_candidates(sentence, language, method))
+            for surface, key, label, flags, _ in candidates:
+                own["token_type"].append(types.setdefault((surface, key, label), len(types)))
+                own["token_flags"].append(flags)
+                own["token_sentence"].append(len(own["sentence_document"]))
+            own["sentence_document"].append(d)
+            own["sentence_span"].extend((start, end))
+            own["sentence_opening"].append(_opening(sentence, candidates if method.words in TAGGED else []))
+        own["document_words"].append(n_words)
+    arrays = {name: np.array(values) for name, values in own.items()}
+    arrays["sentence_span"] = arrays["sentence_span"].reshape(-1, 2)
+    return TokenStream(list(types), **arrays, form_count=form_count)
 
 
 def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
@@ -210,11 +207,10 @@ def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
     return int.from_bytes(digest, "little", signed=True) if items else 0
 
 
-def _candidates(
-    sentence: list[str], language: str, stop: frozenset[str], method: Method
-) -> Iterator[Candidate]:
+def _candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
     if not sentence:
         return iter(())
+    stop = stop_words(language)
     if method.words in TAGGED:
         tagger = make_tagger(language, method.tagger)
         guess: dict[str, Any] = {"is_guess": tagger.is_guess} if isinstance(tagger, HanTaTagger) else {}

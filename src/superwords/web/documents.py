@@ -17,8 +17,8 @@ from superwords.analysis.documents import one_document, passage_places, rows_of_
 from superwords.analysis.tables import sources
 from superwords.errors import InputError
 from superwords.tabular import plain, records
+from superwords.text.checks import read_recipe
 from superwords.text.corpus import Corpus
-from superwords.text.recipe import read_recipe
 from superwords.text.sentences import sentence_spans
 from superwords.text.stream import TokenStream, read_chunk
 from superwords.text.vocabulary import apply_words
@@ -322,7 +322,7 @@ class WordPlaces:
         self.recipe = corpus.notes.get("recipe")
         self.language: str | None = None
         if self.recipe is not None and not self.recipe.get("tokenizer"):
-            self.method, self.max_length, self.language, self.units = read_recipe(self.recipe)
+            self.method, self.language, self.units = read_recipe(self.recipe)
 
     def find(self, text: str, words: Sequence[str]) -> list[Place]:
         """Return the places of these words, from the left, none inside another."""
@@ -333,7 +333,7 @@ class WordPlaces:
         except InputError:  # the tagger of the corpus is not installed here
             return spelled_places(text, words)
         sought = set(words)
-        cut = apply_words(stream, list(self.units), self.max_length)
+        cut = apply_words(stream, list(self.units), self.method.max_length)
         labels = list(self.units.values())
         spans = token_spans(text, stream)
         places = []
