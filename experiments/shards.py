@@ -16,7 +16,7 @@ from superwords.features import cooccurrence
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.alignment import find_partners, handful
-from superwords.sampler.prediction import make_halves
+from superwords.sampler.fold_in import make_halves
 from superwords.text.corpus import Corpus
 from superwords.text.read import read_documents
 

@@ -10,9 +10,8 @@ from scipy import sparse
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
-from superwords.sampler.new_state import empty_state
 from superwords.sampler.simulate import Simulated, simulate
-from superwords.sampler.state import State
+from superwords.sampler.state import State, empty_state
 
 N_WORDS, N_BLOCKS = 20, 4
 

@@ -21,7 +21,7 @@ from superwords.compare.finished_runs import Keeper
 from superwords.compare.splitting import Windows, make_split, split_windows
 from superwords.errors import InputError
 from superwords.features import cooccurrence
-from superwords.sampler.prediction import make_halves
+from superwords.sampler.fold_in import make_halves
 from superwords.text.sentences import sentence_spans
 
 WORDS_ONLY = {"words": "plain", "min_df": 1}

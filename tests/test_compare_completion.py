@@ -18,9 +18,9 @@ from superwords.compare.completion import (
     mean_and_error,
     word_frequencies,
 )
+from superwords.sampler.fold_in import Halves, make_halves, predict
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts
 from superwords.sampler.model import Prior
-from superwords.sampler.prediction import Halves, make_halves, predict
 from superwords.sampler.state import Sizes
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7

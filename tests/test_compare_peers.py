@@ -14,7 +14,7 @@ from superwords.compare.contenders import make_lineup
 from superwords.compare.peers import PEERS, peer_of
 from superwords.compare.peers.bertopic_model import GRID, document_vectors
 from superwords.errors import InputError
-from superwords.sampler.prediction import make_halves
+from superwords.sampler.fold_in import make_halves
 from superwords.text.corpus import Corpus
 
 SETTINGS = {

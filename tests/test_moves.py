@@ -30,9 +30,8 @@ from superwords.sampler.moves import reassign_word as word_move
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.moves.documents import sweep_membership, take_pairs
 from superwords.sampler.moves.word_inclusion import sweep_words
-from superwords.sampler.new_state import grow_state, new_state
 from superwords.sampler.random import new_stream, open_stream_from_python
-from superwords.sampler.state import Sizes, relabel, sizes_of
+from superwords.sampler.state import Sizes, grow_state, new_state, relabel, sizes_of
 
 V = 5
 THETA = np.linspace(0.6, 1.4, V)

@@ -13,8 +13,8 @@ from superwords.sampler import threads
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
 from superwords.sampler.init import subsample as part_start
+from superwords.sampler.init.grow import join_rows, pick_rows
 from superwords.sampler.init.starts import counts_of, initial_state
-from superwords.sampler.init.subsample import join_rows, pick_rows
 from superwords.sampler.model import Affinity, Model, Steps, make_data
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import check_state, sizes_of

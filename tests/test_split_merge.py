@@ -16,8 +16,17 @@ from superwords.sampler.init.starts import initial_state
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves.split_merge import attempt as moves
 from superwords.sampler.moves.split_merge.attempt import rebuild
-from superwords.sampler.moves.split_merge.division import divide, divide_blindly, make_rules
-from superwords.sampler.moves.split_merge.group import BOTH, Side, Sides, count_sides, gather, undivided
+from superwords.sampler.moves.split_merge.division import (
+    BOTH,
+    Side,
+    Sides,
+    count_sides,
+    divide,
+    divide_blindly,
+    gather,
+    make_rules,
+    undivided,
+)
 from superwords.sampler.moves.split_merge.unused_words import (
     Unused,
     Urn,

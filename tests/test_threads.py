@@ -8,7 +8,7 @@ from chains_for_tests import assert_same_chain, blocks, some_chain
 from superwords import ConceptModel
 from superwords.sampler import threads
 from superwords.sampler.chain import Chain
-from superwords.sampler.threads import map_blocks
+from superwords.sampler.moves.contract import map_blocks
 
 
 def test_blocks_cover_all_in_order(monkeypatch):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from superwords.compare.completion import DRAWS, Fitted, by_mixture
 from superwords.errors import InputError
-from superwords.sampler.prediction import Halves
+from superwords.sampler.fold_in import Halves
 from superwords.text.checks import check_counts
 from superwords.text.corpus import Corpus
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from superwords.fitting.estimator import ConceptModel
+from superwords.sampler.fold_in import Halves, predict
 from superwords.sampler.leave_one_out import leave_one_out_counts
-from superwords.sampler.prediction import Halves, predict
 from superwords.sampler.state import sizes_of
 
 SMOOTHING = 0.1  # the share of the training part's word frequencies in every model's prediction

@@ -19,7 +19,7 @@ from superwords.errors import InputError
 from superwords.features.specs import make_features
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
-from superwords.sampler.prediction import Halves
+from superwords.sampler.fold_in import Halves
 from superwords.text.corpus import Corpus, documents_using
 
 OURS, WITHOUT, SHUFFLED = "superwords", "without features", "shuffled features"

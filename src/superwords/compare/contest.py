@@ -22,7 +22,7 @@ from superwords.compare.splitting import Split
 from superwords.errors import InputError
 from superwords.features.specs import make_features
 from superwords.fitting import defaults
-from superwords.sampler.prediction import Halves, make_halves
+from superwords.sampler.fold_in import Halves, make_halves
 from superwords.study.pairs import salient_words
 from superwords.text.corpus import Corpus
 

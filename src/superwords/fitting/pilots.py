@@ -39,10 +39,9 @@ from superwords.posterior.resampling import (
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
-from superwords.sampler.init.grow import start_of
+from superwords.sampler.init.grow import pick_rows, start_of
 from superwords.sampler.init.rows import FEWEST_DOCUMENTS, SHARE, sample_rows
 from superwords.sampler.init.starts import parse_start, usual_number
-from superwords.sampler.init.subsample import pick_rows
 from superwords.sampler.model import n_documents
 from superwords.text.corpus import Corpus
 

@@ -18,8 +18,8 @@ from superwords.fitting.running import Schedule
 from superwords.jobs import n_workers
 from superwords.progress import make_watcher
 from superwords.sampler.compiling import compile_ahead
+from superwords.sampler.init.grow import LARGE, ROWS
 from superwords.sampler.init.starts import NUMBERED, parse_start
-from superwords.sampler.init.subsample import LARGE, ROWS
 from superwords.sampler.model import PRIOR_PROPOSALS, Prior, Steps
 from superwords.text.corpus import documents_using
 

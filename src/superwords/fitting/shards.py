@@ -24,14 +24,12 @@ from superwords.fitting.starting import part_of
 from superwords.posterior.alignment import Usage, described, find_partners, longer, united_places, usage_of
 from superwords.posterior.draws import ChainDraws, Kept, keep
 from superwords.sampler.chain import Chain, Draw
-from superwords.sampler.init.grow import start_of
+from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
 from superwords.sampler.init.starts import counts_of
-from superwords.sampler.init.subsample import SWEEPS, join_rows
 from superwords.sampler.model import Data, Model, make_data, n_documents
 from superwords.sampler.moves.assignments import impute_tokens
-from superwords.sampler.new_state import concatenated, gathered
 from superwords.sampler.random import INITIAL, new_stream
-from superwords.sampler.state import State, Tokens
+from superwords.sampler.state import State, Tokens, concatenated, gathered
 
 KEPT = 20  # draws of each chain: to put one together takes all rows
 _FEWEST_ROWS = 20

@@ -28,9 +28,8 @@ from superwords.jobs import n_workers
 from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
-from superwords.sampler.init.grow import start_of
+from superwords.sampler.init.grow import SWEEPS, arrive, pick_rows, start_of
 from superwords.sampler.init.starts import NUMBERED, counts_of, parse_start, row_shares, usual_number
-from superwords.sampler.init.subsample import SWEEPS, arrive, pick_rows
 from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.state import State
 from superwords.text.corpus import Corpus

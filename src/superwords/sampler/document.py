@@ -242,3 +242,29 @@ def close_gaps(doc):
             doc.arena[end + s] = doc.arena[start + s]
         doc.start[first], end, floor = end, end + size, start + size
     doc.used = end
+
+
+@helper
+def append_document(new, doc, d):
+    """Append the loaded document, words ascending; return False if there is no space."""
+    pairs = new.doc_ptr[d]
+    at = new.pair_ptr[pairs]
+    need = at
+    for k in range(doc.n_pairs):
+        need += doc.size[k]
+    if pairs + doc.n_pairs > len(new.concept) or need > len(new.word):
+        return False
+    for k in range(doc.n_pairs):
+        new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
+        start = at
+        for e in range(doc.start[k], doc.start[k] + doc.size[k]):
+            w, hole = doc.arena[e], at
+            while hole > start and new.word[hole - 1] > w:
+                new.word[hole] = new.word[hole - 1]
+                hole -= 1
+            new.word[hole] = w
+            at += 1
+        pairs += 1
+        new.pair_ptr[pairs] = at
+    new.doc_ptr[d + 1] = pairs
+    return True

@@ -13,7 +13,7 @@ import numpy as np
 
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Prior
-from superwords.sampler.state import Sizes
+from superwords.sampler.state import Sizes, longer
 
 ELSEWHERE = 0.05  # P(on) of a word not near a new concept's seed, as a share of λ_i
 # Words of a concept are binned by probability: a level is a factor of four of m_ji + b₂λ_i, from 4^−7 to 4^8
@@ -130,13 +130,6 @@ def list_words(concepts, first):
         for level in range(_LEVELS):
             ptr[level] = ptr[level + 1]
         ptr[_LEVELS] = n_words
-
-
-def longer(array: np.ndarray, n: int) -> np.ndarray:
-    """Return the array with zeros added, so that its first axis has length n."""
-    out = np.zeros((n, *array.shape[1:]), array.dtype)
-    out[: len(array)] = array
-    return out
 
 
 def grow_counts(concepts: LeaveOneOutCounts, n: int) -> LeaveOneOutCounts:

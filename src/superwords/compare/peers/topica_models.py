@@ -11,7 +11,7 @@ from scipy import sparse
 
 from superwords.compare.baselines import named_tokens
 from superwords.compare.completion import Fitted, by_mixture
-from superwords.sampler.prediction import Halves
+from superwords.sampler.fold_in import Halves
 from superwords.text.corpus import Corpus
 
 # The first are topica's defaults. It samples α and γ from there, so that they matter less than the words' β.

@@ -17,10 +17,9 @@ from superwords.errors import InputError
 from superwords.sampler.init.hdp import TokenTopics, draw_topics
 from superwords.sampler.init.rows import assign_tokens, row_vectors, word_shares
 from superwords.sampler.model import Data, Prior, n_documents, n_words
-from superwords.sampler.new_state import sort_pairs
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.simulate import draw_structure
-from superwords.sampler.state import State, n_concepts
+from superwords.sampler.state import State, n_concepts, sort_pairs
 
 NUMBERED = ("rows", "topics", "kmeans", "random")
 STARTS = (*NUMBERED, "single", "prior")

@@ -8,10 +8,9 @@ import numpy as np
 
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, map_blocks
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
 from superwords.sampler.state import State, Tokens
-from superwords.sampler.threads import map_blocks
 
 
 class Explainers(NamedTuple):

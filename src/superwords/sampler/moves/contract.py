@@ -7,7 +7,8 @@ named random streams, and leaves the target distribution invariant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -39,3 +40,19 @@ Move = Callable[[np.ndarray, int, ChainState], tuple[ChainState, Info]]
 def make_info(kinds: Iterable[str], tried: np.ndarray, accepted: np.ndarray) -> Info:
     """Return counts by kind, from arrays in the order of `kinds`."""
     return Info(dict(zip(kinds, tried.tolist())), dict(zip(kinds, accepted.tolist())))
+
+
+_BLOCKS_PER_THREAD = 4  # so that threads finish at about the same time
+_LEAST = 256  # documents in a block; a smaller one costs less than its overhead
+
+Made = TypeVar("Made")
+
+
+def map_blocks(work: Callable[[int, int], Made], n: int, n_threads: int) -> list[Made]:
+    """Return `work(first, last)` over 0..n−1 in blocks, in their order."""
+    n_blocks = min(n_threads * _BLOCKS_PER_THREAD, n // _LEAST)
+    if n_threads == 1 or n_blocks < 2:
+        return [work(0, n)]
+    ends = [n * block // n_blocks for block in range(n_blocks + 1)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, ends[:-1], ends[1:]))

@@ -13,6 +13,7 @@ import numpy as np
 from superwords.sampler.document import (
     KINDS,
     add_pair,
+    append_document,
     clear,
     load_document,
     new_document,
@@ -28,9 +29,17 @@ from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, m
 from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.replace import swap_concepts
-from superwords.sampler.new_state import append_document, finish_state, grow_state, new_state, new_work
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
-from superwords.sampler.state import AFTER_CONCEPTS, State, relabel, sizes_of
+from superwords.sampler.state import (
+    AFTER_CONCEPTS,
+    State,
+    Work,
+    finish_state,
+    grow_state,
+    new_state,
+    relabel,
+    sizes_of,
+)
 
 _SPARE = 16
 _SHORT = 100  # tokens
@@ -62,7 +71,7 @@ def sweep_membership(
     longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
     new = new_state(state, len(data.length))
-    work = new_work()
+    work = Work(np.array(0), np.array(0))
     while not _sweep_documents(work, state, model, regression, concepts, doc, new, stream, sweep):
         if work.is_loaded:
             new = grow_state(new, int(work.document), doc)

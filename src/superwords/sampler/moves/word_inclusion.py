@@ -18,10 +18,9 @@ from scipy import sparse
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit, step_count
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, map_blocks
 from superwords.sampler.random import WORDS, gamma, open_stream, skip_by_log, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
-from superwords.sampler.threads import map_blocks
 
 _FIRST_TURN = 1  # X and σ² were drawn in this sweep already; use other random numbers
 _BLOCKS, _FEW_WORDS = 4, 500  # blocks per sweep of at most this number of words; else one block

@@ -22,8 +22,18 @@ from superwords.sampler.jit import ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import draw_weights
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
-from superwords.sampler.moves.split_merge.division import divide, divide_blindly, log_weights, make_rules
-from superwords.sampler.moves.split_merge.group import BOTH, Group, Sides, gather, undivided, whole
+from superwords.sampler.moves.split_merge.division import (
+    BOTH,
+    Group,
+    Sides,
+    divide,
+    divide_blindly,
+    gather,
+    log_weights,
+    make_rules,
+    undivided,
+    whole,
+)
 from superwords.sampler.moves.split_merge.unused_words import (
     Context,
     Proposal,
@@ -34,7 +44,6 @@ from superwords.sampler.moves.split_merge.unused_words import (
     with_unused,
     without_unused,
 )
-from superwords.sampler.new_state import gathered, sort_pairs
 from superwords.sampler.random import (
     SPLIT_MERGE,
     accepts_from_python,
@@ -42,7 +51,16 @@ from superwords.sampler.random import (
     open_stream_from_python,
     uniform_from_python,
 )
-from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, relabel, sizes_of
+from superwords.sampler.state import (
+    AFTER_SPLIT_MERGE,
+    Sizes,
+    State,
+    Tokens,
+    gathered,
+    relabel,
+    sizes_of,
+    sort_pairs,
+)
 
 _PASSES = 2  # before the pass that is scored
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common

@@ -16,7 +16,7 @@ import numpy as np
 from superwords.sampler.feature_likelihood import posterior
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.split_merge.group import Group, Side, Sides, entries_of, limit, take_side
+from superwords.sampler.moves.split_merge.division import Group, Side, Sides, entries_of, limit, take_side
 from superwords.sampler.random import uniform
 from superwords.sampler.state import Sizes, State, Tokens
 
