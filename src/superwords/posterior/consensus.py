@@ -81,38 +81,32 @@ class _Described(NamedTuple):
     rows: np.ndarray  # (J) documents that use each
 
 
-class _List(NamedTuple):
-    total: sparse.csr_array  # (K, V) sum of the chains' descriptions
-    rows: np.ndarray  # (K) sum over the chains
-    found: np.ndarray  # (K, chains)
-
-
 def find_consensus(draws: Draws) -> Consensus:
     """Unite the concepts of all draws in one list."""
-    drawn = [_described(draw) for draw in draws]
+    drawn = []
+    for draw in draws:
+        usage = usage_of(draw)
+        drawn.append(_Described(described(usage.used, usage.holders), usage.holders))
     chain, scores = draws.chain, np.concatenate([one.scores for one in draws.chains] or [[]])
     chains = []
-    for c in range(len(draws.chains)):
-        own = np.flatnonzero(chain == c)
+    for own in (np.flatnonzero(chain == c) for c in range(len(draws.chains))):
         if len(own):
             chains.append(_of_chain([drawn[t] for t in own], int(np.argmax(scores[own]))))
-    united = _united(chains, drawn[0].description.shape[1])
-    listed = _listed(united.found)
-    description = normalised(united.total[np.flatnonzero(listed)])
-    weight = chain_shares(chain)
-    partners = _match(description, drawn)
-    description, _ = _means(partners, drawn, weight)
-    partners = _match(description, drawn)
-    description, rows = _means(partners, drawn, weight)
+    total, rows, found = _united(chains)
+    listed = _listed(found)
+    description = normalised(total[np.flatnonzero(listed)])
+    others = _others(total, rows, found, np.flatnonzero(~listed), draws.chains[int(chain[0])][0])
+    for _ in range(2):
+        partners = [find_partners(description, one.description) for one in drawn]
+        description, rows = _means(partners, drawn, chain_shares(chain))
     order = _by_rows(rows, description)
     order = order[np.array([p.of for p in partners])[:, order].max(axis=0, initial=-1) >= 0]
-    n_rows = len(draws.chains[int(chain[0])][0].state.doc_ptr) - 1
     return Consensus(
         word_shares(sparse.csr_array(description)[order]),
         np.array([p.of[order] for p in partners], np.int32).reshape(len(drawn), len(order)),
         np.array([p.overlap[order] for p in partners], np.float32).reshape(len(drawn), len(order)),
         chain,
-        _others(united, ~listed, handful(n_rows)),
+        others,
     )
 
 
@@ -122,32 +116,23 @@ def chain_shares(chain: np.ndarray) -> np.ndarray:
     return 1 / (len(size) * size[at]) if len(chain) else np.zeros(0)
 
 
-def _described(draw: Kept) -> _Described:
-    usage = usage_of(draw)
-    return _Described(described(usage.used, usage.holders), usage.holders)
-
-
 def _of_chain(drawn: list[_Described], reference: int) -> _Described:
     """Return the concepts of a chain's reference draw that are typical of its draws, in the mean over them."""
-    partners = _match(drawn[reference].description, drawn)
+    partners = [find_partners(drawn[reference].description, one.description) for one in drawn]
     found = np.mean([p.of >= 0 for p in partners], axis=0)
     description, rows = _means(partners, drawn, np.full(len(drawn), 1 / len(drawn)))
     typical = np.flatnonzero(found >= TYPICAL)
     return _Described(sparse.csc_array(sparse.csr_array(description)[typical]), rows[typical])
 
 
-def _match(description: sparse.csc_array, drawn: list[_Described]) -> list[Partners]:
-    return [find_partners(description, one.description) for one in drawn]
-
-
 def _means(
     partners: list[Partners], drawn: list[_Described], weight: np.ndarray
 ) -> tuple[sparse.csc_array, np.ndarray]:
     """Return descriptions and numbers of documents in the mean over the partners."""
-    n_concepts, n_words = len(partners[0].of), drawn[0].description.shape[1]
-    total, rows = sparse.csr_array((n_concepts, n_words)), np.zeros(n_concepts)
+    n_concepts = len(partners[0].of)
+    total, rows = sparse.csr_array((n_concepts, drawn[0].description.shape[1])), np.zeros(n_concepts)
     share = np.zeros(n_concepts)
-    for of, one, w in zip((p.of for p in partners), drawn, weight):
+    for (of, _), one, w in zip(partners, drawn, weight):
         found = np.flatnonzero(of >= 0)
         pick = sparse.csr_array((np.full(len(found), w), (found, of[found])), (n_concepts, len(one.rows)))
         total = total + pick @ one.description
@@ -159,31 +144,28 @@ def _means(
     return normalised(sparse.csr_array(out)), rows / np.where(share > 0, share, 1.0)
 
 
-def _united(chains: list[_Described], n_words: int) -> _List:
-    """Return all concepts of all chains, partners united."""
-    n_chains = len(chains)
-    out = _List(sparse.csr_array((0, n_words)), np.zeros(0), np.zeros((0, n_chains), bool))
-    for c in _by_agreement(chains):
-        one = chains[c]
-        of = find_partners(normalised(out.total), one.description).of
-        place, put = united_places(of, len(one.rows))
-        n_new = put.shape[0] - len(of)
-        found = np.concatenate([out.found, np.zeros((n_new, n_chains), bool)])
-        found[place, c] = True
-        rows = np.concatenate([out.rows, np.zeros(n_new)]) + put @ one.rows
-        total = sparse.csr_array(longer(out.total, put.shape[0]) + put @ one.description)
-        out = _List(total, rows, found)
-    return out
+def _united(chains: list[_Described]) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+    """Return all concepts of all chains, partners united, beginning with the chains that agree most with the others.
 
-
-def _by_agreement(chains: list[_Described]) -> np.ndarray:
-    """Return the order in which chains are united: those that agree most with the others first."""
+    These are sums over the chains of descriptions (K, V) and of rows (K), and which chains find a concept (K, chains).
+    """
     agreement = np.zeros(len(chains))
     for a, one in enumerate(chains):
         for b, other in enumerate(chains):
             if a != b:
                 agreement[a] += find_partners(one.description, other.description).overlap @ one.rows
-    return np.argsort(-agreement, kind="stable")
+    total, rows = sparse.csr_array((0, chains[0].description.shape[1])), np.zeros(0)
+    found = np.zeros((0, len(chains)), bool)
+    for c in np.argsort(-agreement, kind="stable"):
+        one = chains[c]
+        of = find_partners(normalised(total), one.description).of
+        place, put = united_places(of, len(one.rows))
+        n_new = put.shape[0] - len(of)
+        found = np.concatenate([found, np.zeros((n_new, len(chains)), bool)])
+        found[place, c] = True
+        rows = np.concatenate([rows, np.zeros(n_new)]) + put @ one.rows
+        total = sparse.csr_array(longer(total, put.shape[0]) + put @ one.description)
+    return total, rows, found
 
 
 def _listed(found: np.ndarray) -> np.ndarray:
@@ -208,20 +190,20 @@ def _by_rows(rows: np.ndarray, description: sparse.csc_array) -> np.ndarray:
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=int)
 
 
-def _others(united: _List, unlisted: np.ndarray, few: float) -> OtherConcepts:
-    times = np.maximum(united.found.sum(axis=1), 1)
-    rows = united.rows / times
-    which = np.flatnonzero(unlisted & (rows > few))
+def _others(
+    total: sparse.csr_array, rows: np.ndarray, found: np.ndarray, unlisted: np.ndarray, draw: Kept
+) -> OtherConcepts:
+    times = np.maximum(found.sum(axis=1), 1)
+    rows = rows / times
+    which = unlisted[rows[unlisted] > handful(len(draw.state.doc_ptr) - 1)]
     which = which[np.lexsort((-rows[which], -times[which]))]
-    score = sparse.csr_array(united.total[which])
+    score = sparse.csr_array(total[which])
     words = [
         score.indices[a:b][np.argsort(-score.data[a:b], kind="stable")][:_WORDS]
         for a, b in zip(score.indptr[:-1], score.indptr[1:])
     ]
     joined = np.concatenate([np.zeros(0, np.int32), *words]).astype(np.int32)
-    return OtherConcepts(
-        rows[which], united.found[which], np.cumsum([0, *map(len, words)]).astype(np.int64), joined
-    )
+    return OtherConcepts(rows[which], found[which], np.cumsum([0, *map(len, words)]).astype(np.int64), joined)
 
 
 def rematch(found: Consensus, draws: Draws, members: dict[int, np.ndarray]) -> Consensus:

@@ -121,12 +121,56 @@ def summarize(
 
     Concept j is counted in the column ``into[j]`` (-1: in none), or in its own if `into` is None.
     """
-    n_columns = found.partner.shape[1]
-    into = np.arange(n_columns) if into is None else into
-    gathered = _Gathered(order, alpha_pi, (n_columns, found.description.shape[1]), chain_shares(found.chain))
-    for draw, partner in zip(draws, found.partner):
-        gathered.add(draw, columns_of(draw, partner, into))
-    return gathered.summary(found)
+    shape, weights = (found.partner.shape[1], found.description.shape[1]), chain_shares(found.chain)
+    share_on = sparse.csr_array(shape)
+    # Σ over the draws of how often a document uses a word for a concept, at column concept · V + word.
+    uses = sparse.csr_array((len(order), shape[0] * shape[1]))
+    counted = []
+    for draw, partner, weight in zip(draws, found.partner, weights.tolist()):
+        pairs = _pairs_of(draw, columns_of(draw, partner, into), order, shape)
+        held = np.bincount(pairs.column, minlength=shape[0])
+        on = _by_column(pairs.column[pairs.entry], pairs.word, np.ones(len(pairs.word)), shape)
+        share_on = share_on + weight * (sparse.diags_array(1 / np.maximum(held, 1)) @ on)
+        words, place = _words_of(pairs, shape)
+        uses = uses + sparse.csr_array((np.full(len(place[0]), weight), place), uses.shape)
+        counted.append((held, *_memberships_of(draw, pairs, order, alpha_pi, shape[0]), words))
+    held, rows, strength, memberships, words = zip(*counted)
+    in_use = np.array(rows, np.int32)
+    ptr = np.cumsum([0, *(len(part[0]) for part in words)]).astype(np.int64)
+    counts = WordCounts(ptr, *(np.concatenate(part).astype(np.int32) for part in zip(*words)))
+    word_use, n_words = _word_use(counts, in_use, weights, shape[1])
+    alignment = Alignment(
+        found.chain,
+        # A column in use without an overlap of its own (a merged one) counts as found.
+        np.where(in_use > 0, np.where(found.overlap > 0, found.overlap, 1.0), 0).astype(np.float32),
+        in_use,
+        np.array(strength, np.float32),
+        n_words,
+        np.array(held, np.int32),
+    )
+    share = alignment.found
+    share_on = sparse.csr_array(sparse.diags_array(1 / np.where(share > 0, share, 1.0)) @ share_on)
+    size, concept, *values = (np.concatenate(part) for part in zip(*memberships))
+    uses.sort_indices()
+    of_use, word = np.divmod(uses.indices, max(shape[1], 1))
+    return Summary(
+        alignment,
+        word_use,
+        Memberships(
+            np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+            concept.astype(np.int32),
+            *(one.astype(np.float32) for one in values),
+        ),
+        Uses(
+            uses.indptr.astype(np.int64),
+            of_use.astype(np.int32),
+            word.astype(np.int32),
+            uses.data.astype(np.float32),
+        ),
+        counts,
+        word_shares(share_on),
+        found,
+    )
 
 
 def columns_of(draw: Kept, partner: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
@@ -169,128 +213,64 @@ def _pairs_of(draw: Kept, column: np.ndarray, order: np.ndarray, shape: tuple[in
     return _Pairs(*np.divmod(key, shape[0]), n, members, entry, word, used)
 
 
-class _Gathered:
-    """The running sums of `summarize`."""
+def _memberships_of(
+    draw: Kept, pairs: _Pairs, order: np.ndarray, alpha_pi: float, n_columns: int
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+    """Return rows and strength of the columns in one draw, and its part of `Memberships`."""
+    row = np.repeat(order, np.diff(draw.state.doc_ptr))
+    length = np.bincount(row, draw.tokens.pair, len(order))
+    total = np.bincount(row, minlength=len(order)) * alpha_pi + length
+    used = pairs.tokens > 0
+    document, column, n = pairs.document[used], pairs.column[used], pairs.tokens[used]
+    mean, weight = (alpha_pi * pairs.members[used] + n) / total[document], n / length[document]
+    rows = np.bincount(column, minlength=n_columns)
+    share = np.bincount(column, weight, n_columns)
+    strength = np.where(rows > 0, share / np.maximum(rows, 1), np.nan)
+    return rows, strength, (np.bincount(document, minlength=len(order)), column, weight, mean, total)
 
-    def __init__(self, order: np.ndarray, alpha_pi: float, shape: tuple[int, int], weight: np.ndarray):
-        self.order, self.alpha_pi, self.shape, self.weight = order, alpha_pi, shape, weight
-        self.rows: list[np.ndarray] = []
-        self.strength: list[np.ndarray] = []
-        self.held: list[np.ndarray] = []
-        self.counts: list[tuple[np.ndarray, ...]] = []
-        self.memberships: list[tuple[np.ndarray, ...]] = []
-        self.share_on = sparse.csr_array(shape)
-        # Σ over the draws of how often a document uses a word for a concept, at column concept · V + word.
-        self.uses = sparse.csr_array((len(order), shape[0] * shape[1]))
 
-    def add(self, draw: Kept, column: np.ndarray) -> None:
-        weight = float(self.weight[len(self.rows)])
-        pairs = _pairs_of(draw, column, self.order, self.shape)
-        held = np.bincount(pairs.column, minlength=self.shape[0])
-        on = self._by_column(pairs.column[pairs.entry], pairs.word, np.ones(len(pairs.word)))
-        self.share_on = self.share_on + weight * (sparse.diags_array(1 / np.maximum(held, 1)) @ on)
-        self.held.append(held)
-        self._add_memberships(draw, pairs)
-        self._add_words(pairs, weight)
+def _words_of(pairs: _Pairs, shape: tuple[int, int]) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return one draw's part of `WordCounts`, and the places of `uses` where a document uses a word."""
+    in_use = (pairs.tokens > 0)[pairs.entry]
+    entry, word, used = pairs.entry[in_use], pairs.word[in_use], pairs.used[in_use]
+    column = pairs.column[entry]
+    # Entries of 0 stay: `users` has the places of `on`.
+    on = _by_column(column, word, np.ones(len(word), np.int32), shape)
+    users = _by_column(column, word, used.astype(np.int32), shape)
+    concept = np.repeat(np.arange(shape[0]), np.diff(on.indptr))
+    place = pairs.document[entry][used], column[used].astype(np.int64) * shape[1] + word[used]
+    return (concept, on.indices, on.data, users.data), place
 
-    def _add_memberships(self, draw: Kept, pairs: _Pairs) -> None:
-        n_documents = len(self.order)
-        row = np.repeat(self.order, np.diff(draw.state.doc_ptr))
-        length = np.bincount(row, draw.tokens.pair, n_documents)
-        total = np.bincount(row, minlength=n_documents) * self.alpha_pi + length
-        used = pairs.tokens > 0
-        document, column, n = pairs.document[used], pairs.column[used], pairs.tokens[used]
-        mean, weight = (self.alpha_pi * pairs.members[used] + n) / total[document], n / length[document]
-        rows = np.bincount(column, minlength=self.shape[0])
-        share = np.bincount(column, weight, self.shape[0])
-        self.rows.append(rows)
-        self.strength.append(np.where(rows > 0, share / np.maximum(rows, 1), np.nan))
-        self.memberships.append((np.bincount(document, minlength=n_documents), column, weight, mean, total))
 
-    def _add_words(self, pairs: _Pairs, weight: float) -> None:
-        in_use = (pairs.tokens > 0)[pairs.entry]
-        entry, word, used = pairs.entry[in_use], pairs.word[in_use], pairs.used[in_use]
-        column = pairs.column[entry]
-        # Entries of 0 stay: `used` has the places of `on`.
-        on = self._by_column(column, word, np.ones(len(word), np.int32))
-        users = self._by_column(column, word, used.astype(np.int32))
-        concept = np.repeat(np.arange(self.shape[0]), np.diff(on.indptr))
-        self.counts.append((concept, on.indices, on.data, users.data))
-        place = pairs.document[entry][used], column[used].astype(np.int64) * self.shape[1] + word[used]
-        self.uses = self.uses + sparse.csr_array((np.full(len(place[0]), weight), place), self.uses.shape)
+def _by_column(
+    column: np.ndarray, word: np.ndarray, values: np.ndarray, shape: tuple[int, int]
+) -> sparse.csr_array:
+    out = sparse.csr_array(sparse.coo_array((values, (column, word)), shape=shape))
+    out.sort_indices()
+    return out
 
-    def _by_column(self, column: np.ndarray, word: np.ndarray, values: np.ndarray) -> sparse.csr_array:
-        out = sparse.csr_array(sparse.coo_array((values, (column, word)), shape=self.shape))
-        out.sort_indices()
-        return out
 
-    def summary(self, found: Consensus) -> Summary:
-        counts = self._word_counts()
-        rows = np.array(self.rows, np.int32).reshape(len(self.rows), self.shape[0])
-        alignment = Alignment(
-            found.chain,
-            # A column in use without an overlap of its own (a merged one) counts as found.
-            np.where(rows > 0, np.where(found.overlap > 0, found.overlap, 1.0), 0).astype(np.float32),
-            rows,
-            np.array(self.strength, np.float32).reshape(rows.shape),
-            self._n_words(counts, rows),
-            np.array(self.held, np.int32).reshape(rows.shape),
-        )
-        share = alignment.found
-        share_on = sparse.csr_array(sparse.diags_array(1 / np.where(share > 0, share, 1.0)) @ self.share_on)
-        words = self._word_use(alignment, counts)
-        return Summary(
-            *(alignment, words, self._memberships(), self._uses(), counts), word_shares(share_on), found
-        )
+def _word_use(
+    counts: WordCounts, in_use: np.ndarray, weights: np.ndarray, n_words: int
+) -> tuple[WordUse, np.ndarray]:
+    """Average words over the draws; return also how many words each concept has in each draw."""
+    draw = np.repeat(np.arange(len(in_use)), np.diff(counts.ptr))
+    share = weights @ (in_use > 0)
+    weight = weights[draw] / np.where(share > 0, share, 1.0)[counts.concept]
+    rows = np.maximum(in_use[draw, counts.concept], 1)
+    on, used = counts.on / rows, counts.used / rows
+    typical = (used >= USED_BY) & (counts.used > 0)
+    key, at = np.unique(counts.concept.astype(np.int64) * n_words + counts.word, return_inverse=True)
 
-    def _word_counts(self) -> WordCounts:
-        ptr = np.cumsum([0, *(len(part[0]) for part in self.counts)]).astype(np.int64)
-        columns = zip(*self.counts) if self.counts else [[]] * 4
-        return WordCounts(
-            ptr, *(np.concatenate([np.zeros(0, np.int32), *c]).astype(np.int32) for c in columns)
-        )
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.bincount(at, values * weight, len(key)).astype(np.float32)
 
-    def _n_words(self, counts: WordCounts, rows: np.ndarray) -> np.ndarray:
-        draw = np.repeat(np.arange(len(rows)), np.diff(counts.ptr))
-        typical = (counts.used >= USED_BY * rows[draw, counts.concept]) & (counts.used > 0)
-        cell = draw[typical] * self.shape[0] + counts.concept[typical]
-        return np.bincount(cell, minlength=rows.size).reshape(rows.shape).astype(np.int32)
+    def bounds(values: np.ndarray) -> Sequence[np.ndarray]:
+        return [sparse_quantile(at, values, weight, q).astype(np.float32) for q in TAILS]
 
-    def _word_use(self, alignment: Alignment, counts: WordCounts) -> WordUse:
-        draw = np.repeat(np.arange(len(alignment.chain)), np.diff(counts.ptr))
-        share = alignment.found
-        weight = self.weight[draw] / np.where(share > 0, share, 1.0)[counts.concept]
-        rows = np.maximum(alignment.rows[draw, counts.concept], 1)
-        on, used = counts.on / rows, counts.used / rows
-        key, at = np.unique(
-            counts.concept.astype(np.int64) * self.shape[1] + counts.word, return_inverse=True
-        )
-
-        def mean(values: np.ndarray) -> np.ndarray:
-            return np.bincount(at, values * weight, len(key)).astype(np.float32)
-
-        def bounds(values: np.ndarray) -> Sequence[np.ndarray]:
-            return [sparse_quantile(at, values, weight, q).astype(np.float32) for q in TAILS]
-
-        concept, word = np.divmod(key, self.shape[1])
-        typical = ((used >= USED_BY) & (counts.used > 0)).astype(float)
-        return WordUse(
-            *(concept.astype(np.int32), word.astype(np.int32), mean(typical)),
-            *(mean(on), *bounds(on), mean(used), *bounds(used), mean(counts.used)),
-        )
-
-    def _memberships(self) -> Memberships:
-        size, concept, weight, mean, total = (np.concatenate(part) for part in zip(*self.memberships))
-        return Memberships(
-            np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
-            concept.astype(np.int32),
-            weight.astype(np.float32),
-            mean.astype(np.float32),
-            total.astype(np.float32),
-        )
-
-    def _uses(self) -> Uses:
-        self.uses.sort_indices()
-        concept, word = np.divmod(self.uses.indices, max(self.shape[1], 1))
-        ptr, share = self.uses.indptr.astype(np.int64), self.uses.data.astype(np.float32)
-        return Uses(ptr, concept.astype(np.int32), word.astype(np.int32), share)
+    concept, word = np.divmod(key, n_words)
+    cell = draw[typical] * in_use.shape[1] + counts.concept[typical]
+    return WordUse(
+        *(concept.astype(np.int32), word.astype(np.int32), mean(typical.astype(float))),
+        *(mean(on), *bounds(on), mean(used), *bounds(used), mean(counts.used)),
+    ), np.bincount(cell, minlength=in_use.size).reshape(in_use.shape).astype(np.int32)

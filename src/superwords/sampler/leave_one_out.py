@@ -189,21 +189,3 @@ def count_pair(concepts, j, words, step):
                 concepts.listed[j, w] = 1
                 concepts.support[j, concepts.support_size[j]] = w
                 concepts.support_size[j] += 1
-
-
-@helper
-def take_slot(concepts):
-    concepts.n_free -= 1
-    j = concepts.free[concepts.n_free]
-    concepts.n_in_use = max(concepts.n_in_use, j + 1)
-    concepts.mass[j] = 0.0
-    for s in range(concepts.support_size[j]):
-        concepts.listed[j, concepts.support[j, s]] = 0
-    concepts.support_size[j] = 0
-    return j
-
-
-@helper
-def release_slot(concepts, j):
-    concepts.free[concepts.n_free] = j
-    concepts.n_free += 1

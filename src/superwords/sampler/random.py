@@ -170,7 +170,13 @@ def skip_by_log(stream, log_miss):
 
 
 # Versions for Python. Kernels use the helpers above, whose machine code must not depend on the cache.
-open_stream_from_python = kernel(open_stream.py_func)
+open_stream_from_python = open_stream.py_func
 uniform_from_python = kernel(uniform.py_func)
-accepts_from_python = kernel(accepts.py_func)
-below_from_python = kernel(below.py_func)
+
+
+def accepts_from_python(log_ratio: float, stream: np.ndarray) -> bool:
+    return math.log(uniform_from_python(stream)) < log_ratio
+
+
+def below_from_python(stream: np.ndarray, n: int) -> int:
+    return min(int(uniform_from_python(stream) * n), n - 1)

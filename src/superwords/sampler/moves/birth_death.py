@@ -20,7 +20,7 @@ from superwords.sampler.document import (
 )
 from superwords.sampler.feature_draw import change_counts, draw_newborn, log_fit_newborn
 from superwords.sampler.jit import helper, inline_helper
-from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed, release_slot, take_slot
+from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed
 from superwords.sampler.moves.join_leave import log_leave
 from superwords.sampler.moves.proposals import log_gain
 from superwords.sampler.random import accepts, below, gamma, skip, uniform
@@ -90,7 +90,12 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
         if not accepts(log_fit, stream):
             return False
         draw_newborn(regression, words, slot, B, stream)
-    take_slot(concepts)
+    concepts.n_free -= 1
+    concepts.n_in_use = max(concepts.n_in_use, slot + 1)
+    concepts.mass[slot] = 0.0
+    for s in range(concepts.support_size[slot]):
+        concepts.listed[slot, concepts.support[slot, s]] = 0
+    concepts.support_size[slot] = 0
     for a in range(doc.n_words):
         doc.p[a, slot] = model.prior.lam[doc.word[a]]
     add_pair(doc, slot, weight, mass, len(words))
@@ -125,7 +130,8 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
         change_counts(regression, words, j, words[:0], j)
     drop_pair(doc, k)
     set_explained(doc)
-    release_slot(concepts, j)
+    concepts.free[concepts.n_free] = j
+    concepts.n_free += 1
     return True
 
 

@@ -21,7 +21,7 @@ from superwords.sampler.document import (
     set_on,
 )
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, grow_regression
-from superwords.sampler.jit import helper, inline_helper, ref_kernel
+from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, count_pair, grow_counts, leave_one_out_counts
 from superwords.sampler.model import Model
 from superwords.sampler.moves.birth_death import birth_or_death
@@ -99,7 +99,19 @@ def _sweep_documents(work, state, model, regression, concepts, doc, new, stream,
                 count_pair(concepts, np.int64(state.concept[p]), words, -1)
             load_document(doc, concepts, model.data, d, model.steps.attempts, model.steps.overlap)
             take_pairs(doc, state, concepts, d)
-            change_document(doc, concepts, model, regression, stream)
+            steps = model.steps
+            if steps.flips:
+                flip_concepts(steps.data_driven, doc, concepts, regression, stream)
+            if steps.swaps > 0:
+                n = times(steps.swaps, doc, stream)
+                swap_concepts(n, steps.data_driven, doc, concepts, regression, stream)
+            if steps.divisions > 0:
+                n = times(steps.divisions, doc, stream)
+                divide_and_unite(n, steps.data_driven, doc, concepts, regression, stream)
+            births = steps.births
+            while births >= 1.0 or (births > 0.0 and uniform(stream) < births):
+                birth_or_death(doc, concepts, model, regression, stream)
+                births -= 1.0
             work.is_loaded = 1
         if not append_document(new, doc, d):
             return False
@@ -124,24 +136,6 @@ def take_pairs(doc, state, concepts, d):
             mass += concepts.theta[w]
         add_pair(doc, np.int64(state.concept[p]), state.weight[p], mass, len(words))
     set_explained(doc)
-
-
-@inline_helper
-def change_document(doc, concepts, model, regression, stream):
-    """Apply all moves of a document."""
-    steps = model.steps
-    if steps.flips:
-        flip_concepts(steps.data_driven, doc, concepts, regression, stream)
-    if steps.swaps > 0:
-        n = times(steps.swaps, doc, stream)
-        swap_concepts(n, steps.data_driven, doc, concepts, regression, stream)
-    if steps.divisions > 0:
-        n = times(steps.divisions, doc, stream)
-        divide_and_unite(n, steps.data_driven, doc, concepts, regression, stream)
-    births = steps.births
-    while births >= 1.0 or (births > 0.0 and uniform(stream) < births):
-        birth_or_death(doc, concepts, model, regression, stream)
-        births -= 1.0
 
 
 @helper

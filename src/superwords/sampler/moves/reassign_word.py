@@ -120,7 +120,7 @@ def _sweep_documents(state, tokens, context, table, tried, moved, stream, sweep)
             a = n_words - 1 - at if is_backwards else at
             k = _pick_holder(a, n_pairs, table, stream)
             if k >= 0:
-                i = data.word[data.doc_ptr[d] + a]
+                i = np.int64(data.word[data.doc_ptr[d] + a])
                 to = _pick_target(a, i, k, state.doc_ptr[d], n_pairs, state, context, table, stream)
                 if to != k:
                     tried[0] += 1
@@ -176,7 +176,8 @@ def _weigh(k, theta, table):
 def _pick_target(a, i, home, first, n_pairs, state, context, table, stream):
     """Draw the concept that gets the tokens: the same, or one without the word."""
     theta, n, total = state.theta[i], table.tokens[a, home], 0.0
-    if _is_fixed(i, state.concept[first + home], context):
+    j = np.int64(state.concept[first + home])
+    if _is_fixed(i, j, context):
         return home
     if theta != table.theta:
         table.theta = theta
@@ -195,7 +196,6 @@ def _pick_target(a, i, home, first, n_pairs, state, context, table, stream):
     log_gain = n * (table.log_weight[home] - math.log(mass))
     if used > 0:
         log_gain += used * math.log((mass - theta) / mass)
-    j = state.concept[first + home]
     stays = math.exp(log_gain) * _odds(i, j, 1, context.sizes, context.model.prior)
     u = uniform(stream) * (total + stays) - stays
     if u < 0.0:

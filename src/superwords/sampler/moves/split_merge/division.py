@@ -138,15 +138,12 @@ def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.concatenate([[0], np.cumsum(size * docs)]), np.repeat(docs, size)
 
 
-@ref_kernel
-def count_sides(group, sides):
+def count_sides(group: Group, sides: Sides) -> None:
     """Rebuild the counts of a division."""
+    doc = np.repeat(sides.doc, np.diff(group.ptr))
     for s in range(2):
-        sides.holders[s] = 0.0
-        for i in range(len(group.support)):
-            sides.m[s, i] = 0.0
-    for n in range(len(group.doc)):
-        enter(group, sides, n, 1.0)
+        sides.holders[s] = np.count_nonzero(sides.doc & (1 << s))
+        sides.m[s] = np.bincount(group.word[(sides.word & doc & (1 << s)) > 0], minlength=len(group.support))
 
 
 @helper
@@ -217,21 +214,14 @@ def divide_blindly(group, sides, target, stream, is_forced):
         else:
             log_q += math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
         sides.doc[n] = side
-        log_q += _divide_words_blindly(n, side, group, sides, target, stream, is_forced)
+        if side != BOTH:
+            _take_whole(n, side, group, sides)
+        else:
+            for e in range(group.ptr[n], group.ptr[n + 1]):
+                n_ways = 3 if group.tokens[e] > 1 else 2
+                chosen = target.word[e] if is_forced else 1 + below(stream, n_ways)
+                log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, target, stream, is_forced)
         enter(group, sides, n, 1.0)
-    return log_q
-
-
-@helper
-def _divide_words_blindly(n, side, group, sides, target, stream, is_forced):
-    if side != BOTH:
-        _take_whole(n, side, group, sides)
-        return 0.0
-    log_q = 0.0
-    for e in range(group.ptr[n], group.ptr[n + 1]):
-        n_ways = 3 if group.tokens[e] > 1 else 2
-        chosen = target.word[e] if is_forced else 1 + below(stream, n_ways)
-        log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, target, stream, is_forced)
     return log_q
 
 

@@ -200,7 +200,6 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
         np.zeros(n_words, np.bool_),
         *(np.zeros((), np.int64) for _ in range(3)),
     )
-    _foresee_all(side, urn, progress)
     ptr, word = np.zeros_like(side.ptr), np.empty(len(side.word) + n_words, np.int32)
     while not _go_through(side, urn, progress, target, present is not None, ptr, word, log_q, stream):
         word = np.append(word, np.empty(len(word) + n_words, np.int32))
@@ -208,22 +207,18 @@ def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) ->
 
 
 @ref_kernel
-def _foresee_all(side, urn, progress):
-    """Count all documents as not yet processed."""
-    _update_factors(1.0, progress, urn)
-    for i in range(len(urn.theta)):
-        progress.foreseen[i] = progress.factor[i]
-    for n in range(len(side.held)):
-        if side.held[n]:
-            progress.n_held += 1
-            mass = _mark_used(n, True, progress, side, urn)
-            _foresee(n, 1.0, mass, progress, side, urn)
-            _mark_used(n, False, progress, side, urn)
-
-
-@ref_kernel
 def _go_through(side, urn, progress, target, is_forced, ptr, word, log_q, stream):
     """Draw or score unused words by document; return False if space runs out."""
+    if progress.n_held == 0:  # the first call: count all documents as not yet processed
+        _update_factors(1.0, progress, urn)
+        for i in range(len(urn.theta)):
+            progress.foreseen[i] = progress.factor[i]
+        for n in range(len(side.held)):
+            if side.held[n]:
+                progress.n_held += 1
+                mass = _mark_used(n, True, progress, side, urn)
+                _foresee(n, 1.0, mass, progress, side, urn)
+                _mark_used(n, False, progress, side, urn)
     n_held = progress.n_held
     while progress.document < len(side.held):
         n = progress.document
