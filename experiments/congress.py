@@ -14,7 +14,6 @@ import pandas as pd
 
 import superwords
 from experiments.harness import Lab, read_lines
-from superwords.analysis.prevalence import found_share
 from superwords.analysis.ranking import coherence, presence, scores
 from superwords.compare.baselines import hdp
 from superwords.compare.contenders import Found, ranked, word_sets
@@ -317,7 +316,7 @@ def wordings(model: ConceptModel) -> pd.DataFrame:
 
 def _most_different(model: ConceptModel, j: int, members: Corpus) -> dict[str, Any] | None:
     uses, corpus = model.result_.summary.uses, model.corpus_
-    found = found_share(model.result_)[j]
+    found = model.result_.summary.alignment.found[j]
     table = model.words_of(j + 1)
     common = set(table.loc[table["share_used"] >= _USED, "word"])
     assert corpus.parent is not None

@@ -17,8 +17,7 @@ from scipy import sparse
 from statsmodels.api import OLS
 
 from experiments.harness import Lab
-from superwords.analysis.effects import effects, predicted
-from superwords.analysis.regression import Cases, fit_prevalence, folded_outcomes
+from superwords.analysis.effects import Cases, effects, fit_prevalence, folded_outcomes, predicted
 from superwords.fitting.estimator import ConceptModel
 from superwords.text.corpus import Corpus
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from superwords import load
-from superwords.analysis.decisions import add_choices, read_choices
+from superwords.analysis.curation import add_choices, read_choices
 from superwords.cli.main import main
 from superwords.errors import InputError
 from superwords.storage import cache

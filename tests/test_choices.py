@@ -7,7 +7,7 @@ import pytest
 
 from models_for_tests import planted_model
 from superwords import load
-from superwords.analysis.decisions import add_choices, read_choices, undo_choices
+from superwords.analysis.curation import add_choices, read_choices, undo_choices
 from superwords.analysis.naming import checked_name
 from superwords.errors import InputError
 from superwords.storage.model_file import Choice, ModelFile

@@ -7,7 +7,7 @@ import pytest
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.analysis.groups import make_groups
-from superwords.analysis.prevalence import draw_weights, drawn_weights, found_share
+from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.errors import InputError
 
 
@@ -104,7 +104,7 @@ def test_words_of_a_group():
     word = model.corpus_.vocabulary.index(ours["word"].iloc[0])
     inside = np.repeat(PLANTED.holds[:, 0], np.diff(uses.ptr))
     rows = inside & (uses.concept == concept - 1) & (uses.word == word)
-    wanted = uses.share[rows].sum() / found_share(model.result_)[concept - 1] / first["rows"]
+    wanted = uses.share[rows].sum() / model.result_.summary.alignment.found[concept - 1] / first["rows"]
     assert ours["share"].iloc[0] == pytest.approx(wanted)
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from models_for_tests import PLANTED, passage_model, planted_model, with_parts
 from superwords.analysis.design import make_design
+from superwords.analysis.effects import Cases, Outcomes, RobustFit, fit_prevalence
 from superwords.analysis.prevalence import drawn_weights
-from superwords.analysis.regression import Cases, Outcomes, RobustFit, fit_prevalence
 from superwords.errors import InputError
 
 

@@ -14,7 +14,7 @@ import pytest
 from explorer_for_tests import served
 from models_for_tests import ODD_WORDS, passage_model, planted_model
 from superwords import load
-from superwords.analysis.decisions import add_choices
+from superwords.analysis.curation import add_choices
 from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
 from superwords.web.page import number

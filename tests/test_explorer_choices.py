@@ -11,8 +11,7 @@ import pytest
 from explorer_for_tests import client_of, rows
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import load
-from superwords.analysis.curation import history
-from superwords.analysis.decisions import add_choices
+from superwords.analysis.curation import add_choices, history
 from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
 

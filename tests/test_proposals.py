@@ -7,8 +7,7 @@ import pytest
 from cli_for_tests import run
 from models_for_tests import planted_model
 from superwords import load
-from superwords.analysis.naming import LONGEST_TEXT
-from superwords.analysis.proposals import read_reply
+from superwords.analysis.naming import LONGEST_TEXT, read_reply
 from superwords.errors import InputError
 
 

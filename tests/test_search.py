@@ -15,7 +15,7 @@ from cli_for_tests import THEMES, loaded, model_file, run
 from models_for_tests import EDGES, edge_model, fit, passage_model, planted_model
 from superwords import Corpus
 from superwords.analysis import documents as means
-from superwords.analysis import proposals
+from superwords.analysis import naming
 from superwords.analysis.documents import _densest, telling_passage
 from superwords.errors import InputError
 from superwords.posterior import resampling
@@ -37,7 +37,7 @@ def themed():
     return fit(Corpus.from_texts(texts, words="plain", min_df=2, n_jobs=1), b1=1.0, b2=1.0)
 
 
-@pytest.mark.parametrize("module", [neighbours, terms, searching, proposals, resampling])
+@pytest.mark.parametrize("module", [neighbours, terms, searching, naming, resampling])
 def test_examples_in_docstrings_run(module):
     """Those that need a fitted model run in test_docstrings, as examples of the model's methods."""
     found = [one for one in doctest.DocTestFinder().find(module) if ">>> " in one.docstring]

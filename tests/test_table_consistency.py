@@ -5,7 +5,7 @@ import pytest
 
 from models_for_tests import PLANTED, fit, passage_model, planted_corpus, planted_model
 from superwords.analysis.documents import one_document
-from superwords.analysis.prevalence import draw_weights, found_share
+from superwords.analysis.prevalence import draw_weights
 
 MADE = pytest.mark.parametrize("made", [planted_model, passage_model])
 
@@ -88,7 +88,7 @@ def test_what_is_found_is_said_in_one_way(made):
     model = made()
     table, aligned = model.concepts(), model.result_.summary.alignment
     by_chain = np.array(table["stability_by_chain"].tolist())
-    np.testing.assert_allclose(by_chain.mean(axis=1), found_share(model.result_))
+    np.testing.assert_allclose(by_chain.mean(axis=1), model.result_.summary.alignment.found)
     assert table["found_by"].tolist() == (by_chain >= 0.5).sum(axis=1).tolist()
     n_all = int((table["found_by"] == len(model.kept_)).sum())
     assert f"{n_all} of {len(table)} concepts were found by both chains" in str(model.verdict())

@@ -11,7 +11,6 @@ from sklearn.metrics import adjusted_rand_score
 from models_for_tests import edge_model, kept, planted_model
 from superwords import ConceptModel, Corpus
 from superwords.analysis import themes
-from superwords.analysis.prevalence import found_share
 from superwords.analysis.tables import concept_table
 from superwords.analysis.themes import likeness, make_tree, theme_table
 from superwords.posterior.draws import ChainDraws, Draws
@@ -117,7 +116,7 @@ def test_a_theme_is_never_rarer_than_its_concepts_because_other_draws_lack_them(
     first, second = (known.index.get_loc(name) + 1 for name in ("word0, word1", "word2, word3"))
     result.themes.update({int(first): "both", int(second): "both"})
     table = theme_table(result).set_index("theme")
-    assert found_share(result)[second - 1] == pytest.approx(2 / 3)
+    assert result.summary.alignment.found[second - 1] == pytest.approx(2 / 3)
     assert table.loc["both", "prevalence"] == pytest.approx(2 / 5)
     # Two of five documents in every draw that counts: the interval under Jeffreys' prior.
     bounds = table.loc["both", ["prevalence_low", "prevalence_high"]].tolist()

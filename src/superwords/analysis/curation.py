@@ -1,40 +1,49 @@
-"""User decisions about concepts (names, merges, themes), applied to a result.
+"""User decisions about concepts (names, merges, themes), applied to a result and kept in its model file.
 
-A decision is a `Choice` of a model file. Decisions do not change a concept's number (1, 2, …): a merged concept has the
+A decision is a `Choice`. It is never changed: a later one of the same kind and concept replaces it, and the last ones
+can be undone. Decisions do not change a concept's number (1, 2, …): a merged concept has the
 number of its first member, and the numbers of the other members and of hidden concepts are not shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, checked_name
-from superwords.analysis.printed import listed
-from superwords.analysis.proposals import Proposal
+from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, Proposal, checked_name
+from superwords.analysis.table_files import listed
 from superwords.analysis.tables import concept_index
-from superwords.errors import InputError
+from superwords.errors import InputError, StorageError
 from superwords.posterior.alignment import find_partners
 from superwords.posterior.consensus import rematch
 from superwords.posterior.result import Result
 from superwords.posterior.summary import summarize
-from superwords.storage.model_file import Choice
+from superwords.storage.model_file import Choice, ModelFile, translate_corruption
 
 NAME, MERGE, HIDE, THEME, PROPOSED, ABOUT = KINDS = "name", "merge", "hide", "theme", "proposed", "about"
-_YES = "yes"
-# Description of a decision, and of its reversal.
-_DECIDED = {
-    NAME: ("called “{}”.", "called by the automatic name again."),
-    MERGE: ("merged into concept {}.", "shown apart again."),
-    HIDE: ("hidden.", "shown again."),
-    THEME: ("in the theme “{}”.", "in no theme."),
-    PROPOSED: ("proposed to be called “{}”.", "without a proposed name."),
-    ABOUT: ("described: {}", "without a description."),
+
+
+# What the history says of a decision and of its reversal, and how a lost one is called.
+_SAID = {
+    NAME: ("called “{}”.", "called by the automatic name again.", "the name {!r} of concept {}"),
+    MERGE: ("merged into concept {}.", "shown apart again.", "the merge of concept {1} into {0}"),
+    HIDE: ("hidden.", "shown again.", "the decision to hide concept {1}"),
+    THEME: ("in the theme “{}”.", "in no theme.", "the theme {!r} of concept {}"),
+    PROPOSED: (
+        "proposed to be called “{}”.",
+        "without a proposed name.",
+        "the proposed name {!r} of concept {}",
+    ),
+    ABOUT: ("described: {}", "without a description.", "the description of concept {1}"),
 }
 
 
@@ -49,18 +58,10 @@ class Curation(NamedTuple):
     descriptions: dict[int, str]
 
     @property
-    def shown_names(self) -> dict[int, str]:
-        """The names that tables show; one that is only proposed is marked."""
-        return {one: f"{name} (proposed)" for one, name in self.proposed.items()} | self.names
-
-    @property
     def away(self) -> dict[int, str]:
         """The concepts that are not shown, and why."""
-        merged = {one: f"is merged into concept {self._top(one)}" for one in self.merged}
-        hidden = {one: "is hidden" for one in self.hidden if one not in merged}
-        return {
-            one: "is hidden" if self._top(one) in self.hidden else why for one, why in merged.items()
-        } | hidden
+        why = {one: f"is merged into concept {self._top(one)}" for one in self.merged}
+        return why | {one: "is hidden" for one in (*why, *self.hidden) if self._top(one) in self.hidden}
 
     def _top(self, concept: int) -> int:
         seen = {concept}
@@ -82,13 +83,8 @@ class Curation(NamedTuple):
 
 
 def decisions(choices: Iterable[Choice]) -> Curation:
-    """Return the current decisions: the last of each kind and concept counts.
-
-    An empty value cancels a decision.
-    """
-    last: dict[tuple[str, int], str] = {}
-    for one in choices:
-        last[one.kind, one.concept] = one.value
+    """Return the current decisions: the last of each kind and concept counts, and an empty value cancels it."""
+    last = {(one.kind, one.concept): one.value for one in choices}
     found = {kind: {c: value for (k, c), value in last.items() if k == kind and value} for kind in KINDS}
     try:
         merged = {concept: int(value) for concept, value in found[MERGE].items()}
@@ -104,26 +100,27 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
     document if it is in any member, and weights add. It is found in the draws that find any member.
     """
     decided = decisions(choices)
-    known = range(1, sampled.n_concepts + 1) if choices else ()
-    unknown = {one.concept for one in choices} - set(known) | set(decided.merged.values()) - set(known)
+    known = set(range(1, sampled.n_concepts + 1)) if choices else set[int]()
+    unknown = ({one.concept for one in choices} | set(decided.merged.values())) - known
     if unknown:
         raise InputError(f"The choices speak of concept {min(unknown)}, which the model does not have.")
     if not any(decided):
         return sampled
-    names = sampled.names | decided.shown_names
+    proposed = {one: f"{name} (proposed)" for one, name in decided.proposed.items()}
+    away = decided.away
     result = replace(
         sampled,
-        names=names,
-        away=decided.away,
+        names=sampled.names | proposed | decided.names,
+        away=away,
         themes=decided.themes,
         descriptions=decided.descriptions,
         choices=choices,
         sampled=sampled,
     )
     as_sampled = {"spaced", "consensus", "best_draw", "consensus_draw", "co_membership", "word_sets"}
-    as_sampled |= {"trace_values"} | (set() if decided.away else {"summary", "concept_trace", "weights"})
-    parts = {name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)}
-    if decided.away:
+    as_sampled |= {"trace_values"} | (set() if away else {"summary", "concept_trace", "weights"})
+    result.remember(**{name: sampled.__dict__[name] for name in as_sampled & set(sampled.__dict__)})
+    if away:
         into = decided.columns(sampled.n_concepts)
         sizes = {int(a): np.flatnonzero(into == a) for a in np.unique(into[into >= 0])}
         members = {a: own for a, own in sizes.items() if len(own) > 1}
@@ -133,8 +130,7 @@ def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
         # How characteristic a word is of a concept does not depend on decisions about other concepts.
         words = sampled.summary.words
         everywhere = np.bincount(words.word, words.documents, sampled.corpus.n_words)[summary.words.word]
-        parts["summary"] = summary._replace(words=summary.words._replace(everywhere=everywhere))
-    result.remember(**parts)
+        result.remember(summary=summary._replace(words=summary.words._replace(everywhere=everywhere)))
     return result
 
 
@@ -154,13 +150,12 @@ def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
         for one in choices:
             if one.made == made:
                 alike.setdefault((one.kind, one.value), []).append(one.concept)
-        out.append({"made": made, "said": " ".join(_sentence(*what, those) for what, those in alike.items())})
+        said = []
+        for (kind, value), concepts in alike.items():
+            who = f"Concepts {listed(concepts)} are" if len(concepts) > 1 else f"Concept {concepts[0]} is"
+            said.append(f"{who} {_SAID[kind][not value].format(value)}")
+        out.append({"made": made, "said": " ".join(said)})
     return out
-
-
-def _sentence(kind: str, value: str, concepts: list[int]) -> str:
-    who = "Concepts {} are" if len(concepts) > 1 else "Concept {} is"
-    return f"{who.format(listed(concepts))} {_DECIDED[kind][not value].format(value)}"
 
 
 def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
@@ -168,8 +163,8 @@ def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
     decided = decisions(choices)
     if not decided.away:
         return weights
-    into = decided.columns(weights.shape[1])
-    return weights @ sparse.csr_array(into[:, None] == _shown_columns(into), dtype=float)
+    into, shown = _columns(decided, weights.shape[1])
+    return weights @ sparse.csr_array(into[:, None] == shown, dtype=float)
 
 
 def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
@@ -177,14 +172,15 @@ def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
     decided = decisions(choices)
     if not decided.away:
         return inclusion
-    into = decided.columns(inclusion.shape[1])
-    largest = [inclusion[:, np.flatnonzero(into == j)].max(axis=1) for j in _shown_columns(into)]
-    stack = sparse.hstack if sparse.issparse(inclusion) else np.hstack
-    return stack([one.reshape(-1, 1) for one in largest])
+    into, shown = _columns(decided, inclusion.shape[1])
+    largest = [inclusion[:, np.flatnonzero(into == j)].max(axis=1).reshape(-1, 1) for j in shown]
+    return (sparse.hstack if sparse.issparse(inclusion) else np.hstack)(largest)
 
 
-def _shown_columns(into: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(into == np.arange(len(into)))
+def _columns(decided: Curation, n_concepts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the column of each concept, and the columns that are shown."""
+    into = decided.columns(n_concepts)
+    return into, np.flatnonzero(into == np.arange(n_concepts))
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
@@ -224,7 +220,7 @@ def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     numbers = shown_numbers(result, concepts)
     if set(result.shown) <= set(numbers):
         raise InputError("No concept would be left to show; leave at least one.")
-    return _made((HIDE, dict.fromkeys(numbers, _YES)))
+    return _made((HIDE, dict.fromkeys(numbers, "yes")))
 
 
 def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
@@ -347,37 +343,84 @@ def carried(
     """
     partner = find_partners(before, after).of
     number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
-    kept, lost = [], []
     last = {(one.kind, one.concept): one.value for one in choices}
+    kept, lost = [], dict[str, None]()
     for one in choices:
-        about = [one.concept, *([int(one.value)] if one.kind == MERGE and one.value else [])]
-        missing = [concept for concept in about if concept not in number]
-        if not missing:
-            value = str(number[int(one.value)]) if one.kind == MERGE and one.value else one.value
+        into = [int(one.value)] if one.kind == MERGE and one.value else []
+        missing = next((concept for concept in (one.concept, *into) if concept not in number), None)
+        if missing is None:
+            value = str(number[into[0]]) if into else one.value
             kept.append(one._replace(concept=number[one.concept], value=value))
         elif one.value and one.value == last[one.kind, one.concept]:
-            lost.append(_lost(one, missing[0]))
-    return kept, list(dict.fromkeys(lost))
+            decision = _SAID[one.kind][2].format(one.value, one.concept)
+            lost[f"After further sampling there is no concept like {missing}: {decision} is lost."] = None
+    return kept, list(lost)
 
 
-def _lost(one: Choice, missing: int) -> str:
-    decision = {
-        NAME: f"the name {one.value!r} of concept {one.concept}",
-        MERGE: f"the merge of concept {one.concept} into {one.value}",
-        HIDE: f"the decision to hide concept {one.concept}",
-        THEME: f"the theme {one.value!r} of concept {one.concept}",
-        PROPOSED: f"the proposed name {one.value!r} of concept {one.concept}",
-        ABOUT: f"the description of concept {one.concept}",
-    }[one.kind]
-    return f"After further sampling there is no concept like {missing}: {decision} is lost."
+def read_choices(path: str | Path) -> list[Choice]:
+    """Return all choices in a model file, in the order they were made."""
+    with translate_corruption(str(path)), closing(ModelFile.open(Path(path))) as file:
+        return file.choices()
+
+
+def add_choices(path: str | Path, choices: Iterable[Choice], identity: str = "") -> list[Choice]:
+    """Append choices to a model file in one transaction; return them with their time.
+
+    `identity` is that of the model they refer to (`ModelFile.identity`). If the file now holds another model, whose
+    concepts may have other numbers, a `StorageError` is raised.
+    """
+    now = _now()
+    made = [one if one.made else one._replace(made=now) for one in choices]
+    with locked(path, identity) as file:
+        file.add_choices(made)
+    return made
+
+
+def undo_choices(path: str | Path, identity: str = "") -> list[Choice]:
+    """Remove and return the choices of the last decision."""
+    with locked(path, identity) as file:
+        return file.remove_last_choices()
+
+
+@contextmanager
+def locked(path: str | Path, identity: str = "") -> Iterator[ModelFile]:
+    """Open a model file in a transaction, committed as a whole or not at all."""
+    opened = os.stat(path) if os.path.exists(path) else None
+    with translate_corruption(str(path)):
+        file = ModelFile.open(Path(path), write=True)
+    try:
+        with closing(file), file.transaction():
+            # Another process may have replaced the file while this one waited for the lock.
+            is_replaced = opened is None or not os.path.samestat(opened, os.stat(path))
+            if is_replaced or (identity and file.identity() != identity):
+                raise StorageError(
+                    f"{str(path)!r} has been sampled further since it was opened, so its concepts may have other "
+                    "numbers; open it again and repeat the decision."
+                )
+            yield file
+    except sqlite3.Error as error:
+        raise StorageError(f"The decision cannot be kept in {str(path)!r}: {error}.") from None
+
+
+@contextmanager
+def held(path: str | Path) -> Iterator[None]:
+    """Block decisions about a model while its file is being replaced."""
+    with translate_corruption(str(path)):
+        file = ModelFile.open(Path(path), write=True)
+    with closing(file), file.reading(alone=True):
+        yield
 
 
 def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
     """Return the choices of one decision, which have one time."""
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    now = _now()
     return [
         Choice(kind, concept, value, now) for kind, values in decided for concept, value in values.items()
     ]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:

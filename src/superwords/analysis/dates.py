@@ -47,7 +47,7 @@ def as_dates(values: pd.Series) -> pd.Series | None:
 def as_years(values: pd.Series) -> pd.Series | None:
     """Return dates as years with their fraction; None if the column holds no dates."""
     dates = as_dates(values)
-    return None if dates is None else dates.dt.year + (dates.dt.day_of_year - 1) / 365.25
+    return None if dates is None else _in_years(dates)
 
 
 class TimeScale(NamedTuple):
@@ -58,19 +58,17 @@ class TimeScale(NamedTuple):
     years: float  # length of the unit
     is_date: bool  # False: plain years
 
-    @property
-    def start(self) -> str:
-        return self.text(self.centre)
-
-    def scaled(self, years: Any) -> Any:
-        return (years - self.centre) / self.years
-
     def text(self, years: float) -> str:
         """Return a year with its fraction as a date, or as a year."""
         if not self.is_date:
             return f"{years:g}"
         whole = int(np.floor(years))
         return str((pd.Timestamp(whole, 1, 1) + pd.Timedelta(days=round((years - whole) * 365.25))).date())
+
+    def shown(self, value: float) -> Any:
+        """Return a scaled value in the format of the user's column."""
+        years = self.centre + value * self.years
+        return self.text(years) if self.is_date else years
 
 
 def as_time(values: pd.Series, name: str) -> pd.Series | None:
@@ -81,10 +79,7 @@ def as_time(values: pd.Series, name: str) -> pd.Series | None:
 
 
 def time_scale(years: Any, is_date: bool) -> TimeScale:
-    """Choose the unit by the span.
-
-    Decades from 20 years on, years from 2, months from two months, else days.
-    """
+    """Choose the unit by the span: decades from 20 years on, years from 2, months from two months, else days."""
     span = float(years.max() - years.min())
     units = {"decade": (10.0, 20.0), "year": (1.0, 2.0), "month": (1 / 12, 1 / 6), "day": (1 / 365.25, 0.0)}
     unit = next(name for name, (_, least) in units.items() if span >= least)
@@ -105,17 +100,14 @@ def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
     if dates is not None:
         return _date_periods(dates, by)
     numbers = pd.to_numeric(values, errors="coerce").astype(float)
-    if (numbers.isna() & values.notna()).any() or not np.isfinite(numbers.dropna()).all():
-        raise InputError(_what_is_wrong(values, numbers, column))
-    return _number_periods(numbers, by)
-
-
-def _what_is_wrong(values: pd.Series, numbers: pd.Series, column: str) -> str:
-    for value in values[~np.isfinite(numbers) & values.notna()]:
+    wrong = values[~np.isfinite(numbers) & values.notna()]
+    for value in wrong:
         if as_dates(pd.Series([value], dtype=object)) is None:
             reason = "which is not a date such as 2017-03-15, a year or a number"
-            return f"The column {column!r} has {value!r} in it, {reason}."
-    return f"The column {column!r} has dates and numbers in it; give a column of one kind."
+            raise InputError(f"The column {column!r} has {value!r} in it, {reason}.")
+    if len(wrong):
+        raise InputError(f"The column {column!r} has dates and numbers in it; give a column of one kind.")
+    return _number_periods(numbers, by)
 
 
 def _date_periods(dates: pd.Series, by: Any) -> Periods:
@@ -127,28 +119,34 @@ def _date_periods(dates: pd.Series, by: Any) -> Periods:
     length = {"day": 1, "week": 7, "month": 30.4, "quarter": 91.3, "year": 365.25}
     unit = by or next((unit for unit, n in length.items() if days / n <= _MOST_PERIODS), "decade")
     of_known = known.dt.to_period(PERIODS[unit])
-    step = 10 if unit == "decade" else 1
-    ordinal = of_known.map(lambda one: (one.year if unit == "decade" else one.ordinal) // step)
-    first, last = int(ordinal.min()), int(ordinal.max())
-    every = pd.period_range(of_known.min(), of_known.max(), freq=PERIODS[unit])
     if unit == "decade":
-        labels = [f"{10 * k}s" for k in range(first, last + 1)]
-        middle = np.arange(first, last + 1) * 10 + 5.0
+        ordinal = of_known.dt.year // 10
+        decades = np.arange(ordinal.min(), ordinal.max() + 1)
+        labels, middle = [f"{10 * k}s" for k in decades], decades * 10 + 5.0
     else:
+        ordinal = of_known.map(lambda one: one.ordinal)
+        every = pd.period_range(of_known.min(), of_known.max(), freq=PERIODS[unit])
         labels = [str(one.start_time.date()) if unit == "week" else str(one) for one in every]
-        starts, ends = (as_years(pd.Series(one)) for one in (every.start_time, every.end_time))
-        assert starts is not None
-        assert ends is not None
-        middle = ((starts + ends) / 2).to_numpy()
+        middle = (_in_years(every.start_time) + _in_years(every.end_time)).to_numpy() / 2
     of_row = np.full(len(dates), -1)
-    of_row[known.index] = ordinal - first
-    when = as_years(dates)
-    assert when is not None
-    return Periods(labels, middle, of_row, when.to_numpy(dtype=float), True)
+    of_row[known.index] = ordinal - ordinal.min()
+    return Periods(labels, middle, of_row, _in_years(dates).to_numpy(dtype=float), True)
+
+
+def _in_years(dates: Any) -> pd.Series:
+    """Return dates as years with their fraction."""
+    own = pd.Series(dates).dt
+    return own.year + (own.day_of_year - 1) / 365.25
 
 
 def _number_periods(numbers: pd.Series, by: Any) -> Periods:
-    width = _fitting_width(numbers) if by is None else by
+    is_whole, width = bool((numbers.dropna() % 1 == 0).all()), by
+    if by is None:
+        span = float(numbers.max() - numbers.min())
+        rough = span / 12
+        size = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
+        round_width = float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
+        width = 1.0 if is_whole and span < _MOST_PERIODS else round_width
     if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
         raise InputError(
             f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10."
@@ -160,19 +158,10 @@ def _number_periods(numbers: pd.Series, by: Any) -> Periods:
             f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width."
         )
     edges = np.arange(first, last + 1) * float(width)
-    plain = bool((numbers.dropna() % 1 == 0).all() and width == 1)
+    plain = is_whole and width == 1
     labels = [f"{a:g}" if plain else f"{a:g} to {a + width:g}" for a in edges]
     of_row = np.where(numbers.isna(), -1, place.fillna(first) - first).astype(int)
     return Periods(labels, edges if plain else edges + width / 2, of_row, numbers.to_numpy(), False)
-
-
-def _fitting_width(numbers: pd.Series) -> float:
-    span = float(numbers.max() - numbers.min())
-    if (numbers.dropna() % 1 == 0).all() and span < _MOST_PERIODS:
-        return 1.0
-    rough = span / 12
-    size = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
-    return float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
 
 
 def time_columns(metadata: pd.DataFrame) -> list[Any]:

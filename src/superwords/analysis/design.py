@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,15 +48,12 @@ class Design(NamedTuple):
 
     def at(self, **values: Any) -> np.ndarray:
         """Return the mean row of the matrix with some columns set, the others observed."""
-        table = self.table.assign(**{name: self._filled(name, value) for name, value in values.items()})
+        table = self.table.copy(deep=False)
+        for name, value in values.items():
+            groups = _levels(table, name)
+            table[name] = value if groups is None else pd.Categorical([value] * len(table), categories=groups)
         built = self.spec.get_model_matrix(table, context={"sqrt": np.sqrt})
         return np.asarray(built[["Intercept", *self.columns]], float).mean(axis=0)
-
-    def _filled(self, name: str, value: Any) -> Any:
-        own = self.table[name]
-        if isinstance(own.dtype, pd.CategoricalDtype):
-            return pd.Categorical([value] * len(own), categories=own.cat.categories)
-        return value
 
 
 def make_design(
@@ -80,7 +77,16 @@ def make_design(
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "C"]
     factors = {_name(part) for call in calls for part in call.args}
     table, scales, notes = _prepared(kept, used, factors, min_group)
-    _set_reference(table, reference)
+    for name, first in (reference or {}).items():
+        levels = _levels(table, str(name))
+        if levels is None:
+            raise InputError(
+                f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula."
+            )
+        if str(first) not in levels:
+            raise _no_group(str(name), first, levels)
+        order = [str(first), *(one for one in levels if one != str(first))]
+        table[str(name)] = table[str(name)].cat.reorder_categories(order)
     n_columns = _n_columns(tree, table)
     if n_columns > _MOST_COLUMNS:
         raise InputError(
@@ -91,32 +97,30 @@ def make_design(
             warnings.simplefilter("ignore")
             built = formulaic.model_matrix(formula, table, context={"sqrt": np.sqrt})
     except Exception as error:
-        raise InputError(f"The formula {formula!r} cannot be used: {_reason(error, table)}.") from None
+        reason = str(error).splitlines()[0].rstrip(".")
+        texts = [name for name in table if _levels(table, name) is not None]
+        if texts and any(part in reason for part in ("TypeError", "could not convert", "ategorical")):
+            reason = f"{texts[0]!r} is a column of groups, and log, poly and the like need numbers"
+        raise InputError(f"The formula {formula!r} cannot be used: {reason}.") from None
     if isinstance(built, formulaic.ModelMatrices):
         raise InputError(f"The formula {formula!r} has several sides; give the columns only, as 'a + b'.")
-    return _checked(built, table, scales, notes, formula)
-
-
-def _reason(error: Exception, table: pd.DataFrame) -> str:
-    reason = str(error).splitlines()[0].rstrip(".")
-    texts = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
-    if texts and any(part in reason for part in ("TypeError", "could not convert", "ategorical")):
-        return f"{texts[0]!r} is a column of groups, and log, poly and the like need numbers"
-    return reason
-
-
-def _checked(
-    built: Any, table: pd.DataFrame, scales: dict[str, TimeScale], notes: list[str], formula: str
-) -> Design:
     columns = [str(name) for name in built.columns]
     if "Intercept" not in columns:
         raise InputError(f"The formula {formula!r} leaves out the intercept; it is needed.")
-    named = {columns[k]: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
+    term_of = {columns[k]: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
     others = [name for name in columns if name != "Intercept"]
     matrix = np.asarray(built[["Intercept", *others]], float)
+    _check_matrix(matrix, others, formula)
+    labels, terms = [_label(name, table, scales) for name in others], [term_of[name] for name in others]
+    return Design(
+        table.index.to_numpy(), matrix, others, terms, labels, notes, table, scales, built.model_spec
+    )
+
+
+def _check_matrix(matrix: np.ndarray, columns: list[str], formula: str) -> None:
     if not len(matrix):
         raise InputError(f"No document has a value in every column of {formula!r}.")
-    infinite = [name for k, name in enumerate(others, start=1) if not np.isfinite(matrix[:, k]).all()]
+    infinite = [name for k, name in enumerate(columns, start=1) if not np.isfinite(matrix[:, k]).all()]
     if infinite:
         raise InputError(
             f"{infinite[0]} has no finite value for some documents, as the log of 0 has none; "
@@ -127,22 +131,24 @@ def _checked(
             f"The columns of {formula!r} are collinear: among the documents with a value in all of them, one "
             "follows from the others, or has a single value; leave one out."
         )
-    labels = [_label(name, table, scales) for name in others]
-    terms = [named[name] for name in others]
-    rows = table.index.to_numpy()
-    return Design(rows, matrix, others, terms, labels, notes, table, scales, built.model_spec)
+
+
+def _levels(table: pd.DataFrame, name: Any) -> list[Any] | None:
+    """Return the groups of a column, None if it is no column of groups."""
+    own = table.get(name)
+    grouped = own is not None and isinstance(own.dtype, pd.CategoricalDtype)
+    return own.cat.categories.tolist() if grouped else None
 
 
 def _label(column: str, table: pd.DataFrame, scales: dict[str, TimeScale]) -> str:
     """Return `party[T.R]` as "party R compared with D", and a date with its unit."""
     parts = []
     for part in column.split(":"):
-        found = _GROUP.fullmatch(part)
-        if found and found[1] in table and isinstance(table[found[1]].dtype, pd.CategoricalDtype):
-            first = table[found[1]].cat.categories[0]
-            parts.append(f"{found[1]} {found[2]}" + (f" compared with {first}" if "[T." in part else ""))
+        found, name = _GROUP.fullmatch(part), part.strip("`")
+        levels = _levels(table, found[1]) if found else None
+        if found and levels is not None:
+            parts.append(f"{found[1]} {found[2]}" + (f" compared with {levels[0]}" if "[T." in part else ""))
         else:
-            name = part.strip("`")
             parts.append(f"{name} (per {scales[name].unit})" if name in scales else part)
     return " × ".join(parts)
 
@@ -159,15 +165,15 @@ def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
     if len(formula) > _LONGEST:
         raise InputError(f"The formula has {len(formula):,} characters; give at most {_LONGEST}.")
     known = set(map(str, metadata.columns))
-    found = []
+    found = dict[Any, None]()
     for quoted, name, _, _, _, other in _PARTS.findall(formula):
         if other:
             raise InputError(
                 f"The formula {formula!r} has {other!r} in it; give columns joined by +, such as 'party + date'."
             )
         if quoted or name in known or (name and name not in (*FUNCTIONS, *_ARGUMENTS)):
-            found.append(named_column(metadata, quoted or name).name)
-    return list(dict.fromkeys(found))
+            found[named_column(metadata, quoted or name).name] = None
+    return list(found)
 
 
 def _parsed(formula: str) -> ast.expr:
@@ -230,8 +236,8 @@ def _n_columns(node: ast.expr, table: pd.DataFrame) -> int:
         if _called(node) == "C":
             return _n_columns(node.args[0], table) if node.args else 1
         return (sum(_sizes(node)) or _MOST_KNOTS) if _called(node) in CURVES else 1
-    own = table.get(_name(node))
-    return 1 if own is None or not isinstance(own.dtype, pd.CategoricalDtype) else len(own.cat.categories)
+    levels = _levels(table, _name(node))
+    return 1 if levels is None else len(levels)
 
 
 def _sizes(node: Any) -> list[int]:
@@ -257,8 +263,11 @@ def _chosen(metadata: pd.DataFrame, groups: Mapping[str, Any] | None) -> np.ndar
 
 
 def _no_group(name: str, value: Any, known: Sequence[str]) -> InputError:
-    shown = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
-    return InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {shown}.")
+    return InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {_first(known, 12)}.")
+
+
+def _first(names: Sequence[str], most: int, shown: Callable[[str], str] = repr) -> str:
+    return ", ".join(map(shown, names[:most])) + (", …" if len(names) > most else "")
 
 
 def _prepared(
@@ -276,9 +285,9 @@ def _prepared(
             table, note = _pooled(table, name, min_group)
             notes += [note] if note else []
         elif name not in factors and as_time(metadata[name], name) is not None and len(table):
-            scales[name] = time_scale(table[name], metadata[name].dtype.kind not in "iuf")
-            table[name] = scales[name].scaled(table[name])
-            notes.append(f"{name} counts in {scales[name].unit}s from {scales[name].start}.")
+            scales[name] = scale = time_scale(table[name], metadata[name].dtype.kind not in "iuf")
+            table[name] = (table[name] - scale.centre) / scale.years
+            notes.append(f"{name} counts in {scale.unit}s from {scale.text(scale.centre)}.")
     return table, scales, notes
 
 
@@ -298,38 +307,20 @@ def _as_numbers(values: pd.Series, name: str, is_factor: bool) -> pd.Series:
 def _pooled(table: pd.DataFrame, name: str, min_group: int) -> tuple[pd.DataFrame, str]:
     """Pool small groups of a column; drop their documents if the pool is small."""
     sizes = table[name].value_counts()
-    small = sorted(sizes.index[sizes < min_group])
-    other = OTHER if OTHER not in sizes.index or OTHER in small else f"{OTHER} (pooled)"
-    n_pooled = int(sizes[small].sum())
-    note, levels = "", sorted(sizes.index[sizes >= min_group])
-    if small:
-        listed = ", ".join(f"{one} ({sizes[one]})" for one in small[:8]) + (", …" if len(small) > 8 else "")
-        if n_pooled < min_group or len(small) == 1:
-            note = f"{name}: {listed} left out, fewer than {min_group} documents."
-            table = table[~table[name].isin(small)]
-        else:
-            note = f"{name}: {listed} pooled as {other!r}, each fewer than {min_group} documents."
-            table, levels = (
-                table.assign(**{name: table[name].where(~table[name].isin(small), other)}),
-                [*levels, other],
-            )
+    small, levels = (sorted(sizes.index[one]) for one in (sizes < min_group, sizes >= min_group))
+    few = _first(small, 8, lambda one: f"{one} ({sizes[one]})")
+    note, is_small = "", table[name].isin(small)
+    if len(small) == 1 or 0 < is_small.sum() < min_group:
+        note = f"{name}: {few} left out, fewer than {min_group} documents."
+        table = table[~is_small]
+    elif small:
+        other = OTHER if OTHER not in sizes.index or OTHER in small else f"{OTHER} (pooled)"
+        note = f"{name}: {few} pooled as {other!r}, each fewer than {min_group} documents."
+        table = table.assign(**{name: table[name].where(~is_small, other)})
+        levels.append(other)
     if len(levels) < 2 and len(sizes) > 1:
         raise InputError(
             f"The column {name!r} has {len(sizes):,} different values among {int(sizes.sum()):,} documents; "
             f"effects need numbers, dates or at least two groups of {min_group} documents (min_group)."
         )
     return table.assign(**{name: pd.Categorical(table[name], categories=levels)}), note
-
-
-def _set_reference(table: pd.DataFrame, reference: Mapping[str, Any] | None) -> None:
-    for name, first in (reference or {}).items():
-        own = table.get(str(name))
-        if own is None or not isinstance(own.dtype, pd.CategoricalDtype):
-            raise InputError(
-                f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula."
-            )
-        levels = own.cat.categories.tolist()
-        if str(first) not in levels:
-            raise _no_group(str(name), first, levels)
-        order = [str(first), *(one for one in levels if one != str(first))]
-        table[str(name)] = own.cat.reorder_categories(order)

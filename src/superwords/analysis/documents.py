@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,8 @@ from superwords.analysis.tables import (
     used_words,
 )
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
-    from superwords.text.corpus import Corpus
+from superwords.posterior.result import Result
+from superwords.text.corpus import Corpus
 
 SPEAKERS = ("speaker", "author", "speaker_name", "author_name", "name", "member", "sender")
 TITLES = ("title", "headline", "subject", "heading")

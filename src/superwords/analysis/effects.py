@@ -1,35 +1,214 @@
-"""Effects of covariates on prevalence or strength, and predicted values."""
+"""Effects of covariates on prevalence or strength, and predicted values: linear regressions, documents as cases.
+
+The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`, by the method of
+composition: take which documents use a concept from a draw of the sampler, fit a regression, draw its coefficients from
+their sampling distribution, repeat for every draw, and pool.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from superwords.analysis.design import MIN_GROUP, Design, make_design
 from superwords.analysis.groups import named_column
-from superwords.analysis.regression import (
-    LEAST_PER_COLUMN,
-    Cases,
-    Outcomes,
-    Pooled,
-    RobustFit,
-    fit,
-    outcomes_of,
-)
-from superwords.analysis.tables import concept_names
+from superwords.analysis.prevalence import draw_weights, drawn_weights
+from superwords.analysis.tables import concept_names, source_of_rows, sources
 from superwords.errors import InputError
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
+from superwords.posterior.intervals import TAILS
+from superwords.posterior.result import Result
 
 OUTCOMES = ("prevalence", "strength")
 _GRID, _FEW = 40, 12  # points of a curve; a column with few distinct numbers is predicted at each
 _MOST_POINTS, _MOST_ROWS = 800, 2_000_000
 _LEAST_CLUSTERS = 5
+LEAST_PER_COLUMN = 3  # documents
+_SEED = 1785  # fixed, since the draws are numerical integration
+_DRAWN = 4000  # of a pooled coefficient
+_ROUNDS = 100  # draws of the use of documents folded in
+_HALF = 0.5  # pseudo-count of Jeffreys' prior, for groups in which all or none hold a concept
+_NO_LEVERAGE = 1e-6  # 1 − leverage below which a case determines a coefficient and has no residual
+_PRODUCTS = 20_000_000
+
+
+class Outcomes(NamedTuple):
+    """Concept weights of rows in each of T draws, and the documents of the rows."""
+
+    metadata: pd.DataFrame  # of the documents
+    document: np.ndarray  # (rows) the document of each
+    weights: list[sparse.csr_array]  # T of (rows, J)
+    found: np.ndarray  # (T, J) weight of a draw for a concept, mean 1; 0 if the draw lacks the concept
+    used: sparse.csc_array | None = None  # (rows, J) P(used) of documents folded in, in place of draws
+
+    def gather(self, documents: np.ndarray) -> sparse.csr_array:
+        """Return the matrix (documents, rows) that sums rows by document."""
+        n_rows = len(self.document)
+        places = (np.ones(n_rows), (self.document, np.arange(n_rows)))
+        return sparse.csr_array(places, shape=(len(self.metadata), n_rows))[documents]
+
+    def draws_of_use(self) -> Iterator[tuple[sparse.sparray, np.ndarray]]:
+        """Yield which rows use which concept, (rows, J), with the weight of the draw."""
+        if self.used is None:
+            yield from ((weights > 0, found) for weights, found in zip(self.weights, self.found))
+            return
+        # A generator for each concept: what is decided about one changes no other.
+        rngs = [np.random.default_rng([_SEED, j]) for j in range(self.used.shape[1])]
+        for _ in range(_ROUNDS):
+            uniform = [rng.random(n) for rng, n in zip(rngs, np.diff(self.used.indptr))]
+            drawn = np.concatenate([np.zeros(0), *uniform]) < self.used.data
+            yield (
+                sparse.csc_array((drawn, self.used.indices, self.used.indptr), self.used.shape),
+                self.found[0],
+            )
+
+
+def outcomes_of(result: Result) -> Outcomes:
+    """Return the outcomes of the documents that a model was fitted to."""
+    corpus, alignment = result.corpus, result.summary.alignment
+    found = draw_weights(result) * alignment.matched.sum(axis=0)
+    return Outcomes(sources(corpus)[1], source_of_rows(corpus), drawn_weights(result), found)
+
+
+def folded_outcomes(metadata: pd.DataFrame, weight: sparse.csr_array, used: sparse.csr_array) -> Outcomes:
+    """Return the outcomes of folded-in documents, given weights and probabilities of use."""
+    n_documents, n_concepts = used.shape
+    found = np.ones((1, n_concepts))
+    return Outcomes(metadata, np.arange(n_documents), [weight], found, sparse.csc_array(used))
+
+
+class Pooled(NamedTuple):
+    """Contrasts of coefficients and their variances in each of R rounds, or NaN."""
+
+    mean: np.ndarray  # (R, J, q)
+    variance: np.ndarray
+    weight: np.ndarray  # (R, J) of each round
+    degrees: float = np.inf  # of freedom
+
+    def summary(self, j: int, k: int) -> list[float]:
+        """Return mean, bounds of the 95% interval and probability of being positive."""
+        mean, spread = self.mean[:, j, k], np.sqrt(self.variance[:, j, k])
+        known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
+        if not known.any():
+            return [float("nan")] * 4
+        rng = np.random.default_rng([_SEED, j])  # the same for all k, so that the bands of curves are smooth
+        share = self.weight[known, j] / self.weight[known, j].sum()
+        rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
+        drawn = rng.normal(mean[rounds], spread[rounds])
+        if np.isfinite(self.degrees):
+            wider = np.sqrt(self.degrees / rng.chisquare(self.degrees, _DRAWN))
+            drawn = mean[rounds] + wider * (drawn - mean[rounds])
+        low, high = np.quantile(drawn, TAILS)
+        return [float(share @ mean[known]), float(low), float(high), float((drawn > 0).mean())]
+
+
+class RobustFit:
+    """Fit least squares on one design, all concepts at once, with robust covariances.
+
+    Without clusters the covariances are HC3, with clusters CR3 (the cluster jackknife), which is HC3 where every
+    cluster is one case. tests/test_effects.py compares both with statsmodels.
+    """
+
+    def __init__(self, X: np.ndarray, cluster: np.ndarray | None = None) -> None:
+        self.X, self.inverse = X, np.linalg.pinv(X)  # (p, D)
+        leverage = (X * self.inverse.T).sum(axis=1)
+        self.floor = (self.inverse * leverage) @ self.inverse.T
+        self.alone = int(np.argmax(leverage)) if leverage.max() > 1 - _NO_LEVERAGE else -1
+        self.order, self.starts = np.arange(len(X)), np.arange(len(X))
+        # (p, D) change of the coefficients per residual when a case, or its cluster, is left out.
+        self.pull = self.inverse / np.maximum(1 - leverage, _NO_LEVERAGE)
+        self.products: np.ndarray | None = None
+        if cluster is None:
+            if self.pull.size * len(self.pull) <= _PRODUCTS:
+                self.products = (self.pull[:, None] * self.pull).reshape(-1, len(X))  # (p · p, D)
+            return
+        self.order = np.argsort(cluster, kind="stable")
+        self.starts = np.flatnonzero(np.diff(cluster[self.order], prepend=-1))
+        grouped = self.X[self.order]
+        own = np.add.reduceat(grouped[:, :, None] * grouped[:, None], self.starts)
+        left = own.sum(axis=0) - own
+        scale = np.sqrt(np.maximum(np.diagonal(own.sum(axis=0)), 1e-300))
+        smallest = np.linalg.eigvalsh(left / np.outer(scale, scale))[:, 0]
+        self.alone = int(cluster[self.order][self.starts[smallest.argmin()]]) if smallest.min() < 1e-9 else -1
+        sizes = np.diff([*self.starts, len(cluster)])
+        inverses = np.repeat(np.linalg.pinv(left, hermitian=True), sizes, axis=0)
+        self.pull = np.einsum("dpq,dq->pd", inverses, grouped)
+
+    def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (J, p) of the columns of Y and covariances (J, p, p).
+
+        `more` times a case's leverage is added to its squared residual.
+        """
+        coefficients = self.inverse @ Y
+        residual = (Y - self.X @ coefficients)[self.order]
+        n_columns, n_concepts = len(self.inverse), Y.shape[1]
+        if self.products is not None:
+            covariance = (self.products @ residual**2).T.reshape(n_concepts, n_columns, n_columns)
+        else:
+            covariance = np.empty((n_concepts, n_columns, n_columns))
+            for j in range(n_concepts):
+                moved = np.add.reduceat(self.pull * residual[:, j], self.starts, axis=1)
+                covariance[j] = moved @ moved.T
+        return coefficients.T, covariance + more * self.floor
+
+
+class Cases(NamedTuple):
+    """Cases of a regression: documents, design matrix, clusters and contrasts."""
+
+    rows: np.ndarray
+    matrix: np.ndarray  # (cases, p)
+    contrasts: np.ndarray  # (q, p)
+    cluster: np.ndarray | None = None  # (cases) a number each
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom: with clusters, their number less one."""
+        return np.inf if self.cluster is None else float(len(np.unique(self.cluster)) - 1)
+
+    def fit(self, outcomes: Outcomes, of: str) -> Pooled:
+        return fit_prevalence(outcomes, self) if of == "prevalence" else fit_strength(outcomes, self)
+
+
+def fit_prevalence(outcomes: Outcomes, cases: Cases) -> Pooled:
+    """Fit, in every draw, the share of a document's rows that use a concept."""
+    regression, L = RobustFit(cases.matrix, cases.cluster), cases.contrasts
+    gather = outcomes.gather(cases.rows)
+    n_rows = np.maximum(gather.sum(axis=1), 1)[:, None]
+    fitted = []
+    with threadpool_limits(1):  # the matrices are too small for several threads
+        for used, weight in outcomes.draws_of_use():
+            share = (gather @ used.astype(float)).toarray() / n_rows
+            mean, covariance = regression.together(share, _HALF)
+            fitted.append((mean @ L.T, np.einsum("qp,jpr,qr->jq", L, covariance, L, optimize=True), weight))
+    means, variances, weights = (np.array(part) for part in zip(*fitted))
+    return Pooled(means, variances, weights, cases.degrees)
+
+
+def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
+    """Fit, in every draw, the mean weight of a concept in the documents that hold it."""
+    n_draws, n_concepts = outcomes.found.shape
+    X, L, gather = cases.matrix, cases.contrasts, outcomes.gather(cases.rows)
+    mean = np.full((n_draws, n_concepts, len(L)), np.nan)
+    variance = mean.copy()
+    for t, weights in enumerate(outcomes.weights):
+        holders = (gather @ (weights > 0).astype(float)).toarray()
+        strength = (gather @ weights).toarray() / np.maximum(holders, 1)
+        for j in np.flatnonzero(outcomes.found[t]):
+            own = np.flatnonzero(holders[:, j])
+            if len(own) < LEAST_PER_COLUMN * X.shape[1] or np.linalg.matrix_rank(X[own]) < X.shape[1]:
+                continue
+            one = RobustFit(X[own], None if cases.cluster is None else cases.cluster[own])
+            if one.alone >= 0:
+                continue  # the variance of a group of one is unknown
+            coefficients, covariance = one.together(strength[own][:, [j]])
+            mean[t, j] = L @ coefficients[0]
+            variance[t, j] = np.einsum("qp,pr,qr->q", L, covariance[0], L)
+    return Pooled(mean, variance, outcomes.found, cases.degrees)
 
 
 def outcome(rows: str) -> str:
@@ -84,13 +263,11 @@ def effects(
     >>> model.effects("place + year")["concept"].nunique() == model.n_concepts_
     True
     """
-    outcomes = outcomes_of(result) if outcomes is None else outcomes
-    given = {"reference": reference, "groups": groups, "min_group": min_group}
-    design, codes = _design(outcomes, formula, of, cluster, **given)
+    outcomes = outcomes or outcomes_of(result)
+    design, codes = _design(outcomes, formula, of, cluster, reference, groups, min_group)
 
     def fitted(one: Design) -> Pooled:
-        contrasts = np.eye(one.matrix.shape[1])[1:]
-        return fit(outcomes, Cases(one.rows, one.matrix, contrasts, codes), of)
+        return Cases(one.rows, one.matrix, np.eye(one.matrix.shape[1])[1:], codes).fit(outcomes, of)
 
     # An interaction has no meaning without its columns.
     terms = [term for term in dict.fromkeys(design.terms) if ":" not in term]
@@ -100,10 +277,9 @@ def effects(
     for j in result.shown:
         for k, (column, term) in enumerate(zip(design.columns, design.terms)):
             place = k - design.terms.index(term)
-            whole = adjusted.summary(j - 1, k)
-            single = alone[term].summary(j - 1, place) if term in alone else [float("nan")] * 3
+            single = alone[term].summary(j - 1, place)[:3] if term in alone else [float("nan")] * 3
             head = [j, names[j - 1], column, design.labels[k]]
-            rows.append([*head, *whole, *single[:3], len(design.matrix)])
+            rows.append([*head, *adjusted.summary(j - 1, k), *single, len(design.matrix)])
     columns = ["concept", "name", "term", "label", "effect", "low", "high", "probability_positive"]
     columns += ["unadjusted", "unadjusted_low", "unadjusted_high", "documents"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
@@ -143,58 +319,48 @@ def predicted(
     >>> model.predicted("place + year", by="place")["place"].unique().tolist()
     ['harbour', 'kitchen']
     """
-    outcomes = outcomes_of(result) if outcomes is None else outcomes
-    given = {"reference": reference, "groups": groups, "min_group": min_group}
-    design, codes = _design(outcomes, formula, of, cluster, **given)
+    outcomes = outcomes or outcomes_of(result)
+    design, codes = _design(outcomes, formula, of, cluster, reference, groups, min_group)
     names = [by] if isinstance(by, str) else list(by)
     if not names or any(name not in design.table for name in names):
         known = ", ".join(repr(name) for name in design.table)
         raise InputError(f"by={by!r} is not a column of the formula; give one of {known}, or several.")
-    points = list(product(*(_values(design, name) for name in names)))
+    points = list(product(*(_values(design.table[name]) for name in names)))
     if len(points) > _MOST_POINTS:
         raise InputError(f"by={by!r} has {len(points):,} combinations; give fewer columns or groups.")
     step = max(1, len(points) * len(design.table) // _MOST_ROWS)
     thinned = design._replace(table=design.table.iloc[::step])
     contrasts = np.array([thinned.at(**dict(zip(names, point))) for point in points])
-    pooled = fit(outcomes, Cases(design.rows, design.matrix, contrasts, codes), of)
-    labels = concept_names(result)
-    shown = [[_shown(design, name, value) for name, value in zip(names, point)] for point in points]
-    rows = []
+    pooled = Cases(design.rows, design.matrix, contrasts, codes).fit(outcomes, of)
+    labels, scales, rows = concept_names(result), design.scales, []
     for j in result.shown:
-        for k, values in enumerate(shown):
+        for k, point in enumerate(points):
+            # In the format of the user's column.
+            shown = [scales[name].shown(at) if name in scales else at for name, at in zip(names, point)]
             # Prevalences and weights are shares, but a linear prediction may leave [0, 1].
             interval = np.clip(pooled.summary(j - 1, k)[:3], 0, 1).tolist()
-            rows.append([j, labels[j - 1], *values, *interval, len(design.matrix)])
+            rows.append([j, labels[j - 1], *shown, *interval, len(design.matrix)])
     columns = ["concept", "name", *names, "predicted", "low", "high", "documents"]
     table = pd.DataFrame(rows, columns=pd.Index(columns))
     table.attrs.update(notes=design.notes, by=names)
     return table
 
 
-def _values(design: Design, name: str) -> list[Any]:
-    own = design.table[name]
+def _values(own: pd.Series) -> list[Any]:
+    """Return the values of a column at which is predicted."""
     if isinstance(own.dtype, pd.CategoricalDtype):
         return own.cat.categories.tolist()
     values = np.unique(own.to_numpy())
     return (values if len(values) <= _FEW else np.linspace(values[0], values[-1], _GRID)).tolist()
 
 
-def _shown(design: Design, name: str, value: Any) -> Any:
-    """Return a value in the format of the user's column."""
-    scale = design.scales.get(name)
-    if scale is None:
-        return value
-    years = scale.centre + value * scale.years
-    return scale.text(years) if scale.is_date else years
-
-
 def _design(
-    outcomes: Outcomes, formula: str, of: str, cluster: str | None, **options: Any
+    outcomes: Outcomes, formula: str, of: str, cluster: str | None, *options: Any
 ) -> tuple[Design, np.ndarray | None]:
     """Return the design, and the cluster of each of its cases as a number, unique where it is missing."""
     if of not in OUTCOMES:
         raise InputError(f"of={of!r} is not known; give one of {', '.join(map(repr, OUTCOMES))}.")
-    design = make_design(outcomes.metadata, formula, **options)
+    design = make_design(outcomes.metadata, formula, *options)
     n_documents, n_columns = design.matrix.shape
     if n_documents < LEAST_PER_COLUMN * n_columns:
         raise InputError(

@@ -14,8 +14,7 @@ import pandas as pd
 
 from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import by_group
-from superwords.analysis.printed import listed, printed
-from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, write_tables
+from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, listed, printed, write_tables
 from superwords.analysis.tables import of_shown, sources
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic

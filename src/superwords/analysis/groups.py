@@ -9,8 +9,9 @@ of words over documents only, at the mean over the draws.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,19 +20,16 @@ from scipy.special import betaincinv
 
 from superwords.analysis.prevalence import (
     Groups,
-    found_share,
     groups_of,
     prevalence_draws,
     prevalence_interval,
     reaching_the_ends,
 )
 from superwords.analysis.ranking import own_shares
-from superwords.analysis.tables import concept_index, concept_names, used_words
+from superwords.analysis.tables import concept_index, concept_names, objects, used_words
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS, interval, weighted_mean
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
+from superwords.posterior.result import Result
 
 _TOP_WORDS = 10
 OTHER = "other"
@@ -60,12 +58,13 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int |
     ['harbour', 'kitchen']
     """
     groups = make_groups(result, column, most)
-    table, used = figures_by_group(result, groups), _GroupWords(result, groups)
+    table, top = figures_by_group(result, groups), _top_words(result, groups)
     cells = product(range(result.n_concepts), range(len(groups.labels)))
-    top = [used.top(g, j, n_words) if n_words else [] for j, g in cells]
-    words = [[result.corpus.vocabulary[i] for i, *_ in one] for one in top]
-    shares = [[share for _, share, *_ in one] for one in top]
-    return table.assign(top_words=pd.Series(words, dtype=object), shares=pd.Series(shares, dtype=object))
+    words = [top(g, j, n_words) if n_words else [] for j, g in cells]
+    return table.assign(
+        top_words=objects([word for word, *_ in one] for one in words),
+        shares=objects([share for _, share, *_ in one] for one in words),
+    )
 
 
 def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
@@ -73,11 +72,8 @@ def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
     low, high = prevalence_interval(groups)
     held = np.where(groups.holders > 0, groups.weight, 0.0)
     weak, strong = interval(groups.strength, held)
-    holders, n_rows = (
-        weighted_mean(groups.holders, groups.weight),
-        np.array([len(rows) for rows in groups.rows]),
-    )
-    n_groups = len(groups.labels)
+    holders, n_groups = weighted_mean(groups.holders, groups.weight), len(groups.labels)
+    n_rows = np.array([len(rows) for rows in groups.rows])
     figures = {
         "rows": holders,
         "prevalence": holders / n_rows[:, None],
@@ -89,7 +85,7 @@ def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
     }
     head = {
         "concept": np.repeat(np.arange(1, result.n_concepts + 1), n_groups),
-        "name": pd.Series(np.repeat(np.array(concept_names(result), dtype=object), n_groups), dtype=object),
+        "name": objects(name for name in concept_names(result) for _ in groups.labels),
         "group": pd.Series(groups.labels * result.n_concepts),
         "n_rows": np.tile(n_rows, result.n_concepts),
     }
@@ -117,7 +113,9 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     True
     """
     groups = make_groups(result, column)
-    a, b = _two_groups(groups, column, first, second)
+    a, b = 0, 1
+    if first is not None or second is not None or len(groups.labels) != 2:
+        a, b = (_place(groups.labels, column, one) for one in (first, second))
     prevalence, weight = prevalence_draws(groups)
     difference = prevalence[:, a] - prevalence[:, b]
     low, high = interval(difference, weight[:, 0])
@@ -125,7 +123,7 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     table = pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
-            "name": pd.Series(concept_names(result), dtype=object),
+            "name": objects(concept_names(result)),
             f"prevalence_{groups.labels[a]}": mean[0],
             f"prevalence_{groups.labels[b]}": mean[1],
             "difference": mean[0] - mean[1],
@@ -134,8 +132,17 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
             "probability_greater": weighted_mean((difference > 0).astype(float), weight[:, 0]),
         }
     )
-    largest = table["difference"].abs().sort_values(ascending=False, kind="stable").index
-    return table.loc[largest].reset_index(drop=True)
+    return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
+
+
+def _place(labels: list[Any], column: str, group: Any) -> int:
+    """Return the place of a group that was asked for."""
+    match = [g for g, label in enumerate(labels) if label == group or str(label) == str(group)]
+    if group is None or not match:
+        known = ", ".join(repr(label) for label in labels)
+        problem = "Two groups are needed" if group is None else f"There is no group {group!r}"
+        raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
+    return match[0]
 
 
 def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
@@ -162,10 +169,8 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
 
 
 def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
-    used, word = _GroupWords(result, groups), result.corpus.vocabulary
-    rows = [
-        (group, word[i], *figures) for g, group in enumerate(groups.labels) for i, *figures in used.top(g, j)
-    ]
+    top = _top_words(result, groups)
+    rows = [(group, *one) for g, group in enumerate(groups.labels) for one in top(g, j)]
     return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
 
 
@@ -189,67 +194,50 @@ def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
     # Numbers first and by size, then texts.
     numbers = sorted(one for one in found if isinstance(one, int | float))
     labels = numbers + sorted((one for one in found if not isinstance(one, int | float)), key=str)
+    if not labels:
+        raise InputError(f"The column {column!r} is empty; choose one that has values.")
     if most is not None and len(labels) > most:
         largest = values.value_counts().index[: most - 1]
         values = values.astype(object).where(values.isna() | values.isin(largest), OTHER)
         labels = [*(label for label in labels if label in set(largest)), OTHER]
     rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
-    if not labels:
-        raise InputError(f"The column {column!r} is empty; choose one that has values.")
     return groups_of(result, labels, rows)
+
+
+def _top_words(result: Result, groups: Groups) -> Callable[..., list[tuple[str, float, float, float]]]:
+    """Return a function of group and concept: its top words there, with their shares and bounds."""
+    word, vocabulary = result.summary.words.word, result.corpus.vocabulary
+    own, used = own_shares(result.summary.words, result.corpus.n_words), used_words(result)
+    uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
+    document, found = (
+        np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)),
+        result.summary.alignment.found,
+    )
+    # (J, V) of each group: how many rows use a word for a concept, mean over draws.
+    users = []
+    for rows in groups.rows:
+        here = np.isin(document, rows)
+        concept = uses.concept[here]
+        counted = uses.share[here] / found[concept]
+        users.append(sparse.csr_array((counted, (concept, uses.word[here])), shape=shape))
+
+    def top(g: int, j: int, n_words: int | None = None) -> list[tuple[str, float, float, float]]:
+        holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
+        if not holders > 0:
+            return []
+        rows = used[j]
+        n_users = users[g][[j]].toarray().ravel()[word[rows]]
+        order = np.argsort(-n_users * own[rows], kind="stable")
+        order = order[n_users[order] > 0][:n_words]
+        n, share = holders / groups.effect[g, j], np.minimum(n_users[order] / holders, 1.0)
+        bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
+        low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
+        words = [vocabulary[i] for i in word[rows[order]]]
+        return list(zip(words, share.tolist(), low.tolist(), high.tolist()))
+
+    return top
 
 
 def group_values(values: pd.Series) -> pd.Series:
     """Return a column of groups, with blank texts missing as the missing values are."""
     return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))
-
-
-class _GroupWords:
-    """The words that groups use for concepts."""
-
-    def __init__(self, result: Result, groups: Groups) -> None:
-        self.word, self.rows, self.groups = result.summary.words.word, used_words(result), groups
-        self.own = own_shares(result.summary.words, result.corpus.n_words)
-        self.users = [self._users(result, rows) for rows in groups.rows]
-
-    @staticmethod
-    def _users(result: Result, rows: np.ndarray) -> sparse.csr_array:
-        """Return (J, V) how many rows use a word for a concept, mean over draws."""
-        uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
-        inside = np.zeros(result.corpus.n_documents, bool)
-        inside[rows] = True
-        here = np.repeat(inside, np.diff(uses.ptr))
-        concept, word = uses.concept[here], uses.word[here]
-        return sparse.csr_array(
-            (uses.share[here] / found_share(result)[concept], (concept, word)), shape=shape
-        )
-
-    def top(self, g: int, j: int, n_words: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return the top words of concept j in group g, with shares and intervals."""
-        groups, rows = self.groups, self.rows[j]
-        holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
-        if not holders > 0:
-            return []
-        users = self.users[g][[j]].toarray().ravel()[self.word[rows]]
-        order = np.argsort(-users * self.own[rows], kind="stable")
-        order = order[users[order] > 0][:n_words]
-        n, share = holders / groups.effect[g, j], np.minimum(users[order] / holders, 1.0)
-        bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
-        low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
-        return list(zip(self.word[rows[order]].tolist(), share.tolist(), low.tolist(), high.tolist()))
-
-
-def _two_groups(groups: Groups, column: str, first: Any, second: Any) -> tuple[int, int]:
-    if first is None and second is None and len(groups.labels) == 2:
-        return 0, 1
-    found = []
-    for one_group in (first, second):
-        match = [
-            g for g, label in enumerate(groups.labels) if label == one_group or str(label) == str(one_group)
-        ]
-        if one_group is None or not match:
-            known = ", ".join(repr(label) for label in groups.labels)
-            problem = "Two groups are needed" if one_group is None else f"There is no group {one_group!r}"
-            raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
-        found.append(match[0])
-    return found[0], found[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,18 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from superwords.analysis.documents import mean_weights
-from superwords.analysis.tables import TOP_WORDS, concept_table, sources, use_shares, used_words
+from superwords.analysis.tables import (
+    TOP_WORDS,
+    concept_table,
+    objects,
+    of_shown,
+    sources,
+    use_shares,
+    used_words,
+)
+from superwords.analysis.themes import evenly_spaced
+from superwords.posterior.result import Result
 from superwords.tabular import records
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 MOST_DOCUMENTS = 3000
 _DIMENSIONS, _PERPLEXITY, _FEWEST = 20, 30, 12
@@ -31,29 +38,29 @@ def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
     the `document` (its id) and its `place` among the documents, `x` and `y` from 0 to 1, its main `concept` (0: none)
     and the `weight` of that.
     """
-    corpus, shown = result.corpus, np.array(result.shown, int)
-    ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
-    weights = mean_weights(result)[:, shown - 1]
-    chosen = np.unique(np.linspace(0, len(ids) - 1, min(len(ids), most)).round().astype(int))
-    own = weights[chosen].toarray()
-    place = _plane(np.sqrt(own))
-    main = own.argmax(axis=1) if own.shape[1] else np.zeros(len(own), int)
-    weight = own.max(axis=1, initial=0.0)
+    ids, shown = sources(result.corpus)[0], np.array(result.shown, int)
+    chosen = evenly_spaced(len(ids), most)
+    own = mean_weights(result)[:, shown - 1][chosen].toarray()
+    place, weight = _plane(np.sqrt(own)), own.max(axis=1, initial=0.0)
+    main = shown[own.argmax(axis=1)] if own.shape[1] else 0
     places = pd.DataFrame(
         {
-            "document": pd.Series([ids[d] for d in chosen], dtype=object),
+            "document": objects(ids[d] for d in chosen),
             "place": chosen,
             "x": place[:, 0],
             "y": place[:, 1],
-            "concept": np.where(weight > 0, shown[main] if len(shown) else 0, 0),
+            "concept": np.where(weight > 0, main, 0),
             "weight": weight,
         }
     )
     table = concept_table(result, 0)
     regions = []
     for j in np.unique(places["concept"][places["concept"] > 0]) - 1:
-        region = places[places["concept"] == j + 1]
-        x, y = _densest(region[["x", "y"]].to_numpy())
+        region = places.loc[places["concept"] == j + 1, ["x", "y"]].to_numpy()
+        # The point whose neighbours are nearest.
+        some = region[:: max(1, len(region) // 1000)]
+        distance = np.sort(cdist(some, some), axis=1)[:, : _NEAREST + 1].mean(axis=1)
+        x, y = some[int(distance.argmin())].tolist()
         known = {"concept": int(j) + 1, "name": table["name"][j], "documents": len(region)}
         regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
     regions.sort(key=lambda one: -one["documents"])
@@ -77,27 +84,14 @@ def _plane(rows: np.ndarray) -> np.ndarray:
     return (place - low) / np.maximum(high - low, 1e-12) if n_rows else place
 
 
-def _densest(points: np.ndarray) -> tuple[float, float]:
-    """Return the point whose neighbours are nearest."""
-    some = points[:: max(1, len(points) // 1000)]
-    distance = np.sort(cdist(some, some), axis=1)[:, : _NEAREST + 1].mean(axis=1)
-    best = some[int(distance.argmin())]
-    return float(best[0]), float(best[1])
-
-
 def concept_quality(result: Result) -> pd.DataFrame:
-    """Return coherence, exclusivity and prevalence of every concept shown.
+    """Return `concept`, `name`, `coherence`, `exclusivity`, `prevalence` and `leftover` of every concept shown.
 
-    Returns
-    -------
-    pandas.DataFrame
-        `concept`, `name`, `coherence` (mean NPMI of the top words), `exclusivity` (mean over the top words of the share
-        of a word's uses that are this concept's), `prevalence` and `leftover`.
+    Coherence is the mean NPMI of the top words, exclusivity the mean over them of the share of a word's uses that are
+    this concept's.
     """
     table, share = concept_table(result, 0), use_shares(result)
-    exclusivity = [
-        float(share[rows[:TOP_WORDS]].mean()) if len(rows) else np.nan for rows in used_words(result)
-    ]
-    table = table.assign(exclusivity=exclusivity)
+    own = (share[rows[:TOP_WORDS]] for rows in used_words(result))
+    table["exclusivity"] = [float(one.mean()) if len(one) else np.nan for one in own]
     columns = ["concept", "name", "coherence", "exclusivity", "prevalence", "leftover"]
-    return table.loc[table["concept"].isin(result.shown), columns].reset_index(drop=True)
+    return of_shown(result, table)[columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from scipy.interpolate import BSpline
 from scipy.linalg import null_space
 
 from superwords.analysis.dates import Periods, make_periods
+from superwords.analysis.effects import Cases, Outcomes, fit_prevalence, outcomes_of
 from superwords.analysis.groups import (
     figures_by_group,
     group_values,
@@ -19,13 +20,10 @@ from superwords.analysis.groups import (
     words_of_groups,
 )
 from superwords.analysis.prevalence import groups_of
-from superwords.analysis.regression import Cases, Outcomes, fit_prevalence, outcomes_of
-from superwords.analysis.tables import concept_index, concept_names
+from superwords.analysis.tables import concept_index, concept_names, objects
 from superwords.errors import InputError
+from superwords.posterior.result import Result
 from superwords.tabular import records
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 HALVES = ("early", "late")
 _CURVE_POINTS, _LEAST_DATES, _LEAST_DOCUMENTS = 40, 6, 30
@@ -59,9 +57,9 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     every = pd.MultiIndex.from_product([result.shown, range(len(periods.labels))], names=["concept", "group"])
     names = concept_names(result)
     table = table.set_index(["concept", "group"]).reindex(every).reset_index()
-    table["name"] = pd.Series([names[j - 1] for j in table["concept"]], dtype=object)
+    table["name"] = objects(names[j - 1] for j in table["concept"])
     place = table.pop("group").to_numpy()
-    table.insert(2, "period", pd.Series([periods.labels[p] for p in place], dtype=object))
+    table.insert(2, "period", objects(periods.labels[p] for p in place))
     table.insert(3, "middle", periods.middle[place])
     return table.assign(n_rows=table["n_rows"].fillna(0).astype(int))
 
@@ -90,20 +88,14 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     outcomes, periods, rows, when = _dated(result, column, by)
     matrix = np.column_stack([np.ones(len(when)), (when - when.mean()) / np.ptp(when)])
     pooled = fit_prevalence(outcomes, Cases(rows, matrix, np.array([[0.0, 1.0]])))
-    names, shown = concept_names(result), result.shown
-    filled = np.unique(periods.of_row[periods.of_row >= 0])
-    head = pd.DataFrame(
-        {
-            "concept": np.array(shown, int),
-            "name": pd.Series([names[j - 1] for j in shown], dtype=object),
-            "first": periods.labels[int(filled[0])],
-            "last": periods.labels[int(filled[-1])],
-        }
-    )
-    columns = pd.Index(["change", "low", "high", "probability_rises"])
-    table = head.join(pd.DataFrame([pooled.summary(j - 1, 0) for j in shown], columns=columns, dtype=float))
+    names, of_row = concept_names(result), periods.of_row[periods.of_row >= 0]
+    ends = periods.labels[int(of_row.min())], periods.labels[int(of_row.max())]
+    head = pd.DataFrame({"concept": np.array(result.shown, int)})
+    head = head.assign(name=objects(names[j - 1] for j in result.shown), first=ends[0], last=ends[1])
     order = ["probability_rises", "change"]
-    return table.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
+    columns = pd.Index(["change", "low", "high", "probability_rises"])
+    summaries = pd.DataFrame([pooled.summary(j - 1, 0) for j in result.shown], columns=columns, dtype=float)
+    return head.join(summaries).sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
 def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -118,22 +110,22 @@ def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFra
         with documents as cases.
     """
     outcomes, periods, rows, when = _dated(result, column, by)
+
+    def predicted(matrix: np.ndarray, contrasts: np.ndarray, places: np.ndarray) -> pd.DataFrame:
+        pooled = fit_prevalence(outcomes, Cases(rows, matrix, contrasts))
+        values = [
+            [j, at, *np.clip(pooled.summary(j - 1, k)[:3], 0, 1)]
+            for j in result.shown
+            for k, at in enumerate(places)
+        ]
+        return pd.DataFrame(values, columns=pd.Index(["concept", "when", "predicted", "low", "high"]))
+
     filled, of_case = np.unique(periods.of_row[rows], return_inverse=True)
     one_each = np.eye(len(filled))
-    dots = _predicted(result, outcomes, Cases(rows, one_each[of_case], one_each), periods.middle[filled])
+    dots = predicted(one_each[of_case], one_each, periods.middle[filled])
     dots["period"] = [periods.labels[p] for p in filled] * len(result.shown)
     basis, grid = _curve_basis(when), np.linspace(when.min(), when.max(), _CURVE_POINTS)
-    return dots, _predicted(result, outcomes, Cases(rows, basis(when), basis(grid)), grid)
-
-
-def _predicted(result: Result, outcomes: Outcomes, cases: Cases, when: np.ndarray) -> pd.DataFrame:
-    pooled = fit_prevalence(outcomes, cases)
-    values = [
-        [j, at, *np.clip(pooled.summary(j - 1, k)[:3], 0, 1)]
-        for j in result.shown
-        for k, at in enumerate(when)
-    ]
-    return pd.DataFrame(values, columns=pd.Index(["concept", "when", "predicted", "low", "high"]))
+    return dots, predicted(basis(when), basis(grid), grid)
 
 
 def _curve_basis(when: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -197,8 +189,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     table = halves[0].join(halves[1], how="outer").rename_axis("word").reset_index()
     table[list(HALVES)] = table[list(HALVES)].fillna(0.0)
     table["change"] = table["late"] - table["early"]
-    order = np.argsort(-table["change"].abs().to_numpy(), kind="stable")
-    return table.iloc[order].reset_index(drop=True)
+    return table.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
 def time_page(result: Result, column: str, by: Any = None) -> dict[str, Any]:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from superwords.posterior.consensus import TYPICAL
 from superwords.posterior.intervals import TAILS, beta_levels, interval, weighted_mean
-from superwords.posterior.traces import CONCEPT_TRACED, LEAST_DRAWS, Mixing, mixing
-from superwords.storage import cache
-from superwords.storage.model_file import checksum
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
-    from superwords.posterior.summary import Alignment
+from superwords.posterior.result import Result
+from superwords.posterior.summary import Alignment
+from superwords.posterior.traces import CONCEPT_TRACED, LEAST_DRAWS
 
 _BETA_DRAWS = 4000
 _LEVELS = 140  # of the Beta distributions of prevalences in the whole corpus
-
+Computed = TypeVar("Computed")
 _BETA_SEED = 1785  # fixed, since the Beta draws are numerical integration
-
-
-def kept_weights(result: Result) -> np.ndarray:
-    """Return (T) how much each draw counts; they sum to 1."""
-    return result.summary.alignment.weight
 
 
 def draw_weights(result: Result) -> np.ndarray:
@@ -33,14 +26,10 @@ def draw_weights(result: Result) -> np.ndarray:
 
     A draw without a partner of the concept counts 0; the others sum to 1.
     """
-    weights = kept_weights(result)[:, None] * result.summary.alignment.matched
+    aligned = result.summary.alignment
+    weights = aligned.weight[:, None] * aligned.matched
     total = weights.sum(axis=0)
     return weights / np.where(total > 0, total, 1.0)
-
-
-def found_share(result: Result) -> np.ndarray:
-    """Return (J) share of all draws, by weight, in which a concept has a partner."""
-    return result.summary.alignment.found
 
 
 def found_by_chain(aligned: Alignment) -> np.ndarray:
@@ -93,40 +82,30 @@ def groups_of(
 
     `drawn` and `weights` replace the `drawn_weights` and `draw_weights` of the concepts, for other columns.
     """
-    member = sparse.csr_array(
-        (
-            np.ones(sum(map(len, rows))),
-            (np.repeat(np.arange(len(rows)), [len(r) for r in rows]), np.concatenate(rows)),
-        ),
-        shape=(len(rows), result.corpus.n_documents),
-    )
+    group, row = np.repeat(np.arange(len(rows)), [len(here) for here in rows]), np.concatenate(rows)
+    shape = (len(rows), result.corpus.n_documents)
+    member = sparse.csr_array((np.ones(len(row)), (group, row)), shape=shape)
     own = drawn is None
     drawn = drawn_weights(result) if drawn is None else drawn
-    weights = draw_weights(result) if weights is None else weights
+    weight = (draw_weights(result) if weights is None else weights)[:, None, :]
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
     total = np.array([(member @ w).toarray() for w in drawn])
-    weight = weights[:, None, :]
-    strength = total / np.maximum(holders, 1)
-    effect = _design_effect(result.corpus.parent, rows, drawn, holders, weight)
+    effect, parent = np.ones(holders.shape[1:]), result.corpus.parent
+    if parent is not None:
+        effect = _design_effect(parent, group, row, drawn, holders, weight)
     lacking = missed(found_by_chain(result.summary.alignment)) if own else np.zeros(weight.shape[2], bool)
-    return Groups(labels, rows, weight, holders, strength, effect, lacking)
+    return Groups(labels, rows, weight, holders, total / np.maximum(holders, 1), effect, lacking)
 
 
 def _design_effect(
-    parent: np.ndarray | None,
-    rows: list[np.ndarray],
+    parent: np.ndarray,
+    group: np.ndarray,
+    row: np.ndarray,
     drawn: list[sparse.csr_array],
     holders: np.ndarray,
     weight: np.ndarray,
 ) -> np.ndarray:
-    """Return (G, J) the design effect of passages on the prevalence, at least 1.
-
-    It is the variance between sources over that of independent passages.
-    """
-    if parent is None:
-        return np.ones(holders.shape[1:])
-    group = np.repeat(np.arange(len(rows)), [len(here) for here in rows])
-    row = np.concatenate(rows)
+    """Return (G, J) the variance between sources over that of independent passages, at least 1."""
     n_parents = int(parent.max()) + 1
     # A cell is a group's part of a source document.
     cells, cell = np.unique(group * n_parents + parent[row], return_inverse=True)
@@ -148,6 +127,12 @@ def _design_effect(
     return np.fmax(1.0, weighted_mean(np.array(ratios), weight))
 
 
+def _posterior(holders: Any, n_rows: Any, effect: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parameters of the Beta posterior of a prevalence under Jeffreys' prior."""
+    holders, n_rows = holders / effect, n_rows / effect
+    return holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
+
+
 def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     """Return (G, J) bounds of the prevalences."""
     low, high = interval(*prevalence_draws(groups))
@@ -159,8 +144,7 @@ def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
 def population_interval(whole: Groups) -> tuple[np.ndarray, np.ndarray]:
     """Return (J) bounds of the prevalence in the population behind the first group."""
     n_documents = float(len(whole.rows[0]))
-    rows, n_rows = whole.holders[:, 0] / whole.effect[0], n_documents / whole.effect[0]
-    on, off = rows + 0.5, np.maximum(n_rows - rows, 0.0) + 0.5
+    on, off = _posterior(whole.holders[:, 0], n_documents, whole.effect[0])
     variance = on * off / ((on + off) ** 2 * (on + off + 1))
     levels = beta_levels(on / (on + off), variance, _LEVELS)
     weights = np.tile(whole.weight[:, 0], (len(levels), 1))
@@ -182,19 +166,31 @@ def reaching_the_ends(
 
 def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     """Return (draws, G, J) prevalences from each draw's Beta posterior, and weights."""
-    n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None] / groups.effect
-    holders = groups.holders / groups.effect
-    times = max(1, _BETA_DRAWS // max(len(holders), 1))
-    on, off = holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
+    n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None]
+    times = max(1, _BETA_DRAWS // max(len(groups.holders), 1))
+    on, off = _posterior(groups.holders, n_rows, groups.effect)
     drawn = np.empty((len(on) * times, *on.shape[1:]))
     for j in range(on.shape[2]):  # a generator each, so that decisions about one concept do not affect others
-        rng = np.random.default_rng([_BETA_SEED, j])
-        drawn[:, :, j] = rng.beta(
-            np.repeat(on[:, :, j], times, axis=0), np.repeat(off[:, :, j], times, axis=0)
-        )
+        both = (np.repeat(one[:, :, j], times, axis=0) for one in (on, off))
+        drawn[:, :, j] = np.random.default_rng([_BETA_SEED, j]).beta(*both)
     return drawn, np.repeat(groups.weight, times, axis=0)
 
 
+def once_per_trace(function: Callable[[Result], Computed]) -> Callable[[Result], Computed]:
+    """Keep what a function of a result returns, as long as the result has the same trace of concepts."""
+
+    @wraps(function)
+    def kept(result: Result) -> Computed:
+        known = result.__dict__.get(function.__name__)
+        if known is None or known[0] is not result.concept_trace:
+            known = result.concept_trace, function(result)
+            result.remember(**{function.__name__: known})
+        return known[1]
+
+    return kept
+
+
+@once_per_trace
 def reported_draws(result: Result) -> dict[str, np.ndarray]:
     """Return (chain, draw, concept) of population prevalence and strength.
 
@@ -205,55 +201,17 @@ def reported_draws(result: Result) -> dict[str, np.ndarray]:
     if not prevalence.size:
         return {"prevalence": prevalence, "strength": strength}
     effect = groups_of(result, ["all"], [np.arange(n_documents)]).effect[0]
-    rows, n_rows = np.nan_to_num(prevalence) * n_documents / effect, n_documents / effect
-    on, off = rows + 0.5, np.maximum(n_rows - rows, 0.0) + 0.5
+    rows = np.nan_to_num(prevalence) * n_documents
+    on, off = _posterior(rows, n_documents, effect)
     drawn, noise = np.empty_like(on), np.empty_like(on)
     for j in range(on.shape[2]):  # a generator each, as above
         rng = np.random.default_rng([_BETA_SEED, j])
-        drawn[:, :, j], noise[:, :, j] = (
-            rng.beta(on[:, :, j], off[:, :, j]),
-            rng.standard_normal(on.shape[:2]),
-        )
+        drawn[:, :, j] = rng.beta(on[:, :, j], off[:, :, j])
+        noise[:, :, j] = rng.standard_normal(on.shape[:2])
     # The weights of documents that use a concept vary by at most √(s(1 − s)) around their mean s.
-    error = np.sqrt(np.clip(strength * (1 - strength), 0, None) / np.maximum(rows, 1)) / 2
-    return {
-        "prevalence": np.where(np.isnan(prevalence), np.nan, drawn),
-        "strength": strength + error * noise,
-    }
-
-
-def concept_mixing(result: Result) -> dict[str, list[Mixing | None]]:
-    """Return diagnostics of each concept's prevalence and strength; None if constant."""
-    known = result.__dict__.get("concept_mixing")
-    if known is None or known[0] is not result.concept_trace:
-        drawn = {name: np.moveaxis(values, 2, 0) for name, values in reported_draws(result).items()}
-        known = (
-            result.concept_trace,
-            {name: cached_mixing(values, result.is_cached) for name, values in drawn.items()},
-        )
-        result.remember(concept_mixing=known)
-    return known[1]
-
-
-class _Figures(NamedTuple):
-    values: (
-        np.ndarray
-    )  # (concept, 4): R-hat, both effective sample sizes, Monte-Carlo error; NaN where unknown
-
-
-def cached_mixing(traces: np.ndarray, is_cached: bool) -> list[Mixing | None]:
-    """Return diagnostics of each trace; those of a saved model are cached."""
-
-    def compute() -> _Figures:
-        found = [mixing(one) or (np.nan,) * 4 for one in traces]
-        return _Figures(np.array(found).reshape(len(traces), 4))
-
-    figures = compute() if not is_cached else cache.cached(_key(traces), _Figures, compute)
-    return [Mixing(*one) if np.isfinite(one[1]) else None for one in figures.values.tolist()]
-
-
-def _key(traces: np.ndarray) -> str:
-    return checksum(b"mixing", f"{traces.shape} {traces.dtype}".encode() + traces.tobytes()).hex()
+    error = np.sqrt(np.clip(strength * (1 - strength), 0, None) / np.maximum(rows / effect, 1)) / 2
+    drawn[np.isnan(prevalence)] = np.nan
+    return {"prevalence": drawn, "strength": strength + error * noise}
 
 
 def settled(result: Result) -> np.ndarray:

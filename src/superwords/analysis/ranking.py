@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from superwords.posterior.result import Result
 from superwords.posterior.summary import WordUse
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 NAME_WORDS = 3
 TYPICAL = 0.5  # minimum share of the draws for something to be in a typical draw

@@ -1,16 +1,18 @@
-"""Atomic writes of tables as CSV, Parquet, Excel, LaTeX (booktabs) and Word."""
+"""Tables as printed in a paper, and atomic writes of tables as CSV, Parquet, Excel, LaTeX (booktabs) and Word."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from superwords.analysis.effects import outcome
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.tabular import csv_text, short
@@ -34,6 +36,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+_MOST_BESIDE = 4  # maximum number of groups printed side by side
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML
 
 
@@ -45,15 +48,168 @@ class Titled(NamedTuple):
     note: str = ""
 
 
+# The headings of printed columns.
+_HEADINGS = {
+    "concept": "No.",
+    "name": "Concept",
+    "concept_name": "Concept",
+    "top_words": "Words",
+    "prevalence": "Prevalence (%)",
+    "strength": "Strength (%)",
+    "found_again": "Found again",
+    "found_by": "Chains",
+    "word": "Word",
+    "share_used": "Used by (%)",
+    "document": "Document",
+    "weight": "Weight (%)",
+    "group": "Group",
+    "n_rows": "n",
+    "first": "From",
+    "last": "To",
+    "change": "Change",
+    "probability_rises": "P(rises)",
+    "period": "Period",
+    "label": "Term",
+    "effect": "Effect",
+    "probability_positive": "P(positive)",
+    "passage": "Passage",
+}
+_SHARES = ("prevalence", "strength", "share_used", "weight")
+_POINTS = ("effect", "change")
+_BOUNDS = {"prevalence": ("prevalence_low", "prevalence_high"), "share_used": ("used_low", "used_high")}
+_BOUNDS |= dict.fromkeys(("weight", *_POINTS), ("low", "high"))
+_PREVALENCE = "Prevalence: share of the {rows} that use the concept."
+_STRENGTH = "Strength: its mean weight in those."
+# The columns of a printed table, those that it lacks left out; its caption and its note.
+_PRINTED = {
+    "concepts": (
+        "concept name top_words prevalence strength found_again found_by",
+        "Concepts",
+        f"{_PREVALENCE} {_STRENGTH} Chains: how many of the {{chains}} chains find it.{{again}}",
+    ),
+    "words": (
+        "concept name word share_used",
+        "Words of the concepts",
+        "Used by: of the {rows} that use the concept, the share that use the word for it.",
+    ),
+    "documents": (
+        "document concept concept_name weight",
+        "Concepts of the documents",
+        "Weight: share of the document's words.",
+    ),
+    "groups": (
+        "concept name group n_rows prevalence strength",
+        "Prevalence of the concepts by {groups}",
+        f"{_PREVALENCE} {_STRENGTH}",
+    ),
+    "trends": (
+        "concept name first last change probability_rises",
+        "Change in prevalence over time ({time})",
+        "Change: of a line through the prevalences, from the first period to the last, in percentage points.",
+    ),
+    "periods": ("concept name period n_rows prevalence", "Prevalence by period of {time}", _PREVALENCE),
+    "effects": (
+        "concept name label effect probability_positive",
+        "Effects on prevalence",
+        "Effect: change of {outcome}, in percentage points, the other terms held fixed. {notes}",
+    ),
+    "quotes": (
+        "concept name document passage",
+        "Passages that show the concepts",
+        "The documents with the most evidence for each concept.",
+    ),
+}
+
+
+def printed(name: str, table: pd.DataFrame, **facts: Any) -> Titled:
+    """Return one of the model's tables for print.
+
+    `facts` are the values in captions and notes: `rows`, `chains`, `pilots`, `groups`, `time` and `notes`; and whether
+    the user has `named` any concept.
+    """
+    columns, caption, note = _PRINTED.get(name, ("", "", ""))
+    kept = [one for one in columns.split() if one in table]
+    if not kept:
+        return Titled(table.map(short), name.replace("_", " ").capitalize())
+    facts = {"again": "", "outcome": outcome(facts.get("rows", "documents")), **facts}
+    if "found_again" in kept and table["found_again"].isna().all():
+        kept.remove("found_again")
+    elif "found_again" in kept:
+        facts["again"] = (
+            f" Found again: by how many of the {facts['pilots']} fits to samples of the documents."
+        )
+    if "top_words" in kept and not facts.get("named"):
+        kept.remove("name")  # the automatic names only repeat the first words
+    if name == "groups" and table.groupby("concept", sort=False).size().max() <= _MOST_BESIDE:
+        out = _groups_beside(table)
+        note = f"{_PREVALENCE[:-1]}, in %, with 95% intervals."
+    else:
+        out = {}
+        for column in kept:
+            out[_HEADINGS[column]] = [_cell(column, value) for value in table[column]]
+            low, high = _BOUNDS.get(column, ("", ""))
+            if low in table and high in table:
+                out["95% interval"] = [_interval(column, a, b) for a, b in zip(table[low], table[high])]
+    return Titled(pd.DataFrame(out), f"{caption.format(**facts)}.", note.format(**facts).strip())
+
+
+def _groups_beside(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Return a row per concept, with the prevalences of the groups side by side."""
+    several = table["column"].nunique() > 1
+    out = {
+        "No.": [str(one) for one in table["concept"].unique()],
+        "Concept": table.drop_duplicates("concept")["name"].tolist(),
+    }
+    for (column, group), own in table.groupby(["column", "group"], sort=False):
+        heading = f"{column} {group}" if several else str(group)
+        bounds = zip(own["prevalence"], own["prevalence_low"], own["prevalence_high"])
+        out[f"{heading} (n = {own['n_rows'].iloc[0]:,})"] = [
+            f"{_cell('prevalence', share)} ({_interval('prevalence', low, high)})"
+            for share, low, high in bounds
+        ]
+    return out
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Return names as a sentence lists them: "party, state and year"."""
+    *first, last = [str(name) for name in names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _cell(column: str, value: Any) -> str:
+    if isinstance(value, float) and value != value:
+        return "–"
+    if column in _SHARES:
+        return f"{100 * value:.1f}"
+    if column in _POINTS:
+        return _signed(value)
+    if column == "found_again":
+        return f"{value:.0f}"
+    if column.startswith("probability"):
+        return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
+    return _text(value) if isinstance(value, list | tuple) else str(value)
+
+
+def _interval(column: str, low: float, high: float) -> str:
+    if low != low or high != high:
+        return "–"
+    if column in _POINTS:
+        return f"{_signed(low)} to {_signed(high)}"
+    return f"{100 * low:.1f}–{100 * high:.1f}"
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
 def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
     """Write tables to one file, or one file each in the folder `path`; return them.
 
     `tables` maps the name of a file, sheet or label to its table. LaTeX and Word write the cells unchanged.
     """
-    if format == "xlsx":
-        return [_write_excel(tables, path)]
-    if format == "docx":
-        return [_write_word(tables.values(), path)]
+    if format in TOGETHER:
+        (_write_excel if format == "xlsx" else _write_word)(tables, path)
+        return [path]
     alone = len(tables) == 1 and path.suffix == SUFFIXES[format]
     if not alone:
         path.mkdir(parents=True, exist_ok=True)
@@ -69,41 +225,40 @@ def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[
     return out
 
 
-def _write_parquet(table: pd.DataFrame, target: Path) -> None:
+def _needed(module: str, files: str, extra: str, package: str = "") -> Any:
     try:
-        import pyarrow  # noqa: F401
+        return import_module(module)
     except ImportError:
-        raise _missing("Parquet", "pyarrow", "parquet") from None
+        reason = f"{files} files need {package or module}; install it by pip install 'superwords[{extra}]'."
+        raise InputError(reason) from None
+
+
+def _write_parquet(table: pd.DataFrame, target: Path) -> None:
+    _needed("pyarrow", "Parquet", "parquet")
     out = table.set_axis(table.columns.map(str), axis=1)
     # Parquet has columns of one kind: mixed ones become text.
     for name in [name for name in out.columns if out[name].dtype.kind == "O"]:
-        kinds = {type(value) for value in out[name] if value is not None and value == value}
-        if len(kinds) > 1:
+        known = [value for value in out[name] if value is not None and value == value]
+        if len({type(value) for value in known}) > 1:
             out[name] = [None if value is None or value != value else str(value) for value in out[name]]
     with atomic_path(target) as temporary:
         out.to_parquet(temporary, index=False)
 
 
-def _write_excel(tables: Mapping[str, Titled], target: Path) -> Path:
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise _missing("Excel", "openpyxl", "paper") from None
-    book = Workbook(write_only=True)
+def _write_excel(tables: Mapping[str, Titled], target: Path) -> None:
+    book = _needed("openpyxl", "Excel", "paper").Workbook(write_only=True)
     for name, titled in tables.items():
         sheet = book.create_sheet(name[:31])
-        sheet.append([_excel_cell(column) for column in titled.table.columns])
-        for row in titled.table.itertuples(index=False, name=None):
+        for row in (titled.table.columns, *titled.table.itertuples(index=False, name=None)):
             sheet.append([_excel_cell(value) for value in row])
     with atomic_path(target) as temporary:
         book.save(temporary)
-    return target
 
 
 def _excel_cell(value: Any) -> Any:
     """Return a value as a cell; a text that starts like a formula stays a text."""
     if isinstance(value, list | tuple):
-        value = ", ".join(map(short, value))
+        value = _text(value)
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, str):
@@ -174,17 +329,12 @@ def _is_numeric(values: pd.Series) -> bool:
     return all(re.fullmatch(r"[-−+<>\d., to–%()]*", _text(value)) for value in values)
 
 
-def _write_word(tables: Iterable[Titled], target: Path) -> Path:
-    try:
-        from docx import Document
-    except ImportError:
-        raise _missing("Word", "python-docx", "paper") from None
-    document = Document()
-    for titled in tables:
+def _write_word(tables: Mapping[str, Titled], target: Path) -> None:
+    document = _needed("docx", "Word", "paper", "python-docx").Document()
+    for titled in tables.values():
         add_word_table(document, titled)
     with atomic_path(target) as temporary:
         document.save(str(temporary))
-    return target
 
 
 def add_word_table(document: Any, titled: Titled) -> None:
@@ -211,7 +361,3 @@ def add_word_table(document: Any, titled: Titled) -> None:
 
 def _word_text(value: Any) -> str:
     return _UNPRINTABLE.sub("", _text(value))
-
-
-def _missing(what: str, package: str, extra: str) -> InputError:
-    return InputError(f"{what} files need {package}; install it by pip install 'superwords[{extra}]'.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from superwords.analysis.prevalence import (
     draw_weights,
     drawn_weights,
     found_by_chain,
-    found_share,
     groups_of,
     missed,
     population_interval,
@@ -24,10 +24,9 @@ from superwords.errors import InputError
 from superwords.posterior import resampling
 from superwords.posterior.alignment import LEAST_OVERLAP, handful, normalised, overlaps
 from superwords.posterior.intervals import interval, weighted_mean
+from superwords.posterior.result import Result
+from superwords.posterior.summary import Summary
 from superwords.text.corpus import Corpus
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 TOP_WORDS = 10
 # Descriptions of the columns of `concept_table` in all tables; {rows} is "documents" or "passages".
@@ -99,43 +98,56 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     summary, corpus = result.summary, result.corpus
     aligned, weights, n_rows = summary.alignment, draw_weights(result), corpus.n_documents
     low, high = population_interval(groups_of(result, ["all"], [np.arange(n_rows)]))
-    fewest, most = interval(aligned.rows.astype(float), weights)
-    strength = aligned.strength.astype(float)
-    weak, strong = interval(strength, weights)
-    rows = weighted_mean(aligned.rows.astype(float), weights)
-    words, used = summary.words, used_words(result)
-    by_chain, units = found_by_chain(aligned), presence(corpus.counts)
-    documents = rows
-    if corpus.parent is not None:  # those that use the concept in any passage
+    in_draws = {
+        "rows": aligned.rows.astype(float),
+        "documents": aligned.rows.astype(float),
+        "strength": aligned.strength.astype(float),
+        "held": aligned.held / n_rows,
+        "n_words": aligned.n_words.astype(float),
+        "overlap": aligned.overlap.astype(float),
+    }
+    if corpus.parent is not None:  # documents that use the concept in any passage
         source = source_of_rows(corpus)
         passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
         using = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
-        documents = weighted_mean(np.array(using, float).reshape(weights.shape), weights)
+        in_draws["documents"] = np.array(using, float).reshape(weights.shape)
+    mean = {name: weighted_mean(values, weights) for name, values in in_draws.items()}
+    fewest, most = interval(in_draws["rows"], weights)
+    weak, strong = interval(in_draws["strength"], weights)
+    words, used = summary.words, used_words(result)
+    by_chain, units = found_by_chain(aligned), presence(corpus.counts)
+    described = normalised(word_scores(result))
+    alike = overlaps(described, described)
+    np.fill_diagonal(alike, 0.0)
+    # The most similar concept of each, if it would be a partner across draws.
+    nearest = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
     return pd.DataFrame(
         {
             "concept": np.arange(1, result.n_concepts + 1),
-            "name": pd.Series(concept_names(result), dtype=object),
-            "rows": rows,
+            "name": objects(concept_names(result)),
+            "rows": mean["rows"],
             "rows_low": np.where(missed(by_chain), 0.0, fewest),
             "rows_high": most,
-            "documents": documents,
-            "prevalence": rows / n_rows,
+            "documents": mean["documents"],
+            "prevalence": mean["rows"] / n_rows,
             "prevalence_low": low,
             "prevalence_high": high,
-            "strength": weighted_mean(strength, weights),
+            "strength": mean["strength"],
             "strength_low": weak,
             "strength_high": strong,
-            "held": weighted_mean(aligned.held / n_rows, weights),
-            "n_words": weighted_mean(aligned.n_words.astype(float), weights),
+            "held": mean["held"],
+            "n_words": mean["n_words"],
             "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
             "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
             "coherence": [coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
-            "much_like": objects(_much_like(result)),
+            "much_like": objects(
+                int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)
+            ),
             "found_again": found_again(result),
             "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
             "stability": by_chain.mean(axis=0),
             "stability_by_chain": objects(by_chain.T.tolist()),
-            "overlap": weighted_mean(aligned.overlap.astype(float), weights),
+            "overlap": mean["overlap"],
             "settled": settled(result),
             "leftover": leftovers(result),
         }
@@ -185,18 +197,8 @@ def used_words(result: Result) -> list[np.ndarray]:
     return ranked_words(result.summary.words, result.n_concepts, result.corpus.n_words)
 
 
-def _much_like(result: Result) -> list[int | None]:
-    """Return the most similar concept of each, if it would be a partner across draws."""
-    described = normalised(word_scores(result))
-    alike = overlaps(described, described)
-    np.fill_diagonal(alike, 0.0)
-    if not alike.size:
-        return []
-    nearest = alike.argmax(axis=1)
-    return [int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)]
-
-
-def objects(values: Any) -> pd.Series:
+def objects(values: Iterable[Any]) -> pd.Series:
+    """Return a column of any kind, also where it is empty."""
     return pd.Series(list(values), dtype=object)
 
 
@@ -248,22 +250,19 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
     >>> "word" in model.words_of(1)
     True
     """
-    j = concept_index(result, concept)
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    rows = used_words(result)[j]
-    return pd.DataFrame(
-        {
-            "word": pd.Series([vocabulary[i] for i in words.word[rows]], dtype=object),
-            "score": scores(words, len(vocabulary))[rows].astype(float),
-            "share_used": words.used[rows].astype(float),
-            "used_low": words.used_low[rows].astype(float),
-            "used_high": words.used_high[rows].astype(float),
-            "share_on": words.on[rows].astype(float),
-            "on_low": words.on_low[rows].astype(float),
-            "on_high": words.on_high[rows].astype(float),
-            "probability": words.probability[rows].astype(float),
-        }
-    )
+    rows, words = used_words(result)[concept_index(result, concept)], result.summary.words
+    figures = {
+        "score": scores(words, result.corpus.n_words),
+        "share_used": words.used,
+        "used_low": words.used_low,
+        "used_high": words.used_high,
+        "share_on": words.on,
+        "on_low": words.on_low,
+        "on_high": words.on_high,
+        "probability": words.probability,
+    }
+    table = pd.DataFrame({"word": objects(result.corpus.vocabulary[i] for i in words.word[rows])})
+    return table.assign(**{name: values[rows].astype(float) for name, values in figures.items()})
 
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
@@ -335,16 +334,14 @@ def use_shares(result: Result) -> np.ndarray:
 
     Uses are rows that use the word for any concept, over all draws; a draw that does not find the concept counts as 0.
     """
-    words, uses = _uses(result)
+
+    def uses(summary: Summary) -> np.ndarray:
+        return summary.words.documents * summary.alignment.found[summary.words.concept]
+
     # Hidden concepts are included, so that a decision about one does not change the shares of another.
-    everywhere = np.bincount(*_uses(result.sampled or result), result.corpus.n_words)[words]
-    return uses / np.where(everywhere > 0, everywhere, 1.0)
-
-
-def _uses(result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Return the word of each row of `summary.words` and its uses over all draws."""
-    words = result.summary.words
-    return words.word, words.documents * found_share(result)[words.concept]
+    whole, words = (result.sampled or result).summary, result.summary.words.word
+    everywhere = np.bincount(whole.words.word, uses(whole), result.corpus.n_words)[words]
+    return uses(result.summary) / np.where(everywhere > 0, everywhere, 1.0)
 
 
 def source_of_rows(corpus: Corpus) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,11 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.prevalence import drawn_weights, groups_of, kept_weights, missed, population_interval
+from superwords.analysis.prevalence import drawn_weights, groups_of, missed, population_interval
 from superwords.analysis.ranking import scores
-from superwords.analysis.tables import by_word, concept_names
+from superwords.analysis.tables import by_word, concept_names, objects
 from superwords.posterior.intervals import weighted_mean
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
+from superwords.posterior.result import Result
 
 WORDS_SHARE = 0.5  # weight of the words in the similarity; the rest is that of documents
 _MOST_THEMES = 20
@@ -103,28 +101,26 @@ def make_tree(result: Result) -> ConceptTree:
     >>> len(model.tree().order) == model.n_concepts_
     True
     """
-    shown = np.array(result.shown, int) - 1
-    names = concept_names(result)
-    drawn, used = drawn_weights(result), by_word(result, result.summary.words.used)
-    total = sparse.csr_array((result.corpus.n_documents, result.n_concepts))
-    for weights, share in zip(drawn, kept_weights(result)):
-        total = total + share * weights
-    linkage = _linked(likeness(used[shown], sparse.csr_array(total[:, shown])))
-    stability = _stability(result, linkage, shown, drawn)
-    telling = [
-        k for k in stability if 2 * np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() <= len(shown)
-    ]
+    leaves, names = result.shown, concept_names(result)
+    shown = np.array(leaves, int) - 1
+    used = by_word(result, result.summary.words.used)
+    linkage = _linked(likeness(used[shown], sparse.csr_array(result.weights[:, shown])))
+    stability = _stability(result, linkage, shown, drawn_weights(result))
+    # A cut that leaves most concepts in one theme says little.
+    largest = {k: np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() for k in stability}
+    telling = [k for k in stability if 2 * largest[k] <= len(shown)]
     n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
-    theme = _by_size(_cuts(linkage, [n_themes], len(shown))[:, 0])
-    leaves = [int(j) + 1 for j in shown]
-    return ConceptTree(
-        leaves,
-        [names[j] for j in shown],
-        linkage,
-        theme,
-        theme_names(result, [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]),
-        stability,
+    # Themes are numbered by their number of concepts, the largest first.
+    _, first, own, sizes = np.unique(
+        _cuts(linkage, [n_themes], len(shown))[:, 0],
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
     )
+    theme = np.argsort(np.lexsort((first, -sizes)))[own] + 1
+    members = [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]
+    called = theme_names(result, members)
+    return ConceptTree(leaves, [names[j] for j in shown], linkage, theme, called, stability)
 
 
 def _linked(alike: np.ndarray) -> np.ndarray:
@@ -142,25 +138,16 @@ def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.nda
     return hierarchy.cut_tree(linkage, n_themes) + 1
 
 
-def _by_size(theme: np.ndarray) -> np.ndarray:
-    """Return the themes renumbered by their number of concepts, largest first."""
-    _, first, sizes = np.unique(theme, return_index=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
-    number = np.empty(len(order), int)
-    number[order] = np.arange(1, len(order) + 1)
-    return number[theme - 1]
-
-
 def _stability(
     result: Result, linkage: np.ndarray, shown: np.ndarray, drawn: list[sparse.csr_array]
 ) -> dict[int, float]:
+    """Return, by number of themes, how far the trees of the draws agree with the tree."""
     numbers = range(2, min(_MOST_THEMES, len(shown) // 2) + 1)
     if len(shown) < _LEAST_CONCEPTS or not numbers:
         return {}
-    kept = np.unique(np.linspace(0, len(drawn) - 1, min(len(drawn), _MOST_DRAWS)).round().astype(int))
     agreement: dict[int, list[float]] = {k: [] for k in numbers}
     whole, shape = _cuts(linkage, numbers, len(shown)), (result.n_concepts, result.corpus.n_words)
-    for t in kept:
+    for t in evenly_spaced(len(drawn), _MOST_DRAWS):
         found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
         if len(found) < _LEAST_CONCEPTS:
             continue
@@ -170,6 +157,11 @@ def _stability(
         for k, one, other in zip(possible, whole[there].T, _cuts(own, possible, len(found)).T):
             agreement[k].append(adjusted_rand_score(one, other))
     return {k: float(np.mean(values)) for k, values in agreement.items() if values}
+
+
+def evenly_spaced(n: int, most: int) -> np.ndarray:
+    """Return at most so many places, the first and the last of n included."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
@@ -213,13 +205,12 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     gathered: dict[str, list[int]] = {}
     for theme, j in of_concept:
         gathered.setdefault(theme, []).append(j)
-    columns = [[j - 1 for j in concepts] for concepts in gathered.values()]
-    prevalence, low, high = _prevalence(result, columns)
+    prevalence, low, high = _prevalence(result, list(gathered.values()))
     return pd.DataFrame(
         {
-            "theme": pd.Series(list(gathered), dtype=object),
-            "concepts": pd.Series(list(gathered.values()), dtype=object),
-            "names": pd.Series([[names[j] for j in one] for one in columns], dtype=object),
+            "theme": objects(gathered),
+            "concepts": objects(gathered.values()),
+            "names": objects([names[j - 1] for j in concepts] for concepts in gathered.values()),
             "prevalence": prevalence,
             "prevalence_low": low,
             "prevalence_high": high,
@@ -232,16 +223,15 @@ def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np
     """Return (themes) the prevalence and its bounds, as in `concept_table`."""
     if not themes:
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    size = [len(columns) for columns in themes]
-    place = np.concatenate(themes), np.repeat(np.arange(len(themes)), size)
-    member = sparse.csr_array((np.ones(sum(size)), place), shape=(result.n_concepts, len(themes)))
+    size = np.array([len(concepts) for concepts in themes])
+    place = np.concatenate(themes) - 1, np.repeat(np.arange(len(themes)), size)
+    member = sparse.csr_array((np.ones(size.sum()), place), shape=(result.n_concepts, len(themes)))
     drawn = [sparse.csr_array(weights @ member) for weights in drawn_weights(result)]
-    aligned = result.summary.alignment
+    aligned, n_rows = result.summary.alignment, result.corpus.n_documents
     n_found = aligned.matched @ member
     # Draws that lack one of the concepts are left out, or the theme could be rarer than its concepts.
-    weights = kept_weights(result)[:, None] * (n_found == np.array(size))
+    weights = aligned.weight[:, None] * (n_found == size)
     weights /= np.where(weights.any(axis=0), weights.sum(axis=0), 1.0)
-    n_rows = result.corpus.n_documents
     whole = groups_of(result, ["all"], [np.arange(n_rows)], drawn, weights)
     low, high = population_interval(whole)
     by_chain = np.array([(n_found[aligned.chain == c] > 0).mean(axis=0) for c in np.unique(aligned.chain)])

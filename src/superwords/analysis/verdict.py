@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from superwords.analysis.prevalence import cached_mixing, concept_mixing, found_by_chain, settled
+from superwords.analysis.prevalence import found_by_chain, once_per_trace, reported_draws, settled
 from superwords.analysis.tables import concept_names, found_again, leftovers
 from superwords.posterior.consensus import TYPICAL
-from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS
+from superwords.posterior.result import Result
+from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, Mixing, mixing
+from superwords.storage import cache
+from superwords.storage.model_file import checksum
 from superwords.text.corpus import row_name
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 RELIABLE = 0.75  # minimum share of pilots; such concepts are found in new samples (docs/lab)
 APPROXIMATE = "approximate"  # key of the corpus's notes, if results are not from the exact chain
@@ -92,7 +92,9 @@ class Verdict:
         return float(np.fmin(self.ess_bulk, self.ess_tail))
 
     def __str__(self) -> str:
-        parts = [self.approximate, self._of_concepts(), self._of_error(), self._of_number()]
+        parts = [self.approximate, self._of_concepts(), self._of_error()]
+        if self.number_kept and self.n_listed:
+            parts.append("The chains kept their number of concepts: it comes from the start.")
         return " ".join(part for part in parts if part)
 
     def _of_concepts(self) -> str:
@@ -128,7 +130,8 @@ class Verdict:
         if not self.converged:
             return f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains."
         joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
-        parts = [f"{agree} {count}: {self._figures()}{joint}."]
+        figures = f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
+        parts = [f"{agree} {count}: {figures}{joint}."]
         if self.rhat > GOOD_RHAT:
             parts.append(
                 f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains."
@@ -142,13 +145,28 @@ class Verdict:
         """Return whether there are chains and draws enough for R-hat."""
         return self.n_chains > 1 and self.n_draws >= LEAST_DRAWS
 
-    def _figures(self) -> str:
-        return f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
 
-    def _of_number(self) -> str:
-        if self.number_kept and self.n_listed:
-            return "The chains kept their number of concepts: it comes from the start."
-        return ""
+class _Figures(NamedTuple):
+    values: np.ndarray  # (traces, 4) as `Mixing` has them, NaN where unknown
+
+
+def _diagnostics(traces: np.ndarray, is_cached: bool) -> list[Mixing | None]:
+    """Return those of each trace, None if constant; those of a saved model are kept in the cache."""
+
+    def compute() -> _Figures:
+        found = [mixing(one) or (np.nan,) * 4 for one in traces]
+        return _Figures(np.array(found).reshape(len(traces), 4))
+
+    key = checksum(b"mixing", f"{traces.shape} {traces.dtype}".encode() + traces.tobytes()).hex()
+    figures = cache.cached(key, _Figures, compute) if is_cached else compute()
+    return [Mixing(*one) if np.isfinite(one[1]) else None for one in figures.values.tolist()]
+
+
+@once_per_trace
+def _concept_mixing(result: Result) -> dict[str, list[Mixing | None]]:
+    """Return diagnostics of each concept's prevalence and strength."""
+    drawn = {name: np.moveaxis(values, 2, 0) for name, values in reported_draws(result).items()}
+    return {name: _diagnostics(traces, result.is_cached) for name, traces in drawn.items()}
 
 
 def convergence_table(result: Result) -> pd.DataFrame:
@@ -168,15 +186,15 @@ def convergence_table(result: Result) -> pd.DataFrame:
     >>> "rhat" in model.convergence()
     True
     """
-    (log_joint,) = cached_mixing(result.trace_values[LOG_JOINT][None], result.is_cached)
-    rows = [(LOG_JOINT, 0, "the log joint density", log_joint)]
-    names = concept_names(result)
-    for name, found in concept_mixing(result).items():
-        rows += [(f"{name}[{j}]", j, f"the {name} of “{names[j - 1]}”", found[j - 1]) for j in result.shown]
-    missing = (np.nan,) * 4
-    figures = [(quantity, concept, label, *(one or missing)) for quantity, concept, label, one in rows]
+    (log_joint,) = _diagnostics(result.trace_values[LOG_JOINT][None], result.is_cached)
+    names, missing = concept_names(result), (np.nan,) * 4
+    rows = [(LOG_JOINT, 0, "the log joint density", *(log_joint or missing))]
+    for name, found in _concept_mixing(result).items():
+        for j in result.shown:
+            label = f"the {name} of “{names[j - 1]}”"
+            rows.append((f"{name}[{j}]", j, label, *(found[j - 1] or missing)))
     columns = ["quantity", "concept", "label", "rhat", "ess", "ess_tail", "mcse"]
-    return pd.DataFrame(figures, columns=pd.Index(columns))
+    return pd.DataFrame(rows, columns=pd.Index(columns))
 
 
 def verdict(result: Result) -> Verdict:
@@ -194,8 +212,13 @@ def verdict(result: Result) -> Verdict:
     True
     """
     n_chains, n_draws = result.trace_values[LOG_JOINT].shape
-    again = _often_found(result)
-    agreed = settled(result)
+    n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
+    shown = np.isin(np.arange(1, result.n_concepts + 1), result.shown)
+    again, agreed = shown, settled(result)
+    if shown.any():
+        by_pilots = found_again(result) >= RELIABLE * n_pilots
+        by_chains = (found_by_chain(result.summary.alignment) >= TYPICAL).all(axis=0)
+        again = shown & (by_pilots if n_pilots else by_chains) & ~leftovers(result)
     reliable = again & agreed
     table = convergence_table(result)
     worst, reason = _worst(_figures_of(table, again)), ""
@@ -203,14 +226,16 @@ def verdict(result: Result) -> Verdict:
         reason = _reason(n_chains, n_draws, worst)
     judged = _figures_of(table, reliable if reliable.any() else again)
     numbers = result.trace_values["n_concepts"]
+    tokens = np.asarray(result.corpus.counts.sum(axis=1)).ravel()
+    explained = float(tokens @ result.weights[:, np.flatnonzero(again)].sum(axis=1))
     return Verdict(
         converged=not reason,
         n_listed=len(result.shown),
         n_found_again=int(again.sum()),
         n_reliable=int(reliable.sum()),
-        n_settled=int(agreed[np.array(result.shown, int) - 1].sum()),
-        n_pilots=_n_pilots(result),
-        covered=_covered(result, again),
+        n_settled=int((shown & agreed).sum()),
+        n_pilots=n_pilots,
+        covered=explained / max(tokens.sum(), 1),
         n_chains=n_chains,
         n_draws=n_draws,
         worst="" if worst is None else str(worst["label"]),
@@ -250,31 +275,6 @@ def _reason(n_chains: int, n_draws: int, worst: pd.Series | None) -> str:
     if not np.isfinite(worst["rhat"]):
         return f"each chain keeps its own {worst['label']}"
     return f"the chains differ most in {worst['label']} (R-hat {worst['rhat']:.2f})"
-
-
-def _n_pilots(result: Result) -> int:
-    return 0 if result.pilots is None else result.pilots.n_pilots
-
-
-def _often_found(result: Result) -> np.ndarray:
-    """Return (J) whether enough pilots found a concept again; else every chain."""
-    shown = np.zeros(result.n_concepts, bool)
-    shown[np.array(result.shown, int) - 1] = True
-    if not shown.any():
-        return shown
-    n_pilots = _n_pilots(result)
-    often = (
-        found_again(result) >= RELIABLE * n_pilots
-        if n_pilots
-        else (found_by_chain(result.summary.alignment) >= TYPICAL).all(axis=0)
-    )
-    return shown & often & ~leftovers(result)
-
-
-def _covered(result: Result, concepts: np.ndarray) -> float:
-    """Return the share of tokens that is imputed to these concepts, mean over draws."""
-    length = np.asarray(result.corpus.counts.sum(axis=1)).ravel()
-    return float(length @ result.weights[:, np.flatnonzero(concepts)].sum(axis=1)) / max(length.sum(), 1)
 
 
 def plain_quantities(result: Result) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,12 +18,10 @@ from superwords.analysis.ranking import TYPICAL
 from superwords.analysis.tables import leftovers, use_shares, used_words
 from superwords.errors import InputError
 from superwords.posterior.consensus import chain_shares
+from superwords.posterior.result import Result
 from superwords.posterior.traces import statistic
 from superwords.posterior.word_sets import together
 from superwords.text.corpus import documents_using
-
-if TYPE_CHECKING:
-    from superwords.posterior.result import Result
 
 _LEAST_DRAWS = 4
 

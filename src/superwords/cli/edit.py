@@ -91,7 +91,7 @@ def edit(
     superwords edit model.sw --pin 3 "coal,gas" --ban 3 "tax" --sweeps 400
     superwords edit model.sw --undo
     """
-    from superwords.analysis.decisions import add_choices, undo_choices
+    from superwords.analysis.curation import add_choices, undo_choices
 
     model = load_model(model_file)
     if prompt is not None:
@@ -146,7 +146,7 @@ def _sample_on(
     quiet: bool,
 ) -> None:
     """Split a concept or condition on words, sample on, and save the model in the place of the file."""
-    from superwords.analysis.decisions import held
+    from superwords.analysis.curation import held
 
     model.set_params(progress=not (quiet or as_json))
     with held(path):

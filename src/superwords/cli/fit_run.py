@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from superwords import __version__
-from superwords.analysis.decisions import held
+from superwords.analysis.curation import held
 from superwords.analysis.words import unused_words, used_share
 from superwords.cli.common import busy, check_whole_file, say, warnings_as_notices
 from superwords.cli.concept_list import fitted_groups, print_concepts, rows_of

@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse, stats
 
-from superwords.analysis.effects import effects
+from superwords.analysis.effects import RobustFit, effects, outcomes_of
 from superwords.analysis.ranking import scores
-from superwords.analysis.regression import RobustFit, outcomes_of
 from superwords.compare.contenders import OURS, Effort, word_sets
 from superwords.compare.finished_runs import Keeper
 from superwords.compare.measures import PARTNERS, TOP, alignment, reliability, top_sets, top_words

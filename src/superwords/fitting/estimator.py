@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from superwords.analysis import curation, groups, proposals, tables
+from superwords.analysis import curation, groups, naming, tables
 from superwords.analysis import documents as document_tables
 from superwords.analysis import effects as regressions
 from superwords.analysis import export as exporting
@@ -721,9 +721,9 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         True
         """
         if concept is None:
-            return proposals.prompt_for_all(self.result_, language)
+            return naming.prompt_for_all(self.result_, language)
         taken = curation.decisions(self.choices_).taken([concept])
-        return proposals.name_prompt(self.result_, concept, language, taken)
+        return naming.name_prompt(self.result_, concept, language, taken)
 
     def propose_names(
         self,
@@ -759,17 +759,17 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """
         decided = curation.decisions(self.choices_)
         if isinstance(ask, str):
-            found = proposals.pasted(self.result_, ask, decided.taken())
+            found = naming.pasted(self.result_, ask, decided.taken())
         elif callable(ask):
             unnamed = [j for j in self.result_.shown if j not in decided.names]
             numbers = curation.shown_numbers(self.result_, unnamed if concepts is None else concepts)
-            found = proposals.propose(self.result_, ask, language, numbers, decided.taken(numbers))
+            found = naming.propose(self.result_, ask, language, numbers, decided.taken(numbers))
         else:
             raise InputError(
                 f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself."
             )
         self.choose([*self.choices_, *curation.propose(self.result_, found)])
-        return proposals.proposal_table(self.result_, found)
+        return naming.proposal_table(self.result_, found)
 
     @property
     def n_features_in_(self) -> int:

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.curation import merged_inclusion, merged_weights
-from superwords.analysis.regression import Outcomes, folded_outcomes
+from superwords.analysis.effects import Outcomes, folded_outcomes
 from superwords.cluster import current
 from superwords.errors import InputError
 from superwords.fitting.fitted_model import FittedModel, UnknownWords

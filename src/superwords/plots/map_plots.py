@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,10 @@ from matplotlib.transforms import Bbox
 from superwords.analysis.maps import concept_quality
 from superwords.analysis.maps import document_map as map_of_documents
 from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
 from superwords.plots import style
 from superwords.plots.relation_plots import Labels
 from superwords.text.corpus import row_name
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 _LABELLED = 16  # regions
 _HALO: list[Any] = [patheffects.withStroke(linewidth=1.8, foreground="white")]

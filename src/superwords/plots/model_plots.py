@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,13 @@ from superwords.analysis.groups import group_values, named_column
 from superwords.analysis.tables import concept_index, concept_names
 from superwords.analysis.verdict import plain_quantities
 from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import make_starts, make_theta
 from superwords.plots.charts import histogram, traces
 from superwords.plots.clouds import cloud, cloud_pair
 from superwords.posterior.traces import mixing
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.state import n_concepts as count_concepts
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 MOST_WORDS = 40  # in a cloud; further words would all have the smallest legible size
 

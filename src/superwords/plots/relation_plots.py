@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +19,10 @@ from superwords.analysis.groups import by_group
 from superwords.analysis.over_time import time_curves
 from superwords.analysis.tables import concept_index, concept_table
 from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
 from superwords.plots import style
 from superwords.plots.charts import prevalence_by_group
 from superwords.text.corpus import row_name
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 MOST_CONCEPTS = 12
 _MOST_EFFECTS, _MOST_TERMS = 10, 6

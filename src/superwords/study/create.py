@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from superwords.analysis.prevalence import found_share
 from superwords.analysis.ranking import ranked_words, scores
 from superwords.compare.baselines import hdp, lda
 from superwords.errors import InputError
@@ -96,7 +95,7 @@ def concept_uses(model: ConceptModel) -> np.ndarray:
     uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
     uses[words.concept, words.word] = words.documents
     # A draw that does not find the concept does not use the word for it.
-    found = found_share(model.result_) * is_asked
+    found = model.result_.summary.alignment.found * is_asked
     return uses * (found if found.any() else np.ones(len(found)))[:, None]
 
 

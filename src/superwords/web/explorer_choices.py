@@ -11,9 +11,8 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from superwords.analysis import curation as curating
-from superwords.analysis.decisions import add_choices, undo_choices
-from superwords.analysis.naming import checked_name
-from superwords.analysis.proposals import pasted
+from superwords.analysis.curation import add_choices, undo_choices
+from superwords.analysis.naming import checked_name, pasted
 from superwords.analysis.ranking import automatic_names
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError
