@@ -182,6 +182,14 @@ def test_documents_without_words_are_left_out_of_pyldavis():
     np.testing.assert_allclose(np.sum(content["doc_topic_dists"], axis=1), 1)
 
 
+def test_documents_without_a_concept_are_left_out_of_pyldavis():
+    model = copy.copy(planted_model()).hide([1, 2, 3])
+    assert (model.result_.weights.sum(axis=1) == 0).any()
+    shares = np.sum(pyldavis_input(model)["doc_topic_dists"], axis=1)
+    assert 0 < len(shares) < 40
+    np.testing.assert_allclose(shares, 1)
+
+
 @pytest.mark.parametrize("name", EDGES)
 def test_models_at_the_borders_are_exported(tmp_path, name):
     model = edge_model(name)

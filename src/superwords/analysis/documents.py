@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from superwords.analysis.tables import (
     by_word,
     concept_index,
     concept_names,
+    objects,
     source_shares,
     sources,
     used_words,
@@ -90,11 +92,10 @@ def _document_rows(result: Result, passages: bool, only: int | None = None) -> p
     key, weight, low, high, held = _weight_intervals(result, fold, only)
     document, concept = np.divmod(key, max(result.n_concepts, 1))
     ids, metadata = (corpus.ids, corpus.metadata) if passages else sources(corpus)
-    table = pd.DataFrame({"document": pd.Series([ids[d] for d in document], dtype=object)})
     label = concept_names(result)
-    return with_metadata(table, metadata, document).assign(
+    return _with_metadata(ids, metadata, document).assign(
         concept=concept + 1,
-        concept_name=pd.Series([label[j] for j in concept], dtype=object),
+        concept_name=objects(label[j] for j in concept),
         weight=weight,
         low=low,
         high=high,
@@ -102,14 +103,14 @@ def _document_rows(result: Result, passages: bool, only: int | None = None) -> p
     )
 
 
-def with_metadata(table: pd.DataFrame, metadata: pd.DataFrame, rows: np.ndarray | list[int]) -> pd.DataFrame:
-    """Return a table with its rows' metadata.
+def _with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any) -> pd.DataFrame:
+    """Return documents with their metadata.
 
-    A column whose name the table uses becomes "metadata_<name>".
+    A column whose name the tables use becomes "metadata_<name>".
     """
     labels = metadata.iloc[rows].reset_index(drop=True)
     labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in _TABLE_COLUMNS})
-    return pd.concat([table, labels], axis=1)
+    return pd.concat([pd.DataFrame({"document": objects(ids[d] for d in rows)}), labels], axis=1)
 
 
 def _weight_intervals(
@@ -130,16 +131,18 @@ def _weight_intervals(
     moments = zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
     columns, keys = [], []
     for own, of_draw in zip(moments, draw_weights(result)):
-        weight, mean, variance = (
-            _folded(one[row], None if fold is None else fold.power(power))
-            for one, power in zip(own, (1, 1, 2))
-        )
-        place = sparse.coo_array(weight)
+        of_document = [one[row] for one in own]
+        if fold is not None:
+            by_passage = (fold, fold, fold.power(2))
+            of_document = [sparse.csr_array(share @ one) for share, one in zip(by_passage, of_document)]
+        for one in of_document:
+            one.sort_indices()
+        place = sparse.coo_array(of_document[0])
         keys.append((place.row.astype(np.int64) + (only or 0)) * result.n_concepts + place.col)
-        columns.append(np.array([weight.data, mean.data, variance.data, of_draw[place.col]]))
-    key, (weight, mean, variance, count) = np.concatenate(keys), np.concatenate(columns, axis=1)
-    known = count > 0
-    key, weight, mean, variance, count = (one[known] for one in (key, weight, mean, variance, count))
+        columns.append(np.array([*(one.data for one in of_document), of_draw[place.col]]))
+    key, values = np.concatenate(keys), np.concatenate(columns, axis=1)
+    known = values[3] > 0
+    key, (weight, mean, variance, count) = key[known], values[:, known]
     seen, at = np.unique(key, return_inverse=True)
     level = beta_levels(mean, variance)
     spread = np.tile(key, len(level)), level.ravel(), np.tile(count / len(level), len(level))
@@ -147,12 +150,6 @@ def _weight_intervals(
     used = np.minimum(np.bincount(at, count, len(seen)), 1.0)
     weight = np.bincount(at, weight * count, len(seen))
     return seen, weight, np.minimum(low, weight), np.maximum(high, weight), used
-
-
-def _folded(weights: sparse.csr_array, fold: sparse.csr_array | None) -> sparse.csr_array:
-    out = weights if fold is None else sparse.csr_array(fold @ weights)
-    out.sort_indices()
-    return out
 
 
 def representative_documents(result: Result, concept: int, n: int = 5) -> pd.DataFrame:
@@ -176,23 +173,19 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     >>> len(model.representative_documents(1, n=2)) <= 2
     True
     """
-    j = concept_index(result, concept)
-    corpus = result.corpus
+    j, corpus = concept_index(result, concept), result.corpus
     share = draw_weights(result)[:, j]
     weight = sum(w * one[:, [j]].toarray().ravel() for w, one in zip(share, drawn_weights(result)))
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
     evidence = weight * np.log1p(weight * tokens)
     best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
-    table = pd.DataFrame({"document": pd.Series([corpus.ids[d] for d in best], dtype=object)})
-    table = with_metadata(table, corpus.metadata, best).assign(
-        weight=weight[best], tokens=tokens[best].astype(int)
-    )
+    table = _with_metadata(corpus.ids, corpus.metadata, best)
+    table = table.assign(weight=weight[best], tokens=tokens[best].astype(int))
     if corpus.texts is not None:
         words, vocabulary = result.summary.words, corpus.vocabulary
-        score = scores(words, len(vocabulary))
-        rows = used_words(result)[j][:_MARKER_WORDS]
+        score, rows = scores(words, len(vocabulary)), used_words(result)[j][:_MARKER_WORDS]
         marks = {vocabulary[words.word[r]]: float(score[r]) for r in rows if score[r] > 0}
-        table["passage"] = pd.Series([telling_passage(corpus.texts[d], marks) for d in best], dtype=object)
+        table["passage"] = objects(telling_passage(corpus.texts[d], marks) for d in best)
     return table
 
 
@@ -264,20 +257,18 @@ def expected_words(result: Result) -> sparse.csr_array:
     have it on, and surely in the draws in which the document uses it for the concept; p(i | j, d) is that divided by
     its sum over words, and p(i | d) = Σ_j w_dj p(i | j, d) with the mean weights w.
     """
-    uses, corpus, on = result.summary.uses, result.corpus, _words_on(result)
+    uses, corpus, on = result.summary.uses, result.corpus, by_word(result, result.summary.words.on)
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
-    used_at = np.asarray(on[uses.concept, uses.word]).ravel() if len(row) else np.zeros(0)
-    raised = uses.share * (1 - used_at)
+    raised = uses.share * (1 - _at(on, uses.concept, uses.word))
     weights, shape = sparse.coo_array(result.weights), (corpus.n_documents, result.n_concepts)
     more = sparse.csr_array(sparse.coo_array((raised, (row, uses.concept)), shape=shape))
     # The weights over the number of words that are on in each (row, concept).
-    extra = np.asarray(more[weights.coords]).ravel() if weights.nnz else np.zeros(0)
-    n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + extra
+    n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + _at(more, *weights.coords)
     value = np.divide(weights.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
     per_word = sparse.csr_array((value, weights.coords), shape=shape)
-    at_use = np.asarray(per_word[row, uses.concept]).ravel() if len(row) else np.zeros(0)
+    at_use = _at(per_word, row, uses.concept)
     own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
-    fold = source_shares(result.corpus)
+    fold = source_shares(corpus)
     per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(own))
     blocks = []
     for start in range(0, fold.shape[0], _BLOCK):
@@ -289,36 +280,30 @@ def expected_words(result: Result) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
-def concept_profiles(result: Result) -> sparse.csr_array:
-    """Return (J, V) P(word i | a token of concept j), the mean over the draws.
+def _at(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return np.asarray(matrix[rows, columns]).ravel() if len(rows) else np.zeros(0)
 
-    This is for a document without its own variant of the concept.
-    """
-    on = _words_on(result)
+
+def concept_profiles(result: Result) -> sparse.csr_array:
+    """Return (J, V) P(word i | a token of concept j), for a document without its own variant of the concept."""
+    on = by_word(result, result.summary.words.on)
     total = np.asarray(on.sum(axis=1)).ravel()
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
 
 
-def _words_on(result: Result) -> sparse.csr_array:
-    """Return (J, V) the mean share of a concept's documents with a word on."""
-    return by_word(result, result.summary.words.on)
-
-
 def titles(result: Result) -> list[str]:
     """Return a title for each document: from metadata, or its first or top words."""
-    corpus = result.corpus
+    corpus, rows = result.corpus, source_shares(result.corpus)
     if label_columns(sources(corpus)[1]):
-        return [_shortened(label) for label in document_labels(corpus)]
-    rows = source_shares(result.corpus)
-    first = [int(rows.indices[start]) for start in rows.indptr[:-1]]
-    if corpus.texts is not None:
-        return [_shortened(corpus.texts[row]) for row in first]
-    counts = sparse.csr_array(rows_of_documents(result) @ corpus.counts)
-    out = []
-    for a, b in zip(counts.indptr[:-1], counts.indptr[1:]):
-        most = counts.indices[a:b][np.argsort(-counts.data[a:b], kind="stable")][:6]
-        out.append(_shortened(", ".join(corpus.vocabulary[i] for i in most)))
-    return out
+        full = document_labels(corpus)
+    elif corpus.texts is not None:
+        full = [corpus.texts[int(rows.indices[start])] for start in rows.indptr[:-1]]
+    else:
+        counts, full = sparse.csr_array(rows_of_documents(result) @ corpus.counts), []
+        for a, b in pairwise(counts.indptr):
+            most = counts.indices[a:b][np.argsort(-counts.data[a:b], kind="stable")][:6]
+            full.append(", ".join(corpus.vocabulary[i] for i in most))
+    return [_shortened(title) for title in full]
 
 
 def _shortened(text: str) -> str:
@@ -335,26 +320,33 @@ def label_columns(metadata: pd.DataFrame) -> list[Any]:
     Columns are recognised by name. Otherwise the title is the first column of short texts of several words, nearly
     all distinct.
     """
-    texts = {name: _texts(metadata[name]) for name in metadata}
-    short = [name for name, own in texts.items() if own and sum(map(len, own)) <= _LENGTH * len(own)]
-    found = [
-        next((name for label in known for name in short if str(name).casefold() == label), None)
-        for known in (SPEAKERS, TITLES)
-    ]
-    known = [name for name in found if name is not None]
+    short = {}  # columns of short texts
+    for name in metadata:
+        known = [
+            one for one in metadata[name] if not (one is None or (isinstance(one, float) and pd.isna(one)))
+        ]
+        is_text = known and all(isinstance(one, str) for one in known)
+        if is_text and sum(map(len, known)) <= _LENGTH * len(known):
+            short[name] = known
+    found = []
+    for labels in (SPEAKERS, TITLES):
+        found += [name for label in labels for name in short if str(name).casefold() == label][:1]
     various = [
         name
-        for name in short
-        if len(set(texts[name])) >= _DIFFERENT * len(metadata) > 1
-        and sum(" " in one for one in texts[name]) > len(texts[name]) / 2
+        for name, texts in short.items()
+        if len(set(texts)) >= _DIFFERENT * len(metadata) > 1
+        and sum(" " in one for one in texts) > len(texts) / 2
     ]
-    return known or various[:1]
+    return found or various[:1]
 
 
 def document_labels(corpus: Corpus) -> list[str]:
     """Return a label for every document: "speaker: title" where known, else its id."""
     ids, metadata = sources(corpus)
-    columns = [_plain(metadata[name]) for name in label_columns(metadata)]
+    columns = [
+        ["" if pd.isna(value) else " ".join(str(value).split()) for value in metadata[name]]
+        for name in label_columns(metadata)
+    ]
     labels = [": ".join(part for part in parts if part) for parts in zip(*columns)]
     return [label or one for label, one in zip(labels, ids)] if columns else list(ids)
 
@@ -374,17 +366,4 @@ def row_labels(corpus: Corpus) -> list[str]:
     labels = document_labels(corpus)
     if corpus.parent is None:
         return labels
-    places = zip(*(column.tolist() for column in passage_places(corpus.parent)))
-    return [f"{labels[d]}, passage {k} of {n}" for d, k, n in places]
-
-
-def _plain(values: pd.Series) -> list[str]:
-    return ["" if pd.isna(value) else " ".join(str(value).split()) for value in values]
-
-
-def _texts(values: pd.Series) -> Sequence[str]:
-    """Return the known values of a column if all are texts, else none."""
-    known = [
-        value for value in values if not (isinstance(value, float) and pd.isna(value)) and value is not None
-    ]
-    return known if all(isinstance(value, str) for value in known) else []
+    return [f"{labels[d]}, passage {k} of {n}" for d, k, n in zip(*passage_places(corpus.parent))]

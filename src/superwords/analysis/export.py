@@ -15,7 +15,7 @@ import pandas as pd
 from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import by_group
 from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, listed, printed, write_tables
-from superwords.analysis.tables import of_shown, sources
+from superwords.analysis.tables import objects, of_shown, sources
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.tabular import plain, records
@@ -57,30 +57,29 @@ class Export:
         given = [groups] if isinstance(groups, str) else groups
         self.model = model
         self.groups = list(given if given is not None else corpus.notes.get("groups") or [])
-        known = time_columns(corpus.metadata)
-        self.time = time or (known[0] if known else None)
+        self.time = time or next(iter(time_columns(corpus.metadata)), None)
         self.formula, self.cluster = formula, cluster
-        self.notes: list[str] = []
 
     @property
     def makers(self) -> dict[str, Callable[[], pd.DataFrame]]:
         """The tables available for this model, in the order of writing."""
+        model = self.model
         out: dict[str, Callable[[], pd.DataFrame]] = {
-            "concepts": self.model.concepts,
-            "words": lambda: self._of_each(self.model.words_of, "word"),
-            "documents": self.model.documents,
+            "concepts": model.concepts,
+            "words": lambda: self._of_each(model.words_of, "word"),
+            "documents": model.documents,
             "documents_wide": self._documents_wide,
-            "vocabulary": self.model.words,
+            "vocabulary": model.words,
         }
         if self.groups:
-            out["groups"] = lambda: self._of_columns(self.model.by_group, self.groups)
+            out["groups"] = lambda: self._of_columns(model.by_group, self.groups)
         if self.time is not None:
-            out["trends"] = lambda: self.model.trends(self.time)
-            out["periods"] = lambda: self.model.over_time(self.time)
+            out["trends"] = lambda: model.trends(self.time)
+            out["periods"] = lambda: model.over_time(self.time)
         if self.formula:
-            out["effects"] = lambda: self.model.effects(self.formula, cluster=self.cluster)
-        if self.model.corpus_.texts is not None:
-            quotes = partial(self.model.representative_documents, n=QUOTES)
+            out["effects"] = lambda: model.effects(self.formula, cluster=self.cluster)
+        if model.corpus_.texts is not None:
+            quotes = partial(model.representative_documents, n=QUOTES)
             out["quotes"] = lambda: self._of_each(quotes, "document")
         return out
 
@@ -102,27 +101,34 @@ class Export:
 
     def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
         """Return one table (`data`, if given) as printed, with its caption and note."""
+        model = self.model
         if name == "groups":  # with small groups pooled
             self.table(name)
-            result = self.model.result_
-            pooled = self._of_columns(lambda one: by_group(result, one, 0, MOST_PRINTED), self.compared)
-            table = of_shown(result, pooled)
+            make = partial(by_group, model.result_, n_words=0, most=MOST_PRINTED)
+            table = of_shown(model.result_, self._of_columns(make, self.compared))
         else:
             table = self.table(name) if data is None else data
-        notes = " ".join(table.attrs.get("notes", []))
-        facts = {"rows": row_name(self.model.corpus_), "chains": len(self.model.chains_), "time": self.time}
-        facts["named"] = bool(self.model.names_)
-        facts["pilots"] = self.model.verdict().n_pilots
-        return printed(name, table, groups=listed(self.compared), notes=notes, **facts)
+        return printed(
+            name,
+            table,
+            rows=row_name(model.corpus_),
+            chains=len(model.chains_),
+            pilots=model.verdict().n_pilots,
+            groups=listed(self.compared),
+            time=self.time,
+            notes=" ".join(table.attrs.get("notes", [])),
+            named=bool(model.names_),
+        )
 
     def _of_each(self, make: Callable[[int], pd.DataFrame], first: str) -> pd.DataFrame:
         """Return one table of the rows that each concept has."""
-        parts = [make(concept).assign(concept=concept, name=name) for concept, name in self._named()]
-        return self._joined(parts, ["concept", "name", first])
+        concepts = self.model.concepts(0)[["concept", "name"]].itertuples(index=False, name=None)
+        parts = [make(concept).assign(concept=concept, name=name) for concept, name in concepts]
+        return _joined(parts, ["concept", "name", first])
 
     def _of_columns(self, make: Callable[[Any], pd.DataFrame], columns: list[Any]) -> pd.DataFrame:
         parts = [make(column).assign(column=column) for column in columns]
-        return self._joined(parts, ["column", "concept", "name", "group"])
+        return _joined(parts, ["column", "concept", "name", "group"])
 
     @property
     def compared(self) -> list[Any]:
@@ -135,30 +141,23 @@ class Export:
 
     def _documents_wide(self) -> pd.DataFrame:
         """Return a row per document with its metadata and its weight in every concept."""
-        corpus = self.model.corpus_
-        ids, metadata = (corpus.ids, corpus.metadata) if corpus.parent is None else sources(corpus)
-        row = {one: n for n, one in enumerate(ids)}
-        numbers = [concept for concept, _ in self._named()]
-        column = {concept: k for k, concept in enumerate(numbers)}
-        weights = np.zeros((len(ids), len(numbers)))
-        held = self.model.documents()
+        ids, metadata = sources(self.model.corpus_)
+        numbers, held = self.model.result_.shown, self.model.documents()
         held = held[held["concept"].isin(numbers)]
+        weights = np.zeros((len(ids), len(numbers)))
+        row, column = ({one: n for n, one in enumerate(those)} for those in (ids, numbers))
         weights[held["document"].map(row), held["concept"].map(column)] = held["weight"]
         wide = pd.DataFrame(weights, columns=[f"concept_{concept}" for concept in numbers])
         clash = {name: f"metadata_{name}" for name in metadata if name in wide or name == "document"}
         labels = metadata.rename(columns=clash).reset_index(drop=True)
-        return pd.concat([pd.DataFrame({"document": pd.Series(ids, dtype=object)}), labels, wide], axis=1)
+        return pd.concat([pd.DataFrame({"document": objects(ids)}), labels, wide], axis=1)
 
-    def _named(self) -> list[tuple[int, str]]:
-        table = self.model.concepts(0)
-        return list(zip(table["concept"].tolist(), table["name"].tolist()))
 
-    @staticmethod
-    def _joined(parts: list[pd.DataFrame], first: list[str]) -> pd.DataFrame:
-        if not parts:
-            return pd.DataFrame(columns=first)
-        table = pd.concat(parts, ignore_index=True)
-        return table[[*first, *(name for name in table if name not in first)]]
+def _joined(parts: list[pd.DataFrame], first: list[str]) -> pd.DataFrame:
+    if not parts:
+        return pd.DataFrame(columns=first)
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*first, *(name for name in table if name not in first)]]
 
 
 def export(
@@ -191,7 +190,12 @@ def export(
     ['concepts.tex']
     """
     out = Path(path)
-    kind = _format(out, format)
+    endings = {suffix: kind for kind, suffix in SUFFIXES.items()} | {".json": "json", ".nc": "netcdf"}
+    kind = format or endings.get(out.suffix)
+    if kind not in FORMATS:
+        ending = f"The ending of {out.name!r} names no format"
+        wrong = f"The format {format!r} is not known" if format else ending
+        raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
     source = Export(model, **options)
     if kind == "netcdf" and find_spec("h5netcdf") is None:
         raise InputError("The format 'netcdf' needs h5netcdf; install the extra superwords[netcdf].")
@@ -202,15 +206,15 @@ def export(
         if kind == "netcdf":
             with atomic_path(out) as temporary:
                 model.trace_.to_netcdf(temporary, engine="h5netcdf")
+            return [out]
+        if kind == "pyldavis":
+            content = pyldavis_input(model)
+        elif table == ALL:
+            content = {"verdict": plain(str(model.verdict())), "convergence": records(model.convergence())}
+            content |= {name: records(make()) for name, make in source.makers.items()}
         else:
-            if kind == "pyldavis":
-                content = pyldavis_input(model)
-            else:
-                about = {"verdict": plain(str(model.verdict())), "convergence": records(model.convergence())}
-                names = list(source.makers) if table == ALL else [table]
-                tables = {name: records(source.table(name)) for name in names}
-                content = about | tables if table == ALL else tables
-            write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
+            content = {table: records(source.table(table))}
+        write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
     except OSError as error:
         raise InputError(
             f"The tables cannot be written to {str(out)!r}: {error.strerror or error}."
@@ -218,35 +222,20 @@ def export(
     return [out]
 
 
-def _format(path: Path, format: str | None) -> str:
-    endings = {suffix: kind for kind, suffix in SUFFIXES.items()} | {".json": "json", ".nc": "netcdf"}
-    kind = format or endings.get(path.suffix)
-    if kind not in FORMATS:
-        wrong = (
-            f"The format {format!r} is not known"
-            if format
-            else f"The ending of {path.name!r} names no format"
-        )
-        raise InputError(f"{wrong}; choose one of {', '.join(FORMATS)}.")
-    return kind
-
-
 def _write(source: Export, path: Path, kind: str, table: str) -> list[Path]:
     names = list(source.makers) if table == ALL else [table]
     if kind in PRINTED:
-        names = [
-            name
-            for name in names
-            if table != ALL or name not in ("documents", "documents_wide", "vocabulary")
-        ]
+        if table == ALL:
+            names = [one for one in names if one not in ("documents", "documents_wide", "vocabulary")]
         tables = {name: source.printed(name) for name in names}
     else:
         tables = {name: Titled(source.table(name)) for name in names}
-    if table != ALL and kind not in TOGETHER and path.suffix != SUFFIXES[kind]:
-        path = path / f"{table}{SUFFIXES[kind]}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-    elif kind in TOGETHER and path.suffix != SUFFIXES[kind]:
-        path = path.with_name(f"{path.name}{SUFFIXES[kind]}")
+    if path.suffix != SUFFIXES[kind]:
+        if kind in TOGETHER:
+            path = path.with_name(f"{path.name}{SUFFIXES[kind]}")
+        elif table != ALL:
+            path = path / f"{table}{SUFFIXES[kind]}"
+            path.parent.mkdir(parents=True, exist_ok=True)
     return write_tables(tables, path, kind)
 
 
@@ -254,21 +243,20 @@ def pyldavis_input(model: Any) -> dict[str, Any]:
     """Return the arguments of `pyLDAvis.prepare`; all distributions sum to 1.
 
     A concept's distribution over words is the number of documents that use a word for it, averaged over the
-    aligned draws, plus 0.01 for every word. Documents without a word are left out.
+    aligned draws, plus 0.01 for every word. Documents without a word, or without a concept, are left out.
     """
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to show in pyLDAvis.")
     corpus, words = model.corpus_, model.result_.summary.words
-    used = np.zeros((model.n_concepts_, corpus.n_words))
-    used[words.concept, words.word] = words.documents
-    used += _SMOOTHING
-    lengths = np.asarray(corpus.counts.sum(axis=1)).ravel()
-    filled = np.flatnonzero(lengths > 0)
-    weights = model.result_.weights[filled].toarray()
+    used = np.full((model.n_concepts_, corpus.n_words), _SMOOTHING)
+    used[words.concept, words.word] += words.documents
+    lengths, weights = corpus.counts.sum(axis=1), model.result_.weights
+    filled = np.flatnonzero((lengths > 0) & (weights.sum(axis=1) > 0))
+    weights = weights[filled].toarray()
     return {
         "topic_term_dists": (used / used.sum(axis=1, keepdims=True)).tolist(),
         "doc_topic_dists": (weights / weights.sum(axis=1, keepdims=True)).tolist(),
         "doc_lengths": lengths[filled].astype(int).tolist(),
         "vocab": list(corpus.vocabulary),
-        "term_frequency": np.asarray(corpus.counts.sum(axis=0)).ravel().astype(int).tolist(),
+        "term_frequency": corpus.counts.sum(axis=0).astype(int).tolist(),
     }

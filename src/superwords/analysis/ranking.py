@@ -10,6 +10,7 @@ of these draws use for it; no other word is shown as one of its words.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -41,21 +42,17 @@ def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.
     """Return each concept's used words as rows of `words`, most characteristic first."""
     order = np.lexsort((words.word, -words.on, -scores(words, n_vocabulary), words.concept))
     order = order[words.probability[order] >= TYPICAL]
-    return (
-        np.split(order, np.searchsorted(words.concept[order], np.arange(1, n_concepts))) if n_concepts else []
-    )
+    starts = np.searchsorted(words.concept[order], np.arange(1, n_concepts))
+    return np.split(order, starts) if n_concepts else []
 
 
 def automatic_names(result: Result) -> list[str]:
     """Return a name for every concept: its seed group, or its one to three top words."""
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    found = names(words, result.n_concepts, vocabulary, result.corpus.notes.get("other_words", ()))
-    groups = result.corpus.notes.get("seeds") or {}
-    of_concept: dict[int, list[str]] = {}
-    for group, j in takers(words, result.n_concepts, vocabulary, groups).items():
-        of_concept.setdefault(j, []).append(group)
-    for j, taken in of_concept.items():
-        found[j] = " + ".join(taken)
+    words, vocabulary, notes = result.summary.words, result.corpus.vocabulary, result.corpus.notes
+    found = names(words, result.n_concepts, vocabulary, notes.get("other_words", ()))
+    taken = takers(words, result.n_concepts, vocabulary, notes.get("seeds") or {})
+    for j in set(taken.values()):
+        found[j] = " + ".join(group for group, of in taken.items() if of == j)
     if result.sampled is None:
         return found
     # Decisions about other concepts do not rename this one.
@@ -90,43 +87,31 @@ def takers(
 
 def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequence[str] = ()) -> list[str]:
     """Return a unique name for every concept: its one to three top words."""
-    score = scores(words, len(vocabulary))
-    last = frozenset(behind)
+    score, last = scores(words, len(vocabulary)), frozenset(behind)
     out: list[str] = []
-    taken: dict[str, int] = {}
+    taken = Counter[str]()
     for rows in ranked_words(words, n_concepts, len(vocabulary)):
         ranked = [(vocabulary[words.word[r]], float(score[r])) for r in rows]
         nouns = [item for item in ranked if item[0] not in last]
         # Noun phrases make the name if the best is nearly as characteristic as any word.
         suffices = nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1]
         name = ", ".join(_name_words(nouns if suffices else ranked)) or "(no words)"
-        taken[name] = taken.get(name, 0) + 1
+        taken[name] += 1
         out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return out
 
 
 def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
-    chosen: list[str] = []
+    chosen: list[tuple[str, set[str]]] = []
     for word, score in ranked:
-        if chosen and score < _MIN_SHARE_OF_BEST * ranked[0][1]:
+        if len(chosen) == NAME_WORDS or (chosen and score < _MIN_SHARE_OF_BEST * ranked[0][1]):
             break
-        if not any(_says_the_same(word, other) for other in chosen):
-            chosen.append(word)
-        if len(chosen) == NAME_WORDS:
-            break
-    return chosen
-
-
-def _says_the_same(a: str, b: str) -> bool:
-    """Return whether a phrase repeats words of another, as "care" in "health care"."""
-    stems_a, stems_b = (
-        {_stem(part) for part in re.split(r"\W+", word.casefold()) if part} for word in (a, b)
-    )
-    return bool(stems_a) and bool(stems_b) and (stems_a <= stems_b or stems_b <= stems_a)
-
-
-def _stem(part: str) -> str:
-    return part[:-1] if len(part) > 3 and part.endswith("s") else part
+        parts = filter(None, re.split(r"\W+", word.casefold()))
+        stems = {part[:-1] if len(part) > 3 and part.endswith("s") else part for part in parts}
+        # A phrase may repeat words of another, as "care" in "health care".
+        if not any(stems and other and (stems <= other or other <= stems) for _, other in chosen):
+            chosen.append((word, stems))
+    return [word for word, _ in chosen]
 
 
 def presence(rows: sparse.csr_array) -> sparse.csc_array:

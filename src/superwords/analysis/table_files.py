@@ -249,7 +249,7 @@ def _write_excel(tables: Mapping[str, Titled], target: Path) -> None:
     book = _needed("openpyxl", "Excel", "paper").Workbook(write_only=True)
     for name, titled in tables.items():
         sheet = book.create_sheet(name[:31])
-        for row in (titled.table.columns, *titled.table.itertuples(index=False, name=None)):
+        for row in [tuple(titled.table.columns), *titled.table.itertuples(index=False, name=None)]:
             sheet.append([_excel_cell(value) for value in row])
     with atomic_path(target) as temporary:
         book.save(temporary)

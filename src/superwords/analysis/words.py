@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.tables import leftovers, use_shares, used_words
+from superwords.analysis.tables import leftovers, objects, use_shares, used_words
 from superwords.errors import InputError
 from superwords.posterior.consensus import chain_shares
 from superwords.posterior.result import Result
@@ -54,9 +54,7 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     several = not isinstance(words, str)
     if several and not isinstance(words, Iterable):
         raise InputError(f"{words!r} is not a word; give a word of the vocabulary, or a list of them.")
-    given = list(
-        dict.fromkeys(word_index(result, word) for word in ([words] if isinstance(words, str) else words))
-    )
+    given = list(dict.fromkeys(word_index(result, word) for word in (words if several else [words])))
     if not given:
         raise InputError("There is no word to look for; give at least one.")
     near = np.mean([together(result.word_sets, i) for i in given], axis=0)
@@ -68,7 +66,7 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     by_chain = np.array([near[chain == c][:n_draws] for c in np.unique(chain)])
     table = pd.DataFrame(
         {
-            "word": pd.Series([result.corpus.vocabulary[at] for at in others], dtype=object),
+            "word": objects(result.corpus.vocabulary[at] for at in others),
             "together": mean[others],
             "mcse": [_monte_carlo_error(by_chain[:, :, at]) for at in others],
         }
@@ -82,21 +80,13 @@ def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
     `share_of_uses` is a concept's share of the rows that use the word for any concept, over all draws; the other
     columns are those of `words_of`.
     """
-    i = word_index(result, word)
-    words, leftover = result.summary.words, leftovers(result)
+    i, words = word_index(result, word), result.summary.words
     rows = np.flatnonzero((words.word == i) & (words.probability >= TYPICAL))
-    j = words.concept[rows]
-    share = use_shares(result)[rows]
-    table = pd.DataFrame(
-        {
-            "concept": j + 1,
-            "share_of_uses": share,
-            "share_used": words.used[rows].astype(float),
-            "share_on": words.on[rows].astype(float),
-            "probability": words.probability[rows].astype(float),
-        }
-    )
-    return table.iloc[np.lexsort((j, -share, leftover[j]))].reset_index(drop=True)
+    j, share = words.concept[rows], use_shares(result)[rows]
+    table = pd.DataFrame({"concept": j + 1, "share_of_uses": share})
+    figures = {"share_used": words.used, "share_on": words.on, "probability": words.probability}
+    table = table.assign(**{name: values[rows].astype(float) for name, values in figures.items()})
+    return table.iloc[np.lexsort((j, -share, leftovers(result)[j]))].reset_index(drop=True)
 
 
 def _monte_carlo_error(values: np.ndarray) -> float:
@@ -117,23 +107,18 @@ def named_words(result: Result, text: str) -> list[str]:
 def word_index(result: Result, word: str) -> int:
     """Return the column of a word, or one sentence that names words spelled like it."""
     vocabulary = result.corpus.vocabulary
-    try:
+    if word in vocabulary:
         return vocabulary.index(word)
-    except ValueError:
-        pass
     folded = {known.casefold(): known for known in vocabulary}
     near = difflib.get_close_matches(str(word).casefold(), folded, n=3, cutoff=0.6)
-    hint = (
-        f"did you mean {' or '.join(repr(folded[one]) for one in near)}?"
-        if near
-        else "no word is spelled like it."
-    )
+    meant = f"did you mean {' or '.join(repr(folded[one]) for one in near)}?"
+    hint = meant if near else "no word is spelled like it."
     raise InputError(f"The word {word!r} is not in the vocabulary; {hint}")
 
 
 def used_share(result: Result) -> float:
     """Return the share of tokens whose word belongs to a listed concept."""
-    counts = np.asarray(result.corpus.counts.sum(axis=0)).ravel()
+    counts = result.corpus.counts.sum(axis=0)
     return float(counts[_is_used(result)].sum() / max(1, counts.sum()))
 
 
@@ -142,26 +127,18 @@ def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
 
     Columns are word, documents (rows that have it) and tokens; `n` is the maximum number of words, None for all.
     """
-    corpus = result.corpus
+    corpus, tokens = result.corpus, result.corpus.counts.sum(axis=0)
     words = np.flatnonzero(~_is_used(result))
-    tokens = np.asarray(corpus.counts.sum(axis=0)).ravel()
     words = words[np.lexsort((words, -tokens[words]))][:n]
-    documents = documents_using(corpus.counts)
-    return pd.DataFrame(
-        {
-            "word": [corpus.vocabulary[i] for i in words],
-            "documents": documents[words],
-            "tokens": tokens[words],
-        }
-    )
+    documents = documents_using(corpus.counts)[words]
+    names = [corpus.vocabulary[i] for i in words]
+    return pd.DataFrame({"word": names, "documents": documents, "tokens": tokens[words]})
 
 
 def _is_used(result: Result) -> np.ndarray:
     """Return (V) whether a word belongs to a listed concept."""
-    is_used = np.zeros(result.corpus.n_words, bool)
-    for rows in used_words(result):
-        is_used[result.summary.words.word[rows]] = True
-    return is_used
+    rows = np.concatenate([*used_words(result), np.zeros(0, int)]).astype(int)
+    return np.isin(np.arange(result.corpus.n_words), result.summary.words.word[rows])
 
 
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
@@ -174,15 +151,14 @@ def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
 
 
 def by_concepts(result: Result, given: list[int]) -> np.ndarray:
-    """Return (given, V) the excess uses of a word for a given one's concepts.
+    """Return (given, V) the excess uses of a word for a given one's concepts, mean over draws.
 
     Observed are a word's uses for each concept, weighted by the concept's share of the given word's uses; expected are
-    those if all words were used for the concepts alike. The result is the mean over draws.
+    those if all words were used for the concepts alike.
     """
     sets = result.word_sets
     total = np.zeros((len(given), sets.n_words))
-    weights = chain_shares(sets.chain)
-    for weight, used in zip(weights, sets.used):
+    for weight, used in zip(chain_shares(sets.chain), sets.used):
         uses, of_concept = (np.asarray(used.sum(axis=axis)).ravel() for axis in (0, 1))
         share = used[:, given].toarray() / np.maximum(uses[given], 1.0)
         common = share.T @ of_concept / max(float(uses.sum()), 1.0)
