@@ -51,10 +51,10 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     >>> model.similar_words(["milk", "sugar"], n=1)["word"].tolist()
     ['coffee']
     """
-    several = not isinstance(words, str)
-    if several and not isinstance(words, Iterable):
+    several, asked = not isinstance(words, str), [words] if isinstance(words, str) else words
+    if not isinstance(asked, Iterable):
         raise InputError(f"{words!r} is not a word; give a word of the vocabulary, or a list of them.")
-    given = list(dict.fromkeys(word_index(result, word) for word in (words if several else [words])))
+    given = list(dict.fromkeys(word_index(result, word) for word in asked))
     if not given:
         raise InputError("There is no word to look for; give at least one.")
     near = np.mean([together(result.word_sets, i) for i in given], axis=0)
