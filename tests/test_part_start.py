@@ -9,13 +9,13 @@ from chains_for_tests import N_BLOCKS, N_WORDS, Saying, blocks, prior_of, same, 
 from superwords import ConceptModel
 from superwords.errors import InputError
 from superwords.fitting import settings, starting
-from superwords.sampler import threads
 from superwords.sampler.chain import Chain
 from superwords.sampler.density import log_text
-from superwords.sampler.init import subsample as part_start
+from superwords.sampler.init import grow as part_start
 from superwords.sampler.init.grow import join_rows, pick_rows
 from superwords.sampler.init.starts import counts_of, initial_state
 from superwords.sampler.model import Affinity, Model, Steps, make_data
+from superwords.sampler.moves import contract
 from superwords.sampler.random import new_stream
 from superwords.sampler.state import check_state, sizes_of
 
@@ -49,7 +49,7 @@ def test_rows_that_join_hold_the_concepts_of_their_words():
 
 
 def test_rows_that_join_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(threads, "_LEAST", 5)
+    monkeypatch.setattr(contract, "_LEAST", 5)
     counts = blocks()
     chain = part_chain(counts[:30])
     one, two, three = (join_rows(chain, counts[30:], new_stream(1, 0), n) for n in (1, 2, 3))
@@ -75,7 +75,7 @@ def test_the_rows_of_the_part_start_as_they_are_there():
     check_state(whole, 81, N_WORDS)
     assert np.isfinite(log_text(whole, data))
     chain = Chain(part, initial_state("topics:4", part.data, part.prior, np.ones(N_WORDS), 4, 1), 4, 1)
-    chain.sweep = part_start._BEFORE
+    chain.sweep = part_start._BEFORE_ALL
     for _ in range(part_start.SWEEPS):
         chain.step()
     for n, d in enumerate(rows):

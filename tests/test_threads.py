@@ -6,13 +6,13 @@ import numpy as np
 
 from chains_for_tests import assert_same_chain, blocks, some_chain
 from superwords import ConceptModel
-from superwords.sampler import threads
 from superwords.sampler.chain import Chain
+from superwords.sampler.moves import contract
 from superwords.sampler.moves.contract import map_blocks
 
 
 def test_blocks_cover_all_in_order(monkeypatch):
-    monkeypatch.setattr(threads, "_LEAST", 3)
+    monkeypatch.setattr(contract, "_LEAST", 3)
     assert map_blocks(lambda first, last: (first, last), 5, 2) == [(0, 5)]
     made = map_blocks(lambda first, last: list(range(first, last)), 50, 3)
     assert len(made) == 12
@@ -20,7 +20,7 @@ def test_blocks_cover_all_in_order(monkeypatch):
 
 
 def test_a_chain_has_the_same_bits_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(threads, "_LEAST", 2)
+    monkeypatch.setattr(contract, "_LEAST", 2)
     chains = [some_chain(births=1.0) for _ in range(3)]
     for n_threads, chain in enumerate(chains, start=1):
         chain.n_threads = n_threads
@@ -42,7 +42,7 @@ def test_every_token_stays_explained_and_every_statistic_is_a_rebuild():
 
 
 def test_a_lone_chain_gets_the_jobs_that_are_left(monkeypatch):
-    monkeypatch.setattr(threads, "_LEAST", 2)
+    monkeypatch.setattr(contract, "_LEAST", 2)
     used = []
     step = Chain.step
     monkeypatch.setattr(Chain, "step", lambda self: (used.append(self.n_threads), step(self)))
