@@ -73,9 +73,7 @@ def follow(rows: Corpus, features: np.ndarray, run: Run, lab: Lab) -> pd.DataFra
     """Follow one chain until the level is reached or the sweeps are done; look at every sweep of the second half."""
     began = process_time()
     b1, b2 = (3.0 * rows.n_documents, 10 + rows.n_documents / 30) if run.is_then else ("auto", "auto")
-    model = ConceptModel(
-        b1=b1, b2=b2, init=run.init, n_chains=1, n_jobs=1, random_state=run.seed, progress=False
-    )
+    model = ConceptModel(b1=b1, b2=b2, init=run.init, n_chains=1, n_jobs=1, random_state=run.seed, progress=False)
     model.start(rows, features)
     chain = model.chains_[0]
     seconds, seen = process_time() - began, []

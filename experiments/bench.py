@@ -102,9 +102,7 @@ def time_first_sweep() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("cold", "warm"):
             start = perf_counter()
-            subprocess.run(
-                [sys.executable, "-c", program], check=True, env={**os.environ, "XDG_CACHE_HOME": folder}
-            )
+            subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "XDG_CACHE_HOME": folder})
             out[f"{name}_seconds"] = perf_counter() - start
     return out
 

@@ -58,11 +58,7 @@ QUICK = {"sweeps": 6, "passage_sweeps": 6, "hdp_iterations": 10}
 
 
 def load_debate(
-    data: Path,
-    min_df: int = MIN_DF,
-    unit: str = "document",
-    most: int | None = None,
-    n_jobs: int | None = None,
+    data: Path, min_df: int = MIN_DF, unit: str = "document", most: int | None = None, n_jobs: int | None = None
 ) -> Corpus:
     """Read noun phrases and names of (at most `most`) members, without the words of procedure."""
     records = read_lines(data / MEMBERS)[:most]
@@ -101,9 +97,7 @@ def experiment(
         f"{split.documents.n_documents} members, {split.windows.n_documents} passages and "
         f"{split.windows.n_words} words to fit, {split.held_out.n_documents} passages held out"
     )
-    model = superwords.fit(
-        split.windows, n_sweeps=passage_sweeps, random_state=seed, n_jobs=lab.jobs, progress=False
-    )
+    model = superwords.fit(split.windows, n_sweeps=passage_sweeps, random_state=seed, n_jobs=lab.jobs, progress=False)
     if model.n_concepts_ == 0:
         raise InputError("The most probable draw has no concepts; give more sweeps.")
     lab.say(f"{model.n_concepts_} concepts. {model.verdict()}")
@@ -176,9 +170,7 @@ def _best_topics(split: Split, words: list[int], judge: Judge, iterations: int, 
         for ranking, npmi in peer_coherence(found, words, judge).items():
             tried.append((npmi, f"HDP of {name}, words by {ranking}", ranked(found, ranking)))
     npmi, name, found = max(tried, key=lambda one: one[0])
-    lab.say(
-        f"{name}: {len(found.weights)} topics, the best of four by NPMI on held-out passages ({npmi:.3f})"
-    )
+    lab.say(f"{name}: {len(found.weights)} topics, the best of four by NPMI on held-out passages ({npmi:.3f})")
     return found
 
 
@@ -217,17 +209,13 @@ def _write_study(model: ConceptModel, split: Split, hdp_iterations: int, seed: i
     if shown is not None:
         concept, topic = matched(shown)
         titles = [f"“{shown.word}”: concept", f"“{shown.word}”: HDP topic"]
-        titles += [
-            f"{title}, {len(concept)} words" for title in titles
-        ]  # size-matched, without the word itself
+        titles += [f"{title}, {len(concept)} words" for title in titles]  # size-matched, without the word itself
         four = [shown.concept, shown.topic, concept, topic]
         lab.figure(f"{SHOWN_WORD}.png", cloud_grid(four, titles, columns=2, width=4.6))
         lab.say(f"{shown.word}: the concept has {len(shown.concept)} words, the topic {len(shown.topic)}")
 
 
-def _write_coherence(
-    ours: Found, topics: Found, judge: Judge, words: list[str], columns: list[int], lab: Lab
-) -> None:
+def _write_coherence(ours: Found, topics: Found, judge: Judge, words: list[str], columns: list[int], lab: Lab) -> None:
     """Write NPMI of both sides' equally many words on held-out passages, word by word."""
     rows = []
     for word, column in zip(words, columns):
@@ -237,9 +225,7 @@ def _write_coherence(
     table = pd.DataFrame(rows, columns=pd.Index(["word", "size", "concept", "topic"]))
     lab.table("study_words.csv", table)
     wins = int((table["concept"] > table["topic"]).sum())
-    lab.say(
-        f"the concept is more coherent on held-out passages than the topic for {wins} of {len(table)} words"
-    )
+    lab.say(f"the concept is more coherent on held-out passages than the topic for {wins} of {len(table)} words")
 
 
 def _coherence(model: ConceptModel) -> np.ndarray:

@@ -35,9 +35,7 @@ class Truth(NamedTuple):
     settings: dict[str, Any]  # of the fit
 
 
-def experiment(
-    lab: Lab, cases: int = 12, documents: int = 100, chains: int = 4, sweeps: int = 300
-) -> pd.DataFrame:
+def experiment(lab: Lab, cases: int = 12, documents: int = 100, chains: int = 4, sweeps: int = 300) -> pd.DataFrame:
     """Write coverage.csv: for each kind of data and interval, the share of truths inside."""
     inside: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for kind, make in (("simulated", simulated), ("planted", planted)):
@@ -48,8 +46,7 @@ def experiment(
                 inside[kind, name] += covered
         lab.say(f"{kind}: {cases} fits")
     rows = [
-        (*key, len(found), np.mean(found), *wilson(float(np.mean(found)), len(found)))
-        for key, found in inside.items()
+        (*key, len(found), np.mean(found), *wilson(float(np.mean(found)), len(found))) for key, found in inside.items()
     ]
     table = pd.DataFrame(rows, columns=pd.Index(["data", "interval", "intervals", "coverage", "low", "high"]))
     lab.table("coverage.csv", table, show=True)
@@ -59,13 +56,7 @@ def experiment(
 def _fitted(truth: Truth, n: int, chains: int, sweeps: int, seed: int, jobs: int | None) -> ConceptModel:
     corpus = Corpus.from_counts(truth.counts[:n], metadata={"group": ["A", "B"] * (n // 2) + ["A"] * (n % 2)})
     model = ConceptModel(
-        n_chains=chains,
-        n_sweeps=sweeps,
-        random_state=seed,
-        n_jobs=jobs,
-        n_pilots=0,
-        progress=False,
-        **truth.settings,
+        n_chains=chains, n_sweeps=sweeps, random_state=seed, n_jobs=jobs, n_pilots=0, progress=False, **truth.settings
     )
     return model.fit(corpus, features=None)
 
@@ -95,11 +86,7 @@ def _imputed(state: Any, counts: np.ndarray, n_concepts: int, seed: int) -> np.n
 def planted(documents: int, seed: int) -> Truth:
     """Plant five concepts of eight words; a row holds one to three, with Dirichlet weights."""
     rng, n_rows = np.random.default_rng([seed, 5]), _TIMES * documents
-    counts, weights, uses = (
-        np.zeros((n_rows, _WORDS), int),
-        np.zeros((n_rows, 5)),
-        np.zeros((n_rows, 5), bool),
-    )
+    counts, weights, uses = (np.zeros((n_rows, _WORDS), int), np.zeros((n_rows, 5)), np.zeros((n_rows, 5), bool))
     popularity = rng.dirichlet(np.full(5, 4.0))
     for d in range(n_rows):
         held = rng.choice(5, size=rng.integers(1, 4), replace=False, p=popularity)

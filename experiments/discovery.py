@@ -101,9 +101,7 @@ def average_precision(order: np.ndarray, likes: np.ndarray) -> float:
     return float(precision[hits].mean())
 
 
-def tf_idf_order(
-    side: JudgedHalf, seen: np.ndarray, likes: np.ndarray, rest: np.ndarray, kind: str
-) -> np.ndarray:
+def tf_idf_order(side: JudgedHalf, seen: np.ndarray, likes: np.ndarray, rest: np.ndarray, kind: str) -> np.ndarray:
     """Rank the rest by nearness to liked speeches less nearness to disliked ones, by mean or nearest."""
     gather = np.mean if kind == "mean" else np.max
     score = np.zeros(len(rest))
@@ -133,15 +131,10 @@ def readers(side: JudgedHalf, rng: np.random.Generator, n_readers: int) -> pd.Da
         for n in JUDGEMENTS:
             seen, rest = order[:n], np.sort(order[n:])
             ours = recommend(
-                side.model.result_,
-                ids[seen[likes[seen]]].tolist(),
-                ids[seen[~likes[seen]]].tolist(),
-                len(ids),
+                side.model.result_, ids[seen[likes[seen]]].tolist(), ids[seen[~likes[seen]]].tolist(), len(ids)
             )
             served = {"superwords": np.array([number[one] for one in ours["document"]])}
-            served |= {
-                f"TF-IDF, {how}": tf_idf_order(side, seen, likes, rest, how) for how in ("mean", "nearest")
-            }
+            served |= {f"TF-IDF, {how}": tf_idf_order(side, seen, likes, rest, how) for how in ("mean", "nearest")}
             rows += [
                 {**base, "judgements": n, "served by": who, "precision": average_precision(one, likes)}
                 for who, one in served.items()

@@ -92,24 +92,17 @@ def nested_cases(seed: int, n_authors: int, n_concepts: int = 20) -> list[dict[s
     """
     rng = np.random.default_rng([seed, 9])
     author = np.repeat(np.arange(n_authors), rng.integers(1, 31, n_authors))
-    x, own = (
-        rng.permutation(np.arange(n_authors) % 2)[author],
-        rng.uniform(-0.2, 0.2, (n_authors, n_concepts)),
-    )
+    x, own = (rng.permutation(np.arange(n_authors) % 2)[author], rng.uniform(-0.2, 0.2, (n_authors, n_concepts)))
     held = rng.random((len(author), n_concepts)) < 0.3 + 0.2 * x[:, None] + own[author]
     outcomes = folded_outcomes(
-        pd.DataFrame({"x": x}),
-        sparse.csr_array(held, dtype=float),
-        sparse.csr_array(held, dtype=float),
+        pd.DataFrame({"x": x}), sparse.csr_array(held, dtype=float), sparse.csr_array(held, dtype=float)
     )
     X, rows = np.column_stack([np.ones(len(x)), x]), []
     for method, cluster in (("clusters ignored", None), ("clusters", author)):
         pooled = fit_prevalence(outcomes, Cases(np.arange(len(x)), X, np.array([[0.0, 1.0]]), cluster))
         for j in range(n_concepts):
             found = dict(zip(("effect", "low", "high"), pooled.summary(j, 0)))
-            rows.append(
-                {"seed": seed, "tokens": n_authors, "of": "nested", "true": 0.2, "method": method, **found}
-            )
+            rows.append({"seed": seed, "tokens": n_authors, "of": "nested", "true": 0.2, "method": method, **found})
     return rows
 
 
@@ -164,22 +157,14 @@ def known_use(generated: Generated, j: int) -> np.ndarray:
     return np.column_stack([one.params, one.conf_int()])[1:]
 
 
-def predicted_cases(
-    model: ConceptModel, generated: Generated, seed: int, n_tokens: int
-) -> list[dict[str, Any]]:
+def predicted_cases(model: ConceptModel, generated: Generated, seed: int, n_tokens: int) -> list[dict[str, Any]]:
     """Return predicted prevalences at both values of x; the truth is the population's line at these documents."""
     table, u = predicted(model.result_, FORMULA, by="x"), float(generated.columns["u"].mean())
     rows = []
     for j, concept in found_concepts(model).items():
         for one in table[table["concept"] == concept].to_dict("records"):
             true = float(true_effects(n_tokens)["lines"][j] @ [1.0, one["x"], u])
-            base = {
-                "seed": seed,
-                "tokens": n_tokens,
-                "of": "predicted",
-                "true": true,
-                "effect": one["predicted"],
-            }
+            base = {"seed": seed, "tokens": n_tokens, "of": "predicted", "true": true, "effect": one["predicted"]}
             rows.append({**base, "method": "effects", "low": one["low"], "high": one["high"]})
     return rows
 
@@ -222,9 +207,7 @@ def experiment(
             if not cases.has(tokens=n_tokens, seed=seed):
                 cases.add(one_corpus(seed, documents, n_tokens, sweeps))
         lab.say(f"{corpora} corpora of {n_tokens} tokens a document are done.")
-    nested = pd.DataFrame(
-        [row for n in (10, 20, 50) for seed in range(corpora) for row in nested_cases(seed, n)]
-    )
+    nested = pd.DataFrame([row for n in (10, 20, 50) for seed in range(corpora) for row in nested_cases(seed, n)])
     lab.table("nested.csv", summarise(nested).rename(columns={"tokens": "authors"}), show=True)
     asked = cases.table["tokens"].isin(tokens) & cases.table["seed"].between(first, first + corpora - 1)
     table = summarise(cases.table[asked])

@@ -28,11 +28,7 @@ QUICK = {"cases": ("few",), "seeds": 2, "sweeps": 10}
 
 
 def experiment(
-    lab: Lab,
-    cases: tuple[str, ...] = ("short", "few", "languages"),
-    seeds: int = 3,
-    chains: int = 2,
-    sweeps: int = 150,
+    lab: Lab, cases: tuple[str, ...] = ("short", "few", "languages"), seeds: int = 3, chains: int = 2, sweeps: int = 150
 ) -> pd.DataFrame:
     """Write features.csv: agreement with labels (two languages: rank of the translation) and partners, by features."""
     corpora = {name: corpus for case in cases for name, corpus in read_case(lab, case).items()}

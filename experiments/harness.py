@@ -206,9 +206,7 @@ def run_experiment(name: str, arguments: Sequence[str]) -> Any:
 
 def _parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(f"python -m experiments {name}", description=module.__doc__)
-    parser.add_argument(
-        "-o", "--out", "--output", type=Path, default=Path("out") / name, help="output folder"
-    )
+    parser.add_argument("-o", "--out", "--output", type=Path, default=Path("out") / name, help="output folder")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the data (docs/lab/results.md)")
     parser.add_argument("--quick", action="store_true", help="a small run that checks that everything works")
     parser.add_argument("--jobs", type=int, help="cores to use")

@@ -23,9 +23,7 @@ def experiment(lab: Lab) -> pd.DataFrame:
     vectors = read_judge_vectors(lab.path(VECTORS))
     rated = [record for record in lab.lines(RATINGS) if record["source"] == "hoyle2021"]
     corpus = np.array([record["corpus"] for record in rated])
-    values = pd.DataFrame([_measures(record, vectors) for record in rated])[list(MEASURES)].to_numpy(
-        copy=True
-    )
+    values = pd.DataFrame([_measures(record, vectors) for record in rated])[list(MEASURES)].to_numpy(copy=True)
     rating = np.array([record["rating"] for record in rated])
     for name in CORPORA:
         values[corpus == name] = standardised(values[corpus == name])

@@ -117,9 +117,7 @@ def expected_words(model: ConceptModel, draws: Sequence[Kept]) -> np.ndarray:
     return total.toarray() / len(draws)
 
 
-def concept_similarities(
-    model: ConceptModel, rows: np.ndarray, information: np.ndarray
-) -> dict[str, np.ndarray]:
+def concept_similarities(model: ConceptModel, rows: np.ndarray, information: np.ndarray) -> dict[str, np.ndarray]:
     """Return both readings of the concepts, each a mean over the chains: expected words, and the concepts' weights."""
     by_words = []
     for chain in model.draws_.chains:
@@ -186,12 +184,7 @@ def similarities(
 
 
 def experiment(
-    lab: Lab,
-    seeds: int = 3,
-    sweeps: int = 200,
-    iterations: int = 300,
-    chains: int = 6,
-    halves: bool = False,
+    lab: Lab, seeds: int = 3, sweeps: int = 200, iterations: int = 300, chains: int = 6, halves: bool = False
 ) -> pd.DataFrame:
     """Write lee_seeds.csv (as it grows), lee.csv (a row per method) and lee.png.
 
@@ -229,9 +222,7 @@ def experiment(
 def match_halves(lab: Lab, n_sweeps: int, iterations: int, n_chains: int) -> pd.DataFrame:
     """Write halves.csv, by which settings are chosen without people's judgements: are halves of an item similar?"""
     corpus, halves = load_halves(lab.data)
-    lab.say(
-        f"{corpus.n_documents} halves of items, {corpus.n_words} words; {halves.shape[1]} pairs of halves"
-    )
+    lab.say(f"{corpus.n_documents} halves of items, {corpus.n_words} words; {halves.shape[1]} pairs of halves")
     rows = halves.ravel()
     found = {"TF-IDF": cosine(tf_idf(corpus.counts).toarray()[rows])}
     found |= similarities(corpus, rows, 0, n_sweeps, iterations, n_chains, lab.jobs)

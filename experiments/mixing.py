@@ -35,11 +35,7 @@ NEEDS, QUICK = (MEMBERS,), {"sweeps": 10, "part": 20}
 
 
 def experiment(
-    lab: Lab,
-    sweeps: int = defaults.N_SWEEPS,
-    unit: str = "passages:5",
-    seed: int = 0,
-    part: int = 1,
+    lab: Lab, sweeps: int = defaults.N_SWEEPS, unit: str = "passages:5", seed: int = 0, part: int = 1
 ) -> pd.DataFrame:
     """Write mixing.csv (a row per chain), agreement.csv, pairs.csv, partners.csv, traces.csv and traces.png.
 
@@ -89,9 +85,7 @@ class Trace(Watcher):
 
 def _write_agreement(model: ConceptModel, trace: Trace, lab: Lab) -> pd.DataFrame:
     followed = follow_draws(model)
-    chains = pd.DataFrame(
-        [_chain_row(model, c, trace.seen[c][0], followed[c].mean()) for c in range(len(STARTS))]
-    )
+    chains = pd.DataFrame([_chain_row(model, c, trace.seen[c][0], followed[c].mean()) for c in range(len(STARTS))])
     lab.table("mixing.csv", chains, show=True)
     agreement = agree(followed)
     lab.table("agreement.csv", agreement, show=True)
@@ -236,14 +230,11 @@ def partners(model: ConceptModel) -> pd.DataFrame:
 def weighted_jaccard(one: Usage, other: Usage) -> np.ndarray:
     """Return the weighted Jaccard index of each concept with the one in its place in the other draw."""
     shares = [
-        sparse.csr_array(
-            sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ (usage.on + usage.used).astype(float)
-        )
+        sparse.csr_array(sparse.diags_array(1 / np.maximum(usage.holders, 1)) @ (usage.on + usage.used).astype(float))
         for usage in (one, other)
     ]
     least, most = (
-        np.asarray(part.sum(axis=1)).ravel()
-        for part in (shares[0].minimum(shares[1]), shares[0].maximum(shares[1]))
+        np.asarray(part.sum(axis=1)).ravel() for part in (shares[0].minimum(shares[1]), shares[0].maximum(shares[1]))
     )
     return np.asarray(least / np.where(most > 0, most, 1.0))
 

@@ -138,13 +138,9 @@ def run(recipes: Demo, seed: int, n_sweeps: int, n_jobs: int | None = None) -> R
         name: [superwords.fit(part, features=given, **settings) for part in parts]
         for name, given in ((TOGETHER, features), (TEXT, None), (SHUFFLED, shuffled))
     }
-    similarity = {
-        name: over_parts([m.co_membership_ for m in fitted], parts) for name, fitted in models.items()
-    }
+    similarity = {name: over_parts([m.co_membership_ for m in fitted], parts) for name, fitted in models.items()}
     similarity[PICTURES] = picture_similarity(features)
-    accuracy = {
-        name: rank_accuracy(similarity[name], recipes.vocabulary, recipes.pairs).pairs for name in SOURCES
-    }
+    accuracy = {name: rank_accuracy(similarity[name], recipes.vocabulary, recipes.pairs).pairs for name in SOURCES}
     return RecipeRun(seed, accuracy, models[TOGETHER])
 
 
@@ -192,9 +188,7 @@ def experiment(lab: Lab, seeds: int = 5, sweeps: int = 200) -> pd.DataFrame:
     table = _table(pairs)
     lab.table("recipes.csv", table, show=True)
     known = table[table["pairs"] == "pairs with pictures"]
-    lab.figure(
-        "recipes.png", bars(known, "source", "accuracy", "rank accuracy of translations (chance: 0.5)")
-    )
+    lab.figure("recipes.png", bars(known, "source", "accuracy", "rank accuracy of translations (chance: 0.5)"))
     _write_concepts(recipes, runs[0].models, lab)
     lab.say(margins(pairs))
     return table
@@ -242,9 +236,7 @@ def _write_concepts(recipes: Demo, models: list[ConceptModel], lab: Lab) -> None
     joined = pd.concat([bilingual_concepts(recipes, model).assign(part=p) for p, model in enumerate(models)])
     joined["met"] = joined["translations"].map(len)
     joined = joined.sort_values(["met", "balance"], ascending=False, kind="stable")
-    plain = joined.assign(
-        **{name: joined[name].map(", ".join) for name in ("english", "german", "translations")}
-    )
+    plain = joined.assign(**{name: joined[name].map(", ".join) for name in ("english", "german", "translations")})
     lab.table("recipes_concepts.csv", plain)
     n_concepts = sum(model.n_concepts_ for model in models)
     lab.say(f"{len(joined)} of {n_concepts} concepts of {len(models)} parts hold words of both languages")

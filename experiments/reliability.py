@@ -36,11 +36,7 @@ class Read(NamedTuple):
 
 
 def experiment(
-    lab: Lab,
-    corpora: str = ",".join(CORPORA),
-    samples: int = 5,
-    chains: int = 4,
-    sweeps: int = 150,
+    lab: Lab, corpora: str = ",".join(CORPORA), samples: int = 5, chains: int = 4, sweeps: int = 150
 ) -> None:
     """Fit every corpus with two seeds and on samples of its documents, and print how much is found again.
 
@@ -71,9 +67,7 @@ def experiment(
             return model
 
         whole = [fit(seed, documents) for seed in (1, 2)]
-        fresh = [
-            reading(fit(10 + b, documents.sample(frac=SHARE, random_state=1000 + b))) for b in range(samples)
-        ]
+        fresh = [reading(fit(10 + b, documents.sample(frac=SHARE, random_state=1000 + b))) for b in range(samples)]
         read = [reading(one) for one in whole]
         row = {"corpus": name, **over_seeds(*read), **over_samples(fresh), **_quality(whole[0], documents)}
         counts.add([{"corpus": name, **one} for one in calibrated(read[0], fresh)])
@@ -153,11 +147,7 @@ def confirmed(fits: list[ConceptModel], read: list[Read]) -> list[dict[str, floa
     is_settled, is_inside = np.concatenate(settled).astype(bool), np.concatenate(inside)
     rows = [("settled", is_settled), ("others", ~is_settled)]
     return [
-        {
-            "concepts": name,
-            "n": float(one.sum()),
-            "confirmed": float(is_inside[one].mean()) if one.any() else np.nan,
-        }
+        {"concepts": name, "n": float(one.sum()), "confirmed": float(is_inside[one].mean()) if one.any() else np.nan}
         for name, one in rows
     ]
 

@@ -122,9 +122,7 @@ def measure(n_documents: int, n_sweeps: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def run_threads(
-    n_documents: int, n_sweeps: int, n_threads: int, tell: Callable[[str], object]
-) -> dict[str, Any]:
+def run_threads(n_documents: int, n_sweeps: int, n_threads: int, tell: Callable[[str], object]) -> dict[str, Any]:
     """Time one chain with one thread and with several, by move."""
     planted = plant_large(n_documents)
     model = ConceptModel(n_chains=1, n_sweeps=1, n_burn_in=0, random_state=0)

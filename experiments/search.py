@@ -82,9 +82,7 @@ def query_matrix(texts: list[str], terms: Terms) -> sparse.csr_array:
     """Return (Q, terms) counts of each term in each query."""
     rows, columns = [], []
     for q, text in enumerate(texts):
-        known = [
-            terms.columns[term] for _, term in query_terms(text, terms.tokenizer) if term in terms.columns
-        ]
+        known = [terms.columns[term] for _, term in query_terms(text, terms.tokenizer) if term in terms.columns]
         rows += [q] * len(known)
         columns += known
     shape = len(texts), len(terms.columns)
@@ -249,9 +247,7 @@ def query_times(result: Result, texts: list[str]) -> tuple[int, np.ndarray]:
     def often(rows: Any) -> sparse.csr_array:
         return sparse.csr_array(sparse.vstack([rows] * COPIES))
 
-    documents = known._replace(
-        ids=known.ids * COPIES, titles=known.titles * COPIES, weights=often(known.weights)
-    )
+    documents = known._replace(ids=known.ids * COPIES, titles=known.titles * COPIES, weights=often(known.weights))
     many = index._replace(
         rows=often(index.rows),
         words=sparse.csc_array(often(index.words)),

@@ -50,9 +50,7 @@ def read_task(name: str, data: Path, seed: int, jobs: int | None) -> WordLists:
         group: list(dict.fromkeys(known[_form(word)] for word in words if _form(word) in known))
         for group, words in lists.items()
     }
-    return WordLists(
-        name, corpus, {group: words for group, words in found.items() if len(words) >= LEAST_WORDS}
-    )
+    return WordLists(name, corpus, {group: words for group, words in found.items() if len(words) >= LEAST_WORDS})
 
 
 def _forms(corpus: Corpus) -> dict[str, str]:

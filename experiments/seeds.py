@@ -72,13 +72,7 @@ class RankedWords(NamedTuple):
 
 
 def ours(
-    task: WordLists,
-    given: Mapping[str, list[str]],
-    seed: int,
-    file: Path,
-    chains: int,
-    sweeps: int,
-    jobs: int | None,
+    task: WordLists, given: Mapping[str, list[str]], seed: int, file: Path, chains: int, sweeps: int, jobs: int | None
 ) -> Iterator[RankedWords]:
     """Yield ours with the seeds and without, from the same start, and what the rows alone rank first."""
     rows = [(word, group) for group, words in given.items() for word in words]
@@ -127,9 +121,7 @@ def peers(corpus: Corpus, given: Mapping[str, Sequence[str]], seed: int) -> Iter
     occurs = sparse.csr_array(corpus.counts[data.kept_indices] > 0, dtype=float)
     for residual in RESIDUALS:
         for strength in ANCHOR_STRENGTHS:
-            one = topica.CorEx(
-                len(groups) + residual, anchor_words=groups, anchor_strength=strength, seed=seed
-            )
+            one = topica.CorEx(len(groups) + residual, anchor_words=groups, anchor_strength=strength, seed=seed)
             one.fit(data, num_threads=1)
             holds = one.doc_topic - one.doc_topic.mean(axis=0)
             sign = np.sign(np.asarray((occurs.T @ holds).T))  # a word that speaks against a topic comes last
@@ -164,11 +156,7 @@ def summarise(cases: pd.DataFrame) -> pd.DataFrame:
         own = part[part["setting"] == best]
         row = means(own, ["corpus", "model"], "AP", "cases").rename(columns={"AP": "MAP"})
         coherence = own.drop_duplicates("seed")["coherence"].mean()
-        numbers: dict[str, Any] = {
-            "lists": own["list"].nunique(),
-            "seeds": own["seed"].nunique(),
-            "setting": best,
-        }
+        numbers: dict[str, Any] = {"lists": own["list"].nunique(), "seeds": own["seed"].nunique(), "setting": best}
         tables.append(row.assign(**numbers, **{"coherence of the others": coherence}))
     return pd.concat(tables, ignore_index=True)
 

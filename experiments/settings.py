@@ -50,18 +50,7 @@ DEFAULT = "default"
 NEEDS, LIBRARIES = (*dict.fromkeys(file for _, file, _ in CORPORA), MEMBERS), ("tomotopy",)
 QUICK = {"sweeps": 4, "iterations": 10}
 QUICK_SETTINGS, QUICK_DOCUMENTS, QUICK_MEMBERS = (DEFAULT, "theta"), 80, 12
-MEASURES = (
-    "win",
-    "npmi",
-    "peer_npmi",
-    "own_npmi",
-    "diversity",
-    "concepts",
-    "per_row",
-    "median",
-    "used",
-    "seconds",
-)
+MEASURES = ("win", "npmi", "peer_npmi", "own_npmi", "diversity", "concepts", "per_row", "median", "used", "seconds")
 
 Rule = Callable[[Prior, sparse.csr_array], Any]  # from what the defaults give, and the counts
 
@@ -103,9 +92,7 @@ def _kept(name: str) -> dict[str, Rule]:
 
 
 def _b1(factor: float | None) -> Variation:
-    rule: Rule = (
-        (lambda prior, counts: 1.0) if factor is None else (lambda prior, counts: factor * counts.shape[0])
-    )
+    rule: Rule = (lambda prior, counts: 1.0) if factor is None else (lambda prior, counts: factor * counts.shape[0])
     given = {"b1": rule, **_kept("alpha_omega")}
     return Variation("b1", "1" if factor is None else f"{factor:g} D", given)
 
@@ -148,9 +135,7 @@ VARIATIONS = (
     *_fixed("theta", ("root", "sample")),
     *_fixed("K", (0.1, 2.0)),
     *_fixed("beta_sigma", (0.1, 10.0)),
-    *_features(
-        "ppmi 20", "ppmi 100", "ppmi 50 whitened", "ppmi 50 sentences", "log 50", "vectors 50", "none"
-    ),
+    *_features("ppmi 20", "ppmi 100", "ppmi 50 whitened", "ppmi 50 sentences", "log 50", "vectors 50", "none"),
     *map(_start, (5, 11, 40)),
     Variation("rows", DOCUMENTS, rows=DOCUMENTS),
     Variation("b1, b2, alpha_omega", "sampled", dict.fromkeys(("b1", "b2", "alpha_omega"), "sample")),
@@ -174,9 +159,7 @@ def word_features(rows: Corpus, recipe: str) -> tuple[np.ndarray | None, bool]:
 
 def passage_vectors(rows: Corpus, n_components: int) -> np.ndarray:
     """Return latent semantic vectors of the words: the rows that use them, by TF-IDF, in a few dimensions."""
-    weighted = sparse.csr_matrix(
-        TfidfTransformer(sublinear_tf=True).fit_transform(sparse.csr_matrix(rows.counts))
-    )
+    weighted = sparse.csr_matrix(TfidfTransformer(sublinear_tf=True).fit_transform(sparse.csr_matrix(rows.counts)))
     n_components = min(n_components, min(weighted.shape) - 1)
     return np.asarray(TruncatedSVD(n_components, random_state=0).fit_transform(weighted.T))
 
@@ -209,9 +192,7 @@ def fit_variation(bench: Bench, variation: Variation, seed: int, n_sweeps: int) 
     return timed({**given, "n_sweeps": n_sweeps, "random_state": seed}, rows, features)
 
 
-def timed(
-    settings: Mapping[str, Any], rows: Corpus, features: np.ndarray | None
-) -> tuple[ConceptModel, float]:
+def timed(settings: Mapping[str, Any], rows: Corpus, features: np.ndarray | None) -> tuple[ConceptModel, float]:
     """Fit one chain and return its seconds."""
     settings = {"init": defaults.INIT, **settings}  # the features are of the text
     start = perf_counter()
@@ -231,8 +212,7 @@ def saturation(model: ConceptModel) -> dict[str, float]:
         "concepts": float(np.mean([len(one) for one in held])),
         "per_row": float(np.mean([one.sum() for one in held]) / n_rows),
         "median": float(
-            np.mean([np.median(one[one > HANDFUL]) if (one > HANDFUL).any() else 0.0 for one in held])
-            / n_rows
+            np.mean([np.median(one[one > HANDFUL]) if (one > HANDFUL).any() else 0.0 for one in held]) / n_rows
         ),
         "used": float(np.mean([(draw.tokens.entry > 0).mean() for draw in draws])),
     }
@@ -269,9 +249,7 @@ def experiment(lab: Lab, seeds: int = 1, sweeps: int = 60, iterations: int = 100
                 rows.append(key | found)
             lab.table("settings_runs.csv", pd.DataFrame(rows))
             own = pd.DataFrame(rows[-seeds:]).mean(numeric_only=True)
-            lab.say(
-                f"  {variation.setting} {variation.value}: win rate {own['win']:.2f}, NPMI {own['npmi']:.3f}"
-            )
+            lab.say(f"  {variation.setting} {variation.value}: win rate {own['win']:.2f}, NPMI {own['npmi']:.3f}")
     table = summed_up(pd.DataFrame(rows))
     lab.table("settings.csv", table, show=True)
     lab.say(conclusion(table))

@@ -46,9 +46,7 @@ def make_truth(seed: int) -> Planted:
     rng = np.random.default_rng([seed, 2012])
     truth = np.kron(np.eye(N_CONCEPTS, dtype=bool), np.ones(WORDS_EACH, dtype=bool))
     holds = rng.random((N_DOCUMENTS, N_CONCEPTS)) < 0.4
-    holds[:, HARD] = np.where(
-        holds[:, COMPANION], rng.random(N_DOCUMENTS) < 0.94, rng.random(N_DOCUMENTS) < 0.02
-    )
+    holds[:, HARD] = np.where(holds[:, COMPANION], rng.random(N_DOCUMENTS) < 0.94, rng.random(N_DOCUMENTS) < 0.02)
     holds[~holds.any(axis=1), 0] = True
     counts = np.zeros((N_DOCUMENTS, N_WORDS), int)
     for d in range(N_DOCUMENTS):
@@ -94,9 +92,7 @@ class Outcome:
 
 def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Outcome:
     planted = make_truth(seed)
-    init = {"single": "single", "kmeans": f"kmeans:{N_CONCEPTS}", "random": f"random:{RANDOM_CONCEPTS}"}[
-        start
-    ]
+    init = {"single": "single", "kmeans": f"kmeans:{N_CONCEPTS}", "random": f"random:{RANDOM_CONCEPTS}"}[start]
     model = superwords.fit(
         Corpus.from_counts(planted.counts),
         features=planted.features if features else None,
@@ -116,9 +112,7 @@ def run(seed: int, start: str, features: bool, steps: str, n_sweeps: int) -> Out
     union = planted.truth.sum(axis=1)[:, None] + found.sum(axis=1)[None, :] - shared
     jaccard = (shared / np.maximum(union, 1)).max(axis=1, initial=0.0)
     held = model.doc_concept_ > 0
-    return Outcome(
-        seed, start, features, steps, jaccard, panel, held.sum(axis=0), float(held.sum() / N_DOCUMENTS)
-    )
+    return Outcome(seed, start, features, steps, jaccard, panel, held.sum(axis=0), float(held.sum() / N_DOCUMENTS))
 
 
 def experiment(lab: Lab, seeds: int = 10, sweeps: int = 1000, published: bool = False) -> pd.DataFrame:
@@ -157,12 +151,9 @@ def _table(outcomes: list[Outcome]) -> pd.DataFrame:
     rows = []
     for o in outcomes:
         row = {"seed": o.seed, "start": o.start, "features": o.features, "steps": o.steps}
-        row |= {
-            f"jaccard_{j * WORDS_EACH + 1}_{(j + 1) * WORDS_EACH}": o.jaccard[j] for j in range(N_CONCEPTS)
-        }
+        row |= {f"jaccard_{j * WORDS_EACH + 1}_{(j + 1) * WORDS_EACH}": o.jaccard[j] for j in range(N_CONCEPTS)}
         rows.append(
-            row
-            | {"recovered": int(o.recovered.sum()), "concepts": len(o.panel), "per_document": o.per_document}
+            row | {"recovered": int(o.recovered.sum()), "concepts": len(o.panel), "per_document": o.per_document}
         )
     return pd.DataFrame(rows)
 

@@ -39,9 +39,7 @@ PREVALENCE = {
 TREND = {"meals": 0.40}  # the probability rises by this from the first day to the last, around its mean
 WORDING = {"noise": {"tenant": ["pub", "drunks"], "owner": ["terrace", "guests"]}}
 _OWN_WORD = 0.85  # the probability of the household's own word where there are two
-_SPREAD = (
-    0.25  # an author's own probability is the household's times a factor from 1 - _SPREAD to 1 + _SPREAD
-)
+_SPREAD = 0.25  # an author's own probability is the household's times a factor from 1 - _SPREAD to 1 + _SPREAD
 
 # {a|b} is one of its parts; [a/b] is more often a in a tenant's letter and b in an owner's. A sentence that begins with
 # T: is a tenant's, with O: an owner's.
@@ -180,9 +178,7 @@ def make_letter(rng: random.Random, own: dict[str, dict[str, float]], elapsed: f
     author = rng.choice(AUTHORS[household].split(", "))
     subjects: list[str] = []
     while not 1 <= len(subjects) <= 3:
-        subjects = [
-            name for name in SUBJECTS if rng.random() < own[author][name] * chance(name, household, elapsed)
-        ]
+        subjects = [name for name in SUBJECTS if rng.random() < own[author][name] * chance(name, household, elapsed)]
     rng.shuffle(subjects)
     return Letter(author, household, day, tuple(subjects), write_letter(rng, household, subjects))
 

@@ -49,9 +49,7 @@ def draw_noto(font_file: Path, code_points: str, target: Path) -> None:
 
 def rasterise(svg: Path, target: Path) -> None:
     if shutil.which("rsvg-convert") is None:
-        raise InputError(
-            "rsvg-convert is not installed; install librsvg2-bin or give a folder of PNG pictures."
-        )
+        raise InputError("rsvg-convert is not installed; install librsvg2-bin or give a folder of PNG pictures.")
     subprocess.run(["rsvg-convert", "-w", "144", "-h", "144", "-o", str(target), str(svg)], check=True)
 
 
@@ -92,15 +90,9 @@ def demo_pictures(noto: Path, openmoji: Path) -> tuple[list[str], WordFeatures]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--noto", type=Path, default=NOTO_FONT, help="the Noto font, or a folder of PNG files"
-    )
-    parser.add_argument(
-        "--openmoji", type=Path, required=True, help="the openmoji package, or a folder of PNG files"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--noto", type=Path, default=NOTO_FONT, help="the Noto font, or a folder of PNG files")
+    parser.add_argument("--openmoji", type=Path, required=True, help="the openmoji package, or a folder of PNG files")
     parser.add_argument("-o", "--output", type=Path, default=DEMO / "pictures.csv")
     arguments = parser.parse_args()
     try:

@@ -82,9 +82,7 @@ def assert_same_bits(first: ConceptModel, second: ConceptModel) -> None:
     np.testing.assert_array_equal(first.concept_word_, second.concept_word_)
     np.testing.assert_array_equal(first.doc_concept_, second.doc_concept_)
     for name in ("log_joint", "n_concepts", "n_memberships", "n_words_on"):
-        np.testing.assert_array_equal(
-            first.trace_.posterior[name].values, second.trace_.posterior[name].values
-        )
+        np.testing.assert_array_equal(first.trace_.posterior[name].values, second.trace_.posterior[name].values)
     for one, other in zip(first.chains_, second.chains_, strict=True):
         assert one.sweep == other.sweep
         for mine, theirs in zip(one.state, other.state, strict=True):

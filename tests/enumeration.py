@@ -44,9 +44,7 @@ class Given(NamedTuple):
 
 
 def held_fixed(prior, theta):
-    return Given(
-        *(Values(np.ones(1), np.array([value])) for value in (prior.alpha_omega, prior.b1, prior.b2, theta))
-    )
+    return Given(*(Values(np.ones(1), np.array([value])) for value in (prior.alpha_omega, prior.b1, prior.b2, theta)))
 
 
 def sampled():
@@ -97,9 +95,7 @@ def p_document(sets, counts, alpha, theta):
             n = np.bincount(z, minlength=len(sets))
             log_p = gammaln(len(sets) * alpha) - gammaln(len(sets) * alpha + len(tokens))
             log_p += (gammaln(alpha + n) - gammaln(alpha)).sum()
-            total += math.exp(log_p) * math.prod(
-                theta[i] / sum(theta[w] for w in sets[k]) for i, k in zip(tokens, z)
-            )
+            total += math.exp(log_p) * math.prod(theta[i] / sum(theta[w] for w in sets[k]) for i, k in zip(tokens, z))
     return total
 
 

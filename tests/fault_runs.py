@@ -24,16 +24,7 @@ from superwords.errors import InputError
 from superwords.storage import cache
 from superwords.storage.model_file import Choice
 
-MODES = {
-    "none": 0,
-    "fail": 1,
-    "short": 2,
-    "full": 3,
-    "kill": 4,
-    "tear": 5,
-    "sync fails": 1,
-    "kill at sync": 4,
-}
+MODES = {"none": 0, "fail": 1, "short": 2, "full": 3, "kill": 4, "tear": 5, "sync fails": 1, "kill at sync": 4}
 OPTIONS = ["--sweeps", "6", "--burn-in", "2", "--thin", "2", "--chains", "2", "--seed", "3", "--jobs", "1"]
 OPTIONS += ["--words", "plain", "--min-df", "1", "--features", "none", "--no-texts"]
 WORDS = ["apple", "pear", "cherry", "basket"], ["engine", "wheel", "brake", "tyre"]
@@ -47,18 +38,7 @@ def fit(folder: Path, *more: str) -> int:
 
 def sample_more(folder: Path, *more: str) -> int:
     return main(
-        [
-            "fit",
-            "--more",
-            "4",
-            str(folder / "m.sw"),
-            "--quiet",
-            "--jobs",
-            "1",
-            "--checkpoint-every",
-            "0",
-            *more,
-        ]
+        ["fit", "--more", "4", str(folder / "m.sw"), "--quiet", "--jobs", "1", "--checkpoint-every", "0", *more]
     )
 
 

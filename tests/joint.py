@@ -65,9 +65,7 @@ def dense_data(counts, Y, known):
 
 def prior_of(setting: Setting) -> Prior:
     lam = np.linspace(0.7, 1.3, setting.n_words) * setting.lam
-    return Prior(
-        setting.alpha_omega, setting.b1, setting.b2, lam, setting.alpha_pi, 0.7, 3.0, 2.0, setting.alpha_theta
-    )
+    return Prior(setting.alpha_omega, setting.b1, setting.b2, lam, setting.alpha_pi, 0.7, 3.0, 2.0, setting.alpha_theta)
 
 
 def draw_hyperparameters(prior: Prior, n_documents: int, steps: Steps, rng: np.random.Generator) -> Prior:
@@ -77,9 +75,7 @@ def draw_hyperparameters(prior: Prior, n_documents: int, steps: Steps, rng: np.r
     if steps.sample_b1:
         prior = prior._replace(b1=float(np.exp(rng.normal(np.log(n_documents), hyperprior.LOG_SPREAD))))
     if steps.sample_b2:
-        prior = prior._replace(
-            b2=float(np.exp(rng.normal(np.log(hyperprior.B2_CENTRE), hyperprior.LOG_SPREAD)))
-        )
+        prior = prior._replace(b2=float(np.exp(rng.normal(np.log(hyperprior.B2_CENTRE), hyperprior.LOG_SPREAD))))
     return prior
 
 
@@ -194,9 +190,7 @@ def draw_words(state, lengths, stream, turn) -> np.ndarray:
     has_words = np.diff(state.pair_ptr) > 0
     counts, null = draw_text(state._replace(weight=state.weight * has_words), lengths, stream, turn)
     if null.any():
-        raise ZeroDensityError(
-            f"Document {np.flatnonzero(null)[0]} has tokens and no words to draw them from"
-        )
+        raise ZeroDensityError(f"Document {np.flatnonzero(null)[0]} has tokens and no words to draw them from")
     return counts
 
 

@@ -89,8 +89,7 @@ def kept(documents: list[dict[int, dict[int, int]]], n_words: int, sweep: int = 
         np.ones(n_words),
     )
     tokens = Tokens(
-        np.array([n for _, n in entries], np.int32),
-        np.array([sum(words.values()) for _, _, words in pairs], np.int64),
+        np.array([n for _, n in entries], np.int32), np.array([sum(words.values()) for _, _, words in pairs], np.int64)
     )
     return Kept(sweep, state, tokens, 0.0)
 

@@ -36,10 +36,7 @@ def log_concepts(documents, n_words, prior):
     holders, _ = counts_of(documents, n_words)
     D = len(documents)
     none = prior.alpha_omega * sum(prior.b1 / (prior.b1 + d) for d in range(D))
-    return (
-        sum(math.log(prior.alpha_omega * prior.b1) + betaln(m, D - m + prior.b1) for m in holders.values())
-        - none
-    )
+    return sum(math.log(prior.alpha_omega * prior.b1) + betaln(m, D - m + prior.b1) for m in holders.values()) - none
 
 
 def log_word_sets(documents, n_words, prior):

@@ -47,16 +47,10 @@ class Participant:
         concepts = {question["concept"]["name"] for question in study["questions"]}
         self.concept_first = [name in concepts for name in shown[::2]]
 
-    def fields(
-        self, preferred: Sequence[str], follows: str = "yes", attention: str = "closely"
-    ) -> dict[str, str]:
+    def fields(self, preferred: Sequence[str], follows: str = "yes", attention: str = "closely") -> dict[str, str]:
         """The form with these preferences: "concept", "topic" or "neither" for each question."""
         answers = {
-            f"q{number}": "neither"
-            if one == "neither"
-            else "first"
-            if (one == "concept") == first
-            else "second"
+            f"q{number}": "neither" if one == "neither" else "first" if (one == "concept") == first else "second"
             for number, (one, first) in enumerate(zip(preferred, self.concept_first), 1)
         }
         return {"token": self.token, "follows": follows, "attention": attention, **answers}
@@ -69,13 +63,7 @@ class Participant:
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The study served by its own process on a free port of loopback, votes in `folder`/study.votes."""
     path = save_study(small_study(), folder / "study.json")
-    command = [
-        sys.executable,
-        "-c",
-        "from superwords.cli.study import app; app()",
-        "serve",
-        str(path),
-    ]
+    command = [sys.executable, "-c", "from superwords.cli.study import app; app()", "serve", str(path)]
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

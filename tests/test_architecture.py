@@ -47,8 +47,7 @@ def imports(path):
     skipped = {
         id(node)
         for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef)
-        or (isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test))
+        if isinstance(outer, ast.FunctionDef) or (isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.dump(outer.test))
         for node in ast.walk(outer)
     }
     for node in ast.walk(tree):
@@ -108,6 +107,4 @@ def test_types_are_left_open_in_modules_with_kernels_only():
 
 def test_no_test_module_imports_another():
     pattern = re.compile(r"^\s*(?:from|import) test_\w+", re.MULTILINE)
-    assert [
-        path.name for path in Path(__file__).parent.glob("*.py") if pattern.search(path.read_text())
-    ] == []
+    assert [path.name for path in Path(__file__).parent.glob("*.py") if pattern.search(path.read_text())] == []

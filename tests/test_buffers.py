@@ -10,11 +10,7 @@ from superwords.sampler.moves import documents as concepts
 from superwords.sampler.moves import word_inclusion as words
 from superwords.sampler.moves.split_merge import unused_words
 
-FOUND_SHORT = {
-    concepts: "_sweep_documents",
-    words: "_sweep_some",
-    unused_words: "_go_through",
-}
+FOUND_SHORT = {concepts: "_sweep_documents", words: "_sweep_some", unused_words: "_go_through"}
 
 
 def make_tiny(monkeypatch):

@@ -89,27 +89,8 @@ def test_choices_go_with_the_model_into_another_file(path, tmp_path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "x" * 101,
-            "a\x00b",
-            "\ud800",
-            "a\u202eb",
-            "a\u2067b",
-            "a\u200fb",
-            "a\u200bb",
-            "a\u2060b",
-            "a\ufeffb",
-        ),
-        *(
-            "a\u00adb",
-            "a\U000e0041b",
-            "a\U000e0100b",
-            "a\u3164b",
-            "a\u034fb",
-            "\u200da",
-            "a\u200c",
-            "a\u200d\u200db",
-        ),
+        *("x" * 101, "a\x00b", "\ud800", "a\u202eb", "a\u2067b", "a\u200fb", "a\u200bb", "a\u2060b", "a\ufeffb"),
+        *("a\u00adb", "a\U000e0041b", "a\U000e0100b", "a\u3164b", "a\u034fb", "\u200da", "a\u200c", "a\u200d\u200db"),
         *("a\ue000b", "\u0301"),
     ],
 )
@@ -118,9 +99,7 @@ def test_names_that_cannot_be_shown_are_refused(name) -> None:
         checked_name(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["café", "می\u200cخواهم", "👩\u200d🌾 farms", "健康", "naïve – «x»", "❤\ufe0f"]
-)
+@pytest.mark.parametrize("name", ["café", "می\u200cخواهم", "👩\u200d🌾 farms", "健康", "naïve – «x»", "❤\ufe0f"])
 def test_names_in_any_script_are_taken(name) -> None:
     assert checked_name(name) == name
 

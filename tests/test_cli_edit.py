@@ -19,21 +19,7 @@ def shown(capsys, saved):
 def test_decisions_are_kept_bind_every_table_and_are_undone(capsys, saved):
     before = shown(capsys, saved)
     assert {1, 2, 3, 4} <= set(before)
-    told = run(
-        capsys,
-        "edit",
-        saved,
-        "--merge",
-        "1,2",
-        "--hide",
-        "3",
-        "--name",
-        "1",
-        "Fruit & cars",
-        "--name",
-        4,
-        "x",
-    )
+    told = run(capsys, "edit", saved, "--merge", "1,2", "--hide", "3", "--name", "1", "Fruit & cars", "--name", 4, "x")
     assert told.code == 0, told.err
     assert "is merged into concept 1" in told.out
     assert "merged from 1, 2" in told.out

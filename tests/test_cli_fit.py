@@ -179,10 +179,7 @@ def test_texts_are_kept_or_not(capsys, source, tmp_path):
         (["--min-df", "400"], "--min-df 400"),
         (["-o", "no/such/folder/model.sw"], "There is no folder"),
         (["-o", "."], "is a folder"),
-        (
-            ["--resume"],
-            "a finished run leaves none. To continue a finished model: superwords fit --more 1000 MODEL",
-        ),
+        (["--resume"], "a finished run leaves none. To continue a finished model: superwords fit --more 1000 MODEL"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(capsys, source, tmp_path, change, said):
@@ -240,10 +237,7 @@ def test_how_to_sample_longer_is_said(capsys, source, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            b"text\nThank you.\nThank you so much.\n",
-            "There is no noun, name, verb or adjective in the 2 documents",
-        ),
+        (b"text\nThank you.\nThank you so much.\n", "There is no noun, name, verb or adjective in the 2 documents"),
         (b"text\nK\xf6ln\n", "not valid utf-8: byte 0xf6 at column 2; save it as UTF-8"),
     ],
 )

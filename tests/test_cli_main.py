@@ -30,18 +30,7 @@ def test_help_loads_no_command():
     assert shown.stdout.splitlines()[-1] == "['superwords.cli.main']"
 
 
-HEAVY = {
-    "numpy",
-    "pandas",
-    "scipy",
-    "sklearn",
-    "numba",
-    "arviz_stats",
-    "xarray",
-    "matplotlib",
-    "starlette",
-    "pydantic",
-}
+HEAVY = {"numpy", "pandas", "scipy", "sklearn", "numba", "arviz_stats", "xarray", "matplotlib", "starlette", "pydantic"}
 
 
 def test_help_of_a_command_imports_no_heavy_library():
@@ -96,10 +85,7 @@ def test_no_command_shows_the_help_as_wrong_use(capsys):
         (["fit", "x.csv", "--lam", "2"], "lam is 2.0"),
         (["fit", "x.csv", "--theta", "often"], "--theta 'often' is not known"),
         (["fit", "x.csv", "--init", "chaos"], "--init 'chaos' is not known"),
-        (
-            ["fit", "x.csv", "--row-vectors", "banana"],
-            "--row-vectors 'banana' is not known; give 'wordllama'",
-        ),
+        (["fit", "x.csv", "--row-vectors", "banana"], "--row-vectors 'banana' is not known; give 'wordllama'"),
         (["fit", "x.csv", "--k", "nan"], "--k nan is not a positive number"),
         (["fit", "x.csv", "--unit", "pages:2"], "--unit 'pages:2' is not known"),
         (["fit", "x.csv", "--words", "letters"], "--words 'letters' is not known"),
@@ -198,9 +184,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
     monkeypatch.setattr("superwords.compare.contenders.make_lineup", make_lineup)
     found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
     assert found.code == 1
-    assert found.err == (
-        "superwords: stopped; finished runs are kept, and the same command continues from there.\n"
-    )
+    assert found.err == ("superwords: stopped; finished runs are kept, and the same command continues from there.\n")
 
 
 def test_the_demo_takes_as_long_everywhere(capsys):

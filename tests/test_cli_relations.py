@@ -35,9 +35,7 @@ def test_effects_print_points(saved, capsys, tmp_path):
     assert (tmp_path / "effects.svg").exists()
     page = run(capsys, "effects", saved, "party + year", "--concept", "1", "--json").json
     assert {one["term"] for one in page["effects"]} == {"party[T.B]", "year"}
-    assert run(capsys, "effects", saved, "party", "--of", "strength", "--csv").out.startswith(
-        "concept,name,term"
-    )
+    assert run(capsys, "effects", saved, "party", "--of", "strength", "--csv").out.startswith("concept,name,term")
 
 
 def test_effects_take_groups_clusters_and_predictions(saved, capsys):

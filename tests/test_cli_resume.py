@@ -43,9 +43,7 @@ def pressing_ctrl_c(monkeypatch):
     monkeypatch.undo()
 
 
-def test_interrupted_and_resumed_is_as_never_interrupted(
-    capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
-):
+def test_interrupted_and_resumed_is_as_never_interrupted(capsys, source, tmp_path, pressing_ctrl_c, monkeypatch):
     whole, halved = tmp_path / "whole.sw", tmp_path / "halved.sw"
     assert run(capsys, *fit_arguments(source, whole, "--quiet", "--save-draws")).code == 0
     pressing_ctrl_c(at_sweep=9)
@@ -269,9 +267,7 @@ def test_more_groups_as_the_fit_did_and_knows_its_columns_beforehand(capsys, sou
     assert "--groups party" in run(capsys, "fit", "--more", 4, output).out
 
 
-def test_more_interrupted_leaves_the_model_and_goes_on(
-    capsys, source, tmp_path, pressing_ctrl_c, monkeypatch
-):
+def test_more_interrupted_leaves_the_model_and_goes_on(capsys, source, tmp_path, pressing_ctrl_c, monkeypatch):
     whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
     assert run(capsys, *fit_arguments(source, whole, "--sweeps", 30, "--quiet", "--save-draws")).code == 0
     assert run(capsys, *fit_arguments(source, output, "--quiet", "--save-draws")).code == 0

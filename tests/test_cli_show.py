@@ -177,9 +177,7 @@ def test_every_concept_with_its_mark_and_the_chains_that_find_it(capsys, monkeyp
         by_chain = pd.Series([[1.0] * 9] * len(table), dtype=object)
         found_by = table["found_by"].mask(second, 7)
         rows = table["rows"].mask(second & is_leftover, 3)
-        return table.assign(
-            leftover=second & is_leftover, found_by=found_by, stability_by_chain=by_chain, rows=rows
-        )
+        return table.assign(leftover=second & is_leftover, found_by=found_by, stability_by_chain=by_chain, rows=rows)
 
     monkeypatch.setattr(tables, "concept_table", as_if)
     monkeypatch.setattr("superwords.storage.model.read_result", lambda path: fitted.result_)
@@ -269,9 +267,7 @@ def test_a_word_stands_beside_others_with_a_graded_figure(capsys, planted):
     shown = run(capsys, "show", planted, "--word", "word20")
     line = next(line.split() for line in shown.out.splitlines() if line.split()[:1] == [first["word"]])
     assert line[1] == f"{first['together']:.0%}"
-    assert "one that uses the other; this is the probability that both use them for the same concept" in said(
-        shown
-    )
+    assert "one that uses the other; this is the probability that both use them for the same concept" in said(shown)
     own = told["concept_table"][0]
     line = next(line for line in shown.out.splitlines() if line.split()[:1] == [str(own["concept"])])
     assert f" {own['share_used']:.0%} " in line

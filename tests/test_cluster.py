@@ -67,9 +67,7 @@ def answering(first_words):
 
 def test_without_ray_one_sentence_says_what_to_install(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
-    with pytest.raises(
-        InputError, match=r"^cluster='auto' needs Ray, .*install the extra superwords\[cluster\]\.$"
-    ):
+    with pytest.raises(InputError, match=r"^cluster='auto' needs Ray, .*install the extra superwords\[cluster\]\.$"):
         superwords.fit(["Milk and sugar."], cluster="auto")
     source = write_documents(tmp_path)
     for command in (fit_arguments(source, tmp_path / "m.sw"), ["compare", source, "-o", tmp_path / "out"]):
@@ -245,9 +243,7 @@ class TestTwoWorkers:
 
         monkeypatch.setattr(on_cluster, "_POSITION_EVERY", 0.05)
         killed, ended = [], threading.Event()
-        killer = threading.Thread(
-            target=kill_now_and_then, args=(killed, ended, 3, "_ChainWorker"), daemon=True
-        )
+        killer = threading.Thread(target=kill_now_and_then, args=(killed, ended, 3, "_ChainWorker"), daemon=True)
         killer.start()
         try:
             model = ConceptModel(n_sweeps=600, progress=False, **SETTINGS).fit(some_counts())
@@ -405,8 +401,7 @@ class TestCommands:
         for folder in ("there", "here"):
             assert run(capsys, *transform, tmp_path / folder, "--quiet").code == 0
         there, here = (
-            {one.name: one.read_bytes() for one in (tmp_path / folder).iterdir()}
-            for folder in ("there", "here")
+            {one.name: one.read_bytes() for one in (tmp_path / folder).iterdir()} for folder in ("there", "here")
         )
         assert there == here
         assert set(Path("/tmp").glob("superwords-*")) == folders

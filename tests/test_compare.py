@@ -66,9 +66,7 @@ def test_npmi_is_its_formula_pair_by_pair(never: float) -> None:
 
 
 def test_npmi_at_its_ends() -> None:
-    units = coherences.presence(
-        sparse.csr_array(np.array([[1, 1, 0, 1], [1, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]]))
-    )
+    units = coherences.presence(sparse.csr_array(np.array([[1, 1, 0, 1], [1, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]])))
     assert coherences.pair_npmi(units, [0, 1]) == pytest.approx([1.0])
     assert coherences.pair_npmi(units, [0, 3]) == pytest.approx([0.0])
     assert np.isnan(coherences.pair_npmi(units, [0, 2])).all()
@@ -108,9 +106,7 @@ def test_top_words_leave_out_what_has_no_weight() -> None:
 
 
 def test_one_window_in_five_is_held_out_through_all_documents() -> None:
-    texts = [
-        " ".join(f"Word{d}x{s} stands here." for s in range(n)) for d, n in enumerate((12, 3, 1, 0, 26, 5))
-    ]
+    texts = [" ".join(f"Word{d}x{s} stands here." for s in range(n)) for d, n in enumerate((12, 3, 1, 0, 26, 5))]
     found = split_windows(texts, "en")
     naive = Windows([[] for _ in texts], [], [])
     number = 0
@@ -129,9 +125,7 @@ def test_one_window_in_five_is_held_out_through_all_documents() -> None:
 
 
 def test_the_training_part_alone_makes_the_vocabulary_and_its_windows_come_back() -> None:
-    texts = [
-        " ".join(f"Apple{d} {'secret' if s >= 20 else 'pear'} plum." for s in range(25)) for d in range(3)
-    ]
+    texts = [" ".join(f"Apple{d} {'secret' if s >= 20 else 'pear'} plum." for s in range(25)) for d in range(3)]
     split = make_split(texts, ["a", "b", "c"], "en", WORDS_ONLY)
     assert "secret" not in split.windows.vocabulary
     assert "pear" in split.windows.vocabulary
@@ -272,9 +266,7 @@ def test_one_salient_word_is_enough(tmp_path, capsys) -> None:
     assert len(pd.read_csv(out / "words.csv")["word"].unique()) == 1
 
 
-def test_where_co_occurrence_tells_nothing_ours_goes_on_without_features(
-    tmp_path, capsys, monkeypatch
-) -> None:
+def test_where_co_occurrence_tells_nothing_ours_goes_on_without_features(tmp_path, capsys, monkeypatch) -> None:
     def refuse(corpus, weighting):
         raise InputError("the words never meet.")
 
@@ -320,9 +312,7 @@ def test_with_nothing_to_predict_the_peers_still_compare() -> None:
     split = make_split(texts, ["a", "b", "c"], "en", WORDS_ONLY)
     nothing = make_halves(sparse.csr_array((2, split.windows.n_words), dtype=np.int32))
     lineup, effort = make_lineup(["lda"]), contenders.Effort(1, 4, 4)
-    runner = Runner(
-        split, split.windows, lineup, effort, nothing, Keeper(None, [split.windows]), lambda line: None
-    )
+    runner = Runner(split, split.windows, lineup, effort, nothing, Keeper(None, [split.windows]), lambda line: None)
     found = runner.fit_peer("LDA on windows", {"k": 2}, 1, nothing)
     assert found.weights.any()
     assert found.predicted is None

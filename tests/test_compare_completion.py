@@ -11,13 +11,7 @@ from scipy import sparse
 
 from experiments.generators import plant_corpus
 from superwords import ConceptModel
-from superwords.compare.completion import (
-    by_mixture,
-    from_draws,
-    log_likelihood,
-    mean_and_error,
-    word_frequencies,
-)
+from superwords.compare.completion import by_mixture, from_draws, log_likelihood, mean_and_error, word_frequencies
 from superwords.sampler.fold_in import Halves, make_halves, predict
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts
 from superwords.sampler.model import Prior
@@ -92,9 +86,7 @@ def test_the_enumeration_would_see_words_predicted_as_if_nothing_were_shown_of_t
     plain = gamma * THETA / concepts.mass[:, None]
     found = runs([0, 1, 2, 3])
     assert found.std(axis=0).max() < 0.01
-    assert all(
-        distance(found, share * plain[0] + (1 - share) * plain[1]) > 4.5 for share in np.linspace(0, 1, 11)
-    )
+    assert all(distance(found, share * plain[0] + (1 - share) * plain[1]) > 4.5 for share in np.linspace(0, 1, 11))
 
 
 def test_halves_hold_each_token_once_and_are_the_same_each_time() -> None:

@@ -55,9 +55,7 @@ def test_partners_share_words_with_another_run():
 def test_effects_of_reseeds_are_compared_between_partners():
     words = [np.arange(10), np.arange(10, 20)]
     first = Effects(words, np.array([[0.5], [0.2]]), np.array([[0.3], [-0.1]]), np.array([[0.7], [0.5]]))
-    second = Effects(
-        words[::-1], np.array([[0.3], [-0.1]]), np.array([[0.0], [-0.3]]), np.array([[0.6], [0.1]])
-    )
+    second = Effects(words[::-1], np.array([[0.3], [-0.1]]), np.array([[0.0], [-0.3]]), np.array([[0.6], [0.1]]))
     found = labels.agreement([first, second])
     # Reported (interval without 0): the first run's 0.5, whose partner is −0.1.
     assert found["flips"] == 1
@@ -133,10 +131,7 @@ def test_the_best_setting_is_the_one_that_agrees_with_the_labels(monkeypatch):
 
 @pytest.mark.parametrize(
     ("columns", "reason"),
-    [
-        (["topic"], "no column 'topic' for --labels; the columns are: theme, side"),
-        (["same"], "fewer than two"),
-    ],
+    [(["topic"], "no column 'topic' for --labels; the columns are: theme, side"), (["same"], "fewer than two")],
 )
 def test_columns_that_cannot_judge_are_refused(columns, reason):
     corpus, _ = labelled_corpus(9)

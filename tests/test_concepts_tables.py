@@ -8,16 +8,7 @@ import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
 
-from models_for_tests import (
-    EDGES,
-    ODD_WORDS,
-    PLANTED,
-    edge_model,
-    kept,
-    passage_model,
-    planted_model,
-    with_parts,
-)
+from models_for_tests import EDGES, ODD_WORDS, PLANTED, edge_model, kept, passage_model, planted_model, with_parts
 from superwords import Corpus, load
 from superwords.analysis import words
 from superwords.analysis.documents import document_table, one_document, telling_passage
@@ -59,9 +50,7 @@ def test_words_that_a_typical_draw_does_not_use_are_left_out():
 
 
 def test_names_are_short_unique_and_do_not_repeat_themselves():
-    words = word_use(
-        [(0, 0, 0.9, 9), (0, 1, 0.8, 8), (0, 2, 0.7, 7), (0, 3, 0.01, 1), (1, 4, 0.5, 5), (2, 4, 0.5, 5)]
-    )
+    words = word_use([(0, 0, 0.9, 9), (0, 1, 0.8, 8), (0, 2, 0.7, 7), (0, 3, 0.01, 1), (1, 4, 0.5, 5), (2, 4, 0.5, 5)])
     vocabulary = ["health care", "care", "costs", "rare", "tax"]
     assert names(words, 4, vocabulary) == ["health care, costs", "tax", "tax (2)", "(no words)"]
 
@@ -261,9 +250,7 @@ def test_one_document_with_the_concepts_of_every_draw(passages):
     assert (table.drop(ours.index)["probability"] < 0.5).all()
     rows = [6] if passages else range(4, 8)
     weights = draw_weights(model.result_)
-    held = [
-        w.toarray()[rows].sum(axis=0) * share > 0 for w, share in zip(drawn_weights(model.result_), weights)
-    ]
+    held = [w.toarray()[rows].sum(axis=0) * share > 0 for w, share in zip(drawn_weights(model.result_), weights)]
     assert set(table.index) == set(np.flatnonzero(np.any(held, axis=0)) + 1)
 
 

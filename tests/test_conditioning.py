@@ -10,17 +10,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 import naive
-from enumeration import (
-    COUNTS,
-    MOST,
-    PRIOR,
-    THETA,
-    TYPES,
-    held_fixed,
-    mean_holders,
-    mean_text,
-    mean_word_sets,
-)
+from enumeration import COUNTS, MOST, PRIOR, THETA, TYPES, held_fixed, mean_holders, mean_text, mean_word_sets
 from joint import any_affinity
 from superwords import ConceptModel, Corpus, load
 from superwords.errors import InputError
@@ -35,9 +25,7 @@ BOTH = PINNED + BANNED
 
 def keeps(kind, fixed):
     """Whether every document that holds a concept of this type has the pinned words on and the banned ones off."""
-    return all(
-        (i in words) == (fixed[i] > 0) for words in kind if words is not None for i in np.flatnonzero(fixed)
-    )
+    return all((i in words) == (fixed[i] > 0) for words in kind if words is not None for i in np.flatnonzero(fixed))
 
 
 def conditioned_posterior(prior, Y, fixed):
@@ -45,9 +33,7 @@ def conditioned_posterior(prior, Y, fixed):
     given, weight = held_fixed(prior, THETA), {}
     first = [t for t, kind in enumerate(TYPES) if keeps(kind, fixed[0])]
     for n in range(MOST):
-        for t, others in itertools.product(
-            first, itertools.combinations_with_replacement(range(len(TYPES)), n)
-        ):
+        for t, others in itertools.product(first, itertools.combinations_with_replacement(range(len(TYPES)), n)):
             kinds = [TYPES[s] for s in (t, *others)]
             text = mean_text(kinds, given, prior.alpha_pi)[0]
             if text == 0:
@@ -140,13 +126,7 @@ def concept_of(model, word):
 
 def words_on(model, k):
     """The word sets of the k-th concept in the last states of the chains."""
-    return [
-        words
-        for c in model.chains_
-        for held in naive.unpack(c.state)
-        for j, (_, words) in held.items()
-        if j == k
-    ]
+    return [words for c in model.chains_ for held in naive.unpack(c.state) for j, (_, words) in held.items() if j == k]
 
 
 def test_pinned_words_are_on_and_banned_ones_off_in_every_document(model, tmp_path):
@@ -156,10 +136,7 @@ def test_pinned_words_are_on_and_banned_ones_off_in_every_document(model, tmp_pa
     assert table["pinned"].tolist() == [["oil"], []]
     assert table["banned"].tolist() == [["plum"], ["brake", "oil"]]
     assert "apple" in model.top_words(int(table["now"][0]), 6)
-    for sets, pinned, banned in (
-        (words_on(model, 0), ["oil"], ["plum"]),
-        (words_on(model, 1), [], ["brake", "oil"]),
-    ):
+    for sets, pinned, banned in ((words_on(model, 0), ["oil"], ["plum"]), (words_on(model, 1), [], ["brake", "oil"])):
         assert sets
         assert all(at[word] in words for words in sets for word in pinned)
         assert not any(at[word] in words for words in sets for word in banned)

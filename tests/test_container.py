@@ -167,9 +167,7 @@ def test_tables_of_a_stranger_are_refused(tmp_path, statement):
 
 def test_an_endless_view_in_the_place_of_a_table_is_not_run(tmp_path):
     endless = "WITH RECURSIVE n(rows) AS (SELECT 1 UNION ALL SELECT rows FROM n) SELECT * FROM n"
-    path = changed(
-        filled(tmp_path / "a.sw"), ("DROP TABLE contents",), (f"CREATE VIEW contents AS {endless}",)
-    )
+    path = changed(filled(tmp_path / "a.sw"), ("DROP TABLE contents",), (f"CREATE VIEW contents AS {endless}",))
     with pytest.raises(InputError, match="its tables are not those of a model"):
         ModelFile.open(path)
 
@@ -260,9 +258,7 @@ def test_every_array_comes_back_bit_by_bit():
     }
     for name, found in unpack(pack(values)).items():
         given = values[name]
-        assert (found.dtype, found.shape, found.tobytes()) == (given.dtype, given.shape, given.tobytes()), (
-            name
-        )
+        assert (found.dtype, found.shape, found.tobytes()) == (given.dtype, given.shape, given.tobytes()), name
 
 
 def test_text_of_another_size_than_declared_is_refused():
@@ -310,10 +306,7 @@ def test_what_a_header_provokes_becomes_one_sentence(tmp_path):
     for header in ("[" * 200_000, "9" * 5_000, '{"arrays": [], "value": {"array": 10000}}', "null"):
         path = filled(tmp_path / "a.sw")
         right = checksum("value", header, b"")
-        changed(
-            path,
-            ("UPDATE part SET header=?, data=?, checksum=? WHERE name='value'", header, b"", right),
-        )
+        changed(path, ("UPDATE part SET header=?, data=?, checksum=? WHERE name='value'", header, b"", right))
         container = ModelFile.open(path)
         with pytest.raises((RecursionError, ValueError, TypeError, IndexError, DamagedError)):
             container.get("value")

@@ -116,9 +116,7 @@ def test_any_number_of_jobs_gives_the_same_corpus(monkeypatch):
     monkeypatch.setattr(stream, "CHUNK_CHARACTERS", 120)
     texts = [text or "No text here." for text in PETS] * 6
     steps = []
-    one = Corpus.from_texts(
-        texts, min_df=2, n_jobs=1, progress=lambda done, total: steps.append((done, total))
-    )
+    one = Corpus.from_texts(texts, min_df=2, n_jobs=1, progress=lambda done, total: steps.append((done, total)))
     two = Corpus.from_texts(texts, min_df=2, n_jobs=2)
     assert len(steps) > 4
     assert steps[-1] == (24, 24)
@@ -130,9 +128,7 @@ def test_any_number_of_jobs_gives_the_same_corpus(monkeypatch):
 
 def test_texts_of_a_file_are_kept_only_on_request(tmp_path):
     path = tmp_path / "pets.jsonl"
-    path.write_text(
-        "\n".join(json.dumps({"text": text, "n": n}) for n, text in enumerate(PETS)), encoding="utf-8"
-    )
+    path.write_text("\n".join(json.dumps({"text": text, "n": n}) for n, text in enumerate(PETS)), encoding="utf-8")
     documents = open_documents(path)
     assert Corpus.from_documents(documents, min_df=2).texts is None
     kept = Corpus.from_documents(documents, min_df=2, keep_texts=True)
@@ -143,9 +139,7 @@ def test_texts_of_a_file_are_kept_only_on_request(tmp_path):
 
 
 def test_tokens_are_words_as_they_stand():
-    corpus = Corpus.from_tokens(
-        [["The", "cat"], [["cat", "The"], ["The"]], []], min_df=2, metadata={"g": [1, 2, 3]}
-    )
+    corpus = Corpus.from_tokens([["The", "cat"], [["cat", "The"], ["The"]], []], min_df=2, metadata={"g": [1, 2, 3]})
     assert corpus.vocabulary == ["The", "cat"]
     assert corpus.counts.toarray().tolist() == [[1, 1], [2, 1], [0, 0]]
     assert corpus.sentence_row.tolist() == [0, 1, 1]

@@ -93,11 +93,7 @@ def test_uses_by_document_of_a_merged_concept_count_a_draw_once(model):
     uses = model.result_.summary.uses
     for d in range(0, model.corpus_.n_documents, 7):
         part = slice(uses.ptr[d], uses.ptr[d + 1])
-        ours = {
-            int(i): float(n)
-            for j, i, n in zip(uses.concept[part], uses.word[part], uses.share[part])
-            if j == 0
-        }
+        ours = {int(i): float(n) for j, i, n in zip(uses.concept[part], uses.word[part], uses.share[part]) if j == 0}
         wanted = {i: sum(w for *_, used, w in expected if d in used.get(i, ())) for i in ours}
         assert ours == pytest.approx(wanted, rel=1e-5)
         assert set(ours) == {i for *_, used, _ in expected for i, those in used.items() if d in those}
@@ -300,9 +296,7 @@ def test_choices_survive_further_sampling_where_their_concepts_do():
     empty = before * 0
     kept, lost = curating.carried([Choice("name", 1, "first"), Choice("hide", 2, "yes")], before, empty)
     assert kept == []
-    assert (
-        lost[0] == "After further sampling there is no concept like 1: the name 'first' of concept 1 is lost."
-    )
+    assert lost[0] == "After further sampling there is no concept like 1: the name 'first' of concept 1 is lost."
     assert len(lost) == 2
 
 

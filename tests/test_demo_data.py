@@ -147,9 +147,7 @@ def test_rank_accuracy_says_what_is_wrong(matrix, pairs, said):
         rank_accuracy(matrix, ["a", "b"], pairs)
 
 
-def test_the_script_recomputes_the_features_from_other_copies_of_the_pictures(
-    demo, tmp_path, monkeypatch, capsys
-):
+def test_the_script_recomputes_the_features_from_other_copies_of_the_pictures(demo, tmp_path, monkeypatch, capsys):
     noto, openmoji = (SHARED / "food_pictures" / artist for artist in ("noto", "openmoji"))
     if not noto.is_dir():
         pytest.skip(f"the pictures are not at {noto}")
@@ -162,9 +160,7 @@ def test_the_script_recomputes_the_features_from_other_copies_of_the_pictures(
     assert "mushroom" in capsys.readouterr().err
     again = pd.read_csv(output).set_index("word")
     shipped = pd.DataFrame(demo.picture_features, index=demo.vocabulary).loc[again.index]
-    distances = [
-        picture_similarity(table.to_numpy())[np.triu_indices(len(again), 1)] for table in (again, shipped)
-    ]
+    distances = [picture_similarity(table.to_numpy())[np.triu_indices(len(again), 1)] for table in (again, shipped)]
     assert np.corrcoef(distances)[0, 1] > 0.95
 
 

@@ -17,9 +17,7 @@ from superwords.search import discovery
 def worth_of(weights, chosen):
     """A naive twin: what a reader of three places in each of the documents meets, from the definition."""
     shares = weights.mean(axis=0) / weights.mean(axis=0).sum()
-    return float(
-        sum(shares[j] * (1 - np.prod((1 - weights[chosen, j]) ** 3)) for j in range(weights.shape[1]))
-    )
+    return float(sum(shares[j] * (1 - np.prod((1 - weights[chosen, j]) ** 3)) for j in range(weights.shape[1])))
 
 
 def test_each_choice_adds_most_and_the_shares_are_those_of_the_definition():
@@ -62,16 +60,13 @@ def two_kinds():
     values[30:] = values[30:, ::-1]
     words = rng.random((60, 6)) * (rng.random((60, 6)) < 0.5)
     shares = discovery._CONCEPTS, 1 - discovery._CONCEPTS
-    return tuple(
-        discovery.make_view(sparse.csr_array(one), share) for one, share in zip((values, words), shares)
-    )
+    return tuple(discovery.make_view(sparse.csr_array(one), share) for one, share in zip((values, words), shares))
 
 
 def naive_posterior(views, judged, says):
     """Means and standard deviations of f by the linear model written out: weights of every centred, scaled column."""
     columns = [
-        np.sqrt(one.share / one.scale) * (one.values.toarray() - one.values.toarray().mean(axis=0))
-        for one in views
+        np.sqrt(one.share / one.scale) * (one.values.toarray() - one.values.toarray().mean(axis=0)) for one in views
     ]
     x = np.hstack([*columns, np.full((60, 1), np.sqrt(discovery._CONSTANT))])
     precision = np.eye(x.shape[1]) + x[judged].T @ x[judged] / discovery._NOISE

@@ -20,9 +20,7 @@ NEED_NO_EXAMPLE = {"start"}
 def names():
     """What the class's own example leaves behind; each of the others goes on with a copy of its model."""
     globs: dict[str, object] = {}
-    (example,) = [
-        one for one in doctest.DocTestFinder(recurse=False).find(ConceptModel, "ConceptModel", globs=globs)
-    ]
+    (example,) = [one for one in doctest.DocTestFinder(recurse=False).find(ConceptModel, "ConceptModel", globs=globs)]
     assert doctest.DocTestRunner().run(example, clear_globs=False).failed == 0
     return example.globs
 
@@ -52,14 +50,7 @@ FUNCTIONS |= {"read_documents": read_documents, "make_features": make_features}
 
 
 def test_nothing_public_is_overlooked():
-    wanted = {
-        "fit",
-        "load",
-        "ConceptModel.fit",
-        "ConceptModel.concepts",
-        "ConceptModel.effects",
-        "plots.cloud",
-    }
+    wanted = {"fit", "load", "ConceptModel.fit", "ConceptModel.concepts", "ConceptModel.effects", "plots.cloud"}
     wanted |= {"ConceptModel.merge", "ConceptModel.save", "Corpus.from_texts", "features.cooccurrence"}
     assert wanted <= set(FUNCTIONS)
     assert {"ConceptModel.trace_", "ConceptModel.result_", "Corpus.n_words"} <= set(ALL) - set(FUNCTIONS)

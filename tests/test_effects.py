@@ -56,8 +56,7 @@ def test_clusters_widen_the_intervals_of_what_varies_between_them():
     X = np.column_stack([np.ones(400), author % 2])
     asked = np.array([[0.0, 1.0]])
     plain, nested = (
-        fit_prevalence(outcomes, Cases(np.arange(400), X, asked, cluster)).summary(0, 0)
-        for cluster in (None, author)
+        fit_prevalence(outcomes, Cases(np.arange(400), X, asked, cluster)).summary(0, 0) for cluster in (None, author)
     )
     assert plain[0] == pytest.approx(nested[0])
     assert nested[2] - nested[1] > 1.5 * (plain[2] - plain[1])
@@ -160,9 +159,7 @@ def test_chains_that_differ_are_not_taken_for_texts_that_leave_it_open():
     """Two chains, each sure of who holds a concept, 30% of the one group and 60% of the other; but not of the same."""
     party = np.arange(400) % 2
     rng = np.random.default_rng(5)
-    chains = [
-        sparse.csr_array((rng.random(400) < 0.3 + 0.3 * party)[:, None].astype(float)) for _ in range(2)
-    ]
+    chains = [sparse.csr_array((rng.random(400) < 0.3 + 0.3 * party)[:, None].astype(float)) for _ in range(2)]
     weights = [chains[0]] * 10 + [chains[1]] * 10
     outcomes = Outcomes(pd.DataFrame({"party": party}), np.arange(400), weights, np.ones((20, 1)))
     effect, low, high, _ = fit_prevalence(
@@ -233,9 +230,7 @@ def test_the_unit_of_dates_follows_their_span_and_an_interaction_keeps_its_size(
     days = pd.Series(pd.date_range("2017-01-01", periods=40))
     units = {1: "day", 10: "month", 60: "year", 400: "decade"}
     for step, unit in units.items():
-        table = pd.DataFrame(
-            {"date": days[0] + pd.to_timedelta(np.arange(40) * step, "D"), "p": list("ab") * 20}
-        )
+        table = pd.DataFrame({"date": days[0] + pd.to_timedelta(np.arange(40) * step, "D"), "p": list("ab") * 20})
         design = make_design(table, "p*date")
         assert design.labels == [
             "p b compared with a",
@@ -336,9 +331,7 @@ def test_a_study_that_was_broken_off_goes_on(tmp_path):
     first = effects_study.experiment(Lab(tmp_path), sweeps=20, **small)
     before = (tmp_path / "cases.csv").read_text(encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            effects_study, "one_corpus", lambda *given: pytest.fail("a finished corpus is fitted again")
-        )
+        patch.setattr(effects_study, "one_corpus", lambda *given: pytest.fail("a finished corpus is fitted again"))
         again = effects_study.experiment(Lab(tmp_path), sweeps=20, **small)
         with pytest.raises(InputError, match="is of a run with another sweeps"):
             effects_study.experiment(Lab(tmp_path), sweeps=40, **small)

@@ -49,10 +49,7 @@ def test_attributes_are_means_over_the_draws_by_hand(model):
     """Of each listed concept, over the draws that have its partner; weights count in the others as 0."""
     assert model.best_draw_.score == max(draw.score for draw in model.draws_)
     found = model.result_.consensus
-    weights, shares = (
-        np.zeros(model.doc_concept_.shape),
-        np.zeros((len(model.draws_), *model.concept_word_.shape)),
-    )
+    weights, shares = (np.zeros(model.doc_concept_.shape), np.zeros((len(model.draws_), *model.concept_word_.shape)))
     for t, (draw, partner) in enumerate(zip(model.draws_, found.partner, strict=True)):
         state, n = draw.state, draw.tokens.pair
         sizes = sizes_of(state)
@@ -140,18 +137,14 @@ def test_a_start_from_the_prior_is_not_the_truth_that_the_same_seed_simulated():
     assert not np.isin(start.weight, made.state.weight).any()
 
 
-@pytest.mark.parametrize(
-    "init", ["topics", "topics:3", "kmeans", "kmeans:3", "single", "random", "random:4", "prior"]
-)
+@pytest.mark.parametrize("init", ["topics", "topics:3", "kmeans", "kmeans:3", "single", "random", "random:4", "prior"])
 @pytest.mark.parametrize("features", [None, CORPUS.features])
 def test_every_start_explains_every_word(init, features):
     model = fitted(init=init, features=features, n_sweeps=2, n_burn_in=0)
     assert np.isfinite(model.trace_.posterior["log_joint"].values).all()
 
 
-@pytest.mark.parametrize(
-    "theta", [None, 2.0, "uniform", "frequency", "root", "sample", np.linspace(1, 2, 30)]
-)
+@pytest.mark.parametrize("theta", [None, 2.0, "uniform", "frequency", "root", "sample", np.linspace(1, 2, 30)])
 def test_every_theta(theta):
     assert np.isfinite(fitted(theta=theta, n_sweeps=4).trace_.posterior["log_joint"].values).all()
 
@@ -187,10 +180,7 @@ def test_sampled_concentrations_belong_to_their_draw():
     draws = model.draws_
     assert len({draw.b1 for draw in draws}) == len({draw.b2 for draw in draws}) == len(draws)
     assert [chain[-1].b1 for chain in model.draws_.chains] == [c.model.prior.b1 for c in model.chains_]
-    same(
-        model,
-        fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=3).advance(3),
-    )
+    same(model, fitted(b1="sample", b2="sample", alpha_omega="sample", n_burn_in=0, thin=1, n_sweeps=3).advance(3))
 
 
 def test_rules_scale_with_the_corpus():
@@ -295,12 +285,7 @@ CALLS = {
     "rename": [{1: "tax"}],
     "gather": ["money", 1],
 }
-NEED_NO_FIT = (
-    "fit",
-    "fit_transform",
-    "set_output",
-    "start",
-)
+NEED_NO_FIT = ("fit", "fit_transform", "set_output", "start")
 
 
 def test_what_only_a_fitted_model_has_says_so():

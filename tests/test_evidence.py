@@ -27,8 +27,7 @@ def test_a_translation_is_ranked_among_the_rows_of_the_other_language() -> None:
 
 def test_ours_is_ahead_with_an_interval_also_of_a_peer_with_one_run() -> None:
     rows = [
-        {"column": "topic", "model": model, "number": "own"}
-        | dict.fromkeys(("P1", "ARI", "NMI", "probe"), value)
+        {"column": "topic", "model": model, "number": "own"} | dict.fromkeys(("P1", "ARI", "NMI", "probe"), value)
         for model, values in (("superwords", (0.5, 0.6, 0.7)), ("LDA", (0.3, 0.4)), ("STM", (0.45,)))
         for value in values
     ]
@@ -44,16 +43,11 @@ def test_wins_are_counted_by_part_of_the_sets() -> None:
     units = sparse.csc_array((rng.random((60, 44)) < 0.05).astype(float))
     units = sparse.csc_array(units.toarray() + np.outer(np.arange(60) % 2 == 0, np.arange(44) < 11))
     weights = np.zeros((1, 44))
-    weights[0, :21] = np.arange(
-        21, 0, -1
-    )  # ten words that are together (beside word 0), then ten that are not
+    weights[0, :21] = np.arange(21, 0, -1)  # ten words that are together (beside word 0), then ten that are not
     theirs = np.zeros((1, 44))
     theirs[0, [0, *range(21, 41)]] = np.arange(21, 0, -1)
     found = salient.wins(
-        Found(weights, weights, 0.0),
-        Found(theirs, theirs, 0.0),
-        [0],
-        Judge("windows", (units > 0).astype(int)),
+        Found(weights, weights, 0.0), Found(theirs, theirs, 0.0), [0], Judge("windows", (units > 0).astype(int))
     )
     assert found["1–10"] == 1
     assert salient.broadest(Found(weights, weights, 0.0), [0, 1]) == 1
@@ -63,10 +57,7 @@ def test_features_are_compared_on_few_documents(tmp_path) -> None:
     pytest.importorskip("wordllama", reason="needs the extra `embeddings`")
     rng = np.random.default_rng(1)
     themes = ("doctor hospital nurse patient", "river water dam flood", "army soldier navy base")
-    records = [
-        {"text": " ".join(rng.choice(themes[d % 3].split(), 9)) + ".", "topic": f"t{d % 3}"}
-        for d in range(120)
-    ]
+    records = [{"text": " ".join(rng.choice(themes[d % 3].split(), 9)) + ".", "topic": f"t{d % 3}"} for d in range(120)]
     for file in features.NEEDS:
         (tmp_path / file).write_bytes(gzip.compress("\n".join(map(json.dumps, records)).encode()))
     options = ["--cases", "few", "--seeds", "2", "--chains", "1", "--sweeps", "10", "--jobs", "1"]

@@ -345,11 +345,7 @@ def test_a_spreadsheet_is_given_no_formula(client) -> None:
 def test_the_server_outlives_nonsense_on_its_socket() -> None:
     with client_of(Explorer(planted_model())) as client:
         port = client.base_url.port
-        for data in (
-            b"\x00\xff" * 4000,
-            b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000,
-            b"POST / HTTP/9.9\r\n\r\n",
-        ):
+        for data in (b"\x00\xff" * 4000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000, b"POST / HTTP/9.9\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", port)) as raw:
                 raw.settimeout(5)
                 try:

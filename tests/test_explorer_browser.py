@@ -251,15 +251,7 @@ def test_what_is_not_there_is_said(open_page) -> None:
 
 
 def test_it_can_be_read_on_a_narrow_screen(open_page) -> None:
-    routes = [
-        "#/concepts",
-        "#/concepts/1",
-        "#/documents/1",
-        "#/groups",
-        "#/chains",
-        "#/map",
-        f"#/words/{ODD_WORDS[1]}",
-    ]
+    routes = ["#/concepts", "#/concepts/1", "#/documents/1", "#/groups", "#/chains", "#/map", f"#/words/{ODD_WORDS[1]}"]
     for route in [*routes, "#/effects?formula=party"]:
         page = open_page(route)
         page.set_viewport_size({"width": 360, "height": 740})
@@ -379,9 +371,7 @@ def test_a_concept_is_hidden_from_its_page_and_shown_again(open_page, path) -> N
 def test_a_branch_of_the_tree_becomes_a_theme(open_page, path) -> None:
     page = open_page("#/themes")
     page.locator(".tree .knot").first.click()
-    chosen = sorted(
-        int(one.get_attribute("data-concept")) for one in page.locator("input[data-concept]:checked").all()
-    )
+    chosen = sorted(int(one.get_attribute("data-concept")) for one in page.locator("input[data-concept]:checked").all())
     assert len(chosen) == 2
     page.get_by_label("Theme", exact=True).fill("Money & <b>more</b>")
     press(page, "Put under it")
@@ -438,11 +428,7 @@ def test_every_dot_of_the_map_tells_its_whole_name(open_page) -> None:
     for at, one in enumerate(boxes):
         for other in boxes[at + 1 :]:
             apart = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
-            assert (
-                apart
-                or one["y"] + one["height"] <= other["y"] + 4
-                or other["y"] + other["height"] <= one["y"] + 4
-            )
+            assert apart or one["y"] + one["height"] <= other["y"] + 4 or other["y"] + other["height"] <= one["y"] + 4
 
 
 def test_passages_lead_to_their_neighbours_and_their_document(browser, tmp_path) -> None:

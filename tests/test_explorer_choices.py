@@ -71,9 +71,7 @@ def test_merged_concepts_are_one_in_every_table_and_come_apart_again(client, pat
     assert facts["decided"]["merged"][0]["members"] == [{"concept": 3, "name": before[3]["name"]}]
     again = load(path)
     assert 3 not in shown(client)
-    assert shown(client)[2]["prevalence"] == pytest.approx(
-        again.concepts().set_index("concept").loc[2, "prevalence"]
-    )
+    assert shown(client)[2]["prevalence"] == pytest.approx(again.concepts().set_index("concept").loc[2, "prevalence"])
     assert shown(client)[2]["prevalence"] >= max(before[2]["prevalence"], before[3]["prevalence"])
     for name in ("group-differences", "trends", "nearest", "agreement"):
         assert {row["concept"] for row in rows(client, name, rows=200)} == set(shown(client)), name
@@ -154,11 +152,7 @@ def test_what_is_taken_back_is_said_in_words() -> None:
 
 def test_nothing_is_put_into_another_model(client, path) -> None:
     add_choices(path, [Choice("name", 1, "by another program")])
-    for what in (
-        {"do": "rename", "concepts": [1], "name": "taxes"},
-        {"do": "undo"},
-        {"do": "hide", "concepts": [1]},
-    ):
+    for what in ({"do": "rename", "concepts": [1], "name": "taxes"}, {"do": "undo"}, {"do": "hide", "concepts": [1]}):
         answer = client.post("/api/choices", json=what)
         assert answer.status_code in (400, 409)
     assert load(path).names_ == {1: "by another program"}

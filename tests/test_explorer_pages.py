@@ -268,9 +268,7 @@ def test_no_query_is_more_than_words(query) -> None:
 def test_places_with_words_link_to_their_rows(client) -> None:
     found = rows(client, "said", query="word7", rows=200)
     texts = planted_model().corpus_.texts
-    assert sorted(row["row"] for row in found) == [
-        d for d, text in enumerate(texts) if "word7" in text.split()
-    ]
+    assert sorted(row["row"] for row in found) == [d for d, text in enumerate(texts) if "word7" in text.split()]
     assert all("\x02word7\x03" in row["snippet"] for row in found)
     assert [row["label"] for row in rows(client, "said-by", query="speaker 7")] == ["speaker 7"]
 

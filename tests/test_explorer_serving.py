@@ -65,10 +65,7 @@ def test_whoever_says_nothing_more_is_sent_away(monkeypatch, sent: bytes) -> Non
 def test_whoever_does_not_read_the_answer_is_sent_away(monkeypatch) -> None:
     monkeypatch.setattr(serving, "WORK_SECONDS", 0.2)
     monkeypatch.setattr(serving, "HEADER_SECONDS", 0.2)
-    with (
-        port_of(small_app()) as port,
-        connect(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") as one,
-    ):
+    with port_of(small_app()) as port, connect(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n") as one:
         assert httpx.get(f"http://127.0.0.1:{port}/", timeout=30).text == "hello"
         sleep(2)  # on a busy machine the server notices late
         assert bytes_until_closed(one) < 20_000_000
@@ -94,9 +91,7 @@ def test_a_client_that_hangs_up_leaves_no_traceback(caplog, capfd) -> None:
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "[", "", "a b", "[::2]"]
-)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "[", "", "a b", "[::2]"])
 def test_a_host_that_is_not_ours_is_refused(host: str) -> None:
     with serving_app(small_app(access("0.0.0.0", 1).hosts)) as address:
         assert httpx.get(address, headers={"Host": host}, timeout=60).status_code == 400

@@ -20,17 +20,13 @@ def test_csv_tables_come_back(tmp_path):
     written = {path.stem: path for path in export(model, tmp_path / "out", "csv", groups="party")}
     assert list(written)[:5] == ["concepts", "words", "documents", "documents_wide", "vocabulary"]
     assert "groups" in written
-    concepts, documents, vocabulary = (
-        pd.read_csv(written[name]) for name in ("concepts", "documents", "vocabulary")
-    )
+    concepts, documents, vocabulary = (pd.read_csv(written[name]) for name in ("concepts", "documents", "vocabulary"))
     assert concepts["name"].tolist() == model.concepts()["name"].tolist()
     assert concepts["top_words"][0].split(" | ") == model.top_words(1)
     np.testing.assert_allclose(documents["weight"], model.documents()["weight"])
     shown = ["'=1+1" if word == "=1+1" else word for word in ODD_WORDS]
     assert vocabulary["word"].tolist()[: len(ODD_WORDS)] == shown
-    assert vocabulary["concepts"].astype(str)[7].split(" | ") == [
-        str(j) for j in model.words()["concepts"][7]
-    ]
+    assert vocabulary["concepts"].astype(str)[7].split(" | ") == [str(j) for j in model.words()["concepts"][7]]
 
 
 def test_words_are_a_row_per_concept_and_word():

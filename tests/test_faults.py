@@ -23,8 +23,7 @@ HERE = Path(__file__).parent
 MODES = ["fail", "short", "full", "kill", "tear", "sync fails", "kill at sync"]
 
 needs_compiler = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("cc") is None,
-    reason="faults are injected by a library built with cc",
+    sys.platform != "linux" or shutil.which("cc") is None, reason="faults are injected by a library built with cc"
 )
 
 
@@ -51,9 +50,7 @@ def assert_held(found):
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("scenario", "mode", "step"), [("edit", "kill", 5), ("fit", "kill", 40), ("more", "tear", 60)]
-)
+@pytest.mark.parametrize(("scenario", "mode", "step"), [("edit", "kill", 5), ("fit", "kill", 40), ("more", "tear", 60)])
 def test_some_faults(faults, tmp_path, scenario, mode, step):
     """A few of those below, so that every run of the tests has them."""
     found = inject(faults, scenario, mode, step, tmp_path)
@@ -113,10 +110,7 @@ PAIRS = itertools.combinations_with_replacement(["fit", "more", "edit", "explore
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [
-        pytest.param(*pair, marks=pytest.mark.statistics if pair in WRITING else pytest.mark.slow)
-        for pair in PAIRS
-    ],
+    [pytest.param(*pair, marks=pytest.mark.statistics if pair in WRITING else pytest.mark.slow) for pair in PAIRS],
 )
 def test_two_processes_on_one_file(source, model, one, other):
     """Each of them succeeds, or refuses in one sentence because of the other; the file opens afterwards."""

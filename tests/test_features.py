@@ -139,16 +139,7 @@ def test_cooccurrence_says_what_is_wrong(counts, arguments, said):
 
 
 WORDS = ["apple", "Butter", "ice cream", "New York", "quux", "at home"]
-LINES = [
-    "butter 1 2",
-    "Apple 3 4",
-    "ice 5 6",
-    "cream 7 8",
-    "new_york 9 10",
-    "york 0 0",
-    "at home 1 1",
-    "butter 0 0",
-]
+LINES = ["butter 1 2", "Apple 3 4", "ice 5 6", "cream 7 8", "new_york 9 10", "york 0 0", "at home 1 1", "butter 0 0"]
 EXPECTED = np.array([[3, 4], [1, 2], [6, 7], [9, 10], [np.nan, np.nan], [1, 1]])
 
 

@@ -25,9 +25,7 @@ TEXTS = ["The doughnut hole hurts seniors.", "A senior fell into the doughnut ho
 
 def test_excel(tmp_path):
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"id": ["a", "b"], "party": ["D", "R"], "text": TEXTS}).to_excel(
-        tmp_path / "x.xlsx", index=False
-    )
+    pd.DataFrame({"id": ["a", "b"], "party": ["D", "R"], "text": TEXTS}).to_excel(tmp_path / "x.xlsx", index=False)
     found = open_documents(tmp_path / "x.xlsx")
     assert list(found.texts) == TEXTS
     assert found.metadata["party"].tolist() == ["D", "R"]
@@ -97,9 +95,7 @@ def test_the_text_of_a_pdf_without_the_hyphens_at_the_ends_of_lines(tmp_path):
     assert " ".join(text.split()) == "The café is an example of tea. Milk follows."
 
 
-@pytest.mark.parametrize(
-    "value", [[{"text": t} for t in TEXTS], TEXTS, {"data": [{"text": t} for t in TEXTS]}]
-)
+@pytest.mark.parametrize("value", [[{"text": t} for t in TEXTS], TEXTS, {"data": [{"text": t} for t in TEXTS]}])
 def test_json(tmp_path, value):
     (tmp_path / "x.json").write_text(json.dumps(value))
     assert list(open_documents(tmp_path / "x.json").texts) == TEXTS
@@ -209,14 +205,8 @@ def test_an_encoding_is_guessed_and_stated(tmp_path):
     [
         ("cp1252", "Los niños y las niñas tienen derecho a la educación, y mañana también en España.\n"),
         ("cp1252", "Não há informação sobre as eleições, mas a população já não está à espera.\n"),
-        (
-            "cp1252",
-            "Jokaisella on oikeus elämään, vapauteen ja henkilökohtaiseen turvallisuuteen, myös täällä.\n",
-        ),
-        (
-            "cp1250",
-            "Każdy człowiek ma prawo do życia, wolności i bezpieczeństwa swojej osoby, również później.\n",
-        ),
+        ("cp1252", "Jokaisella on oikeus elämään, vapauteen ja henkilökohtaiseen turvallisuuteen, myös täällä.\n"),
+        ("cp1250", "Każdy człowiek ma prawo do życia, wolności i bezpieczeństwa swojej osoby, również później.\n"),
         ("cp1251", "Кожна людина має право на життя, на свободу і на особисту недоторканність.\n"),
         ("cp1256", "لكل فرد الحق في الحياة والحرية وفي الأمان على شخصه.\n"),
         ("cp932", "すべて人は、生命、自由及び身体の安全に対する権利を有する。\n"),
@@ -236,9 +226,7 @@ def test_damaged_utf8_is_refused_not_guessed(tmp_path):
 
 
 def test_the_text_column_is_guessed(tmp_path):
-    pd.DataFrame({"name": ["a", "b"], "speech": TEXTS, "party": ["D", "R"]}).to_csv(
-        tmp_path / "x.csv", index=False
-    )
+    pd.DataFrame({"name": ["a", "b"], "speech": TEXTS, "party": ["D", "R"]}).to_csv(tmp_path / "x.csv", index=False)
     found = open_documents(tmp_path / "x.csv")
     assert list(found.texts) == TEXTS
     assert "'speech' has the longest texts" in found.notes[0]
@@ -305,9 +293,7 @@ def test_decompression_bombs_are_refused(tmp_path, monkeypatch):
     for name in ("x.mtx.gz", "x.rds", "x.npz"):
         with pytest.raises(InputError, match="decompression bomb"):
             open_documents(tmp_path / name, vocabulary=["a"])
-    (tmp_path / "y.mtx").write_text(
-        "%%MatrixMarket matrix coordinate integer general\n2000000000 1 1\n1 1 1\n"
-    )
+    (tmp_path / "y.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2000000000 1 1\n1 1 1\n")
     with pytest.raises(InputError, match="2,000,000,000 rows in 70 bytes"):
         open_documents(tmp_path / "y.mtx", vocabulary=["a"])
 
@@ -341,9 +327,7 @@ def test_hygiene_is_warned_of_without_progress():
     assert "single short sentence" in told
     corpus.notes["procedural"] = []
     assert "No procedural words were found" in corpus_warnings(corpus, drop_procedural=True)[-1]
-    with pytest.warns(
-        ReadingWarning, match="One document has 99% of all text|One document has 100% of all text"
-    ):
+    with pytest.warns(ReadingWarning, match="One document has 99% of all text|One document has 100% of all text"):
         read_documents(["One sentence about a dog. " * 400, *(f"Dog {n}." for n in range(5))], n_jobs=1)
     with pytest.warns(ReadingWarning, match="no stop-word list for the language 'ka'"):
         read_documents(["ყველა ადამიანი", "ყველა ადამიანი"], language="ka", n_jobs=1)

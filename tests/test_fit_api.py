@@ -202,9 +202,7 @@ def test_a_table_of_counts_brings_its_words():
     assert model.corpus_.ids == list("abcd")
     plain = ConceptModel(n_sweeps=10, random_state=1).fit(table.to_numpy(), features=None)
     np.testing.assert_array_equal(model.doc_concept_, plain.doc_concept_)
-    sparse = ConceptModel(n_sweeps=10, random_state=1).fit(
-        table.astype(pd.SparseDtype(int, 0)), features=None
-    )
+    sparse = ConceptModel(n_sweeps=10, random_state=1).fit(table.astype(pd.SparseDtype(int, 0)), features=None)
     np.testing.assert_array_equal(sparse.doc_concept_, plain.doc_concept_)
     swapped = table[["ink", "tea", "milk"]]
     np.testing.assert_array_equal(model.transform(swapped), model.transform(table.to_numpy()))

@@ -49,24 +49,10 @@ CASES = {
         [[3, 1, 0], [0, 2, 2], [1, 0, 1]], [4, 2, 1], [0.5, 1.7, 0.8], 3, 2, [0.2, 0.5, 0.3], 1.6, [2, 0, 1]
     ),
     "a long document": Case(
-        [[3, 1, 2, 1], [2, 2, 0, 1]],
-        [3, 2],
-        [0.5, 1.3, 0.8, 1.4],
-        2.5,
-        1.6,
-        [0.2, 0.5, 0.3, 0.1],
-        0.7,
-        [61, 0, 0, 0],
+        [[3, 1, 2, 1], [2, 2, 0, 1]], [3, 2], [0.5, 1.3, 0.8, 1.4], 2.5, 1.6, [0.2, 0.5, 0.3, 0.1], 0.7, [61, 0, 0, 0]
     ),
     "a long document of small weights": Case(
-        [[3, 2, 2, 1], [2, 1, 1, 2]],
-        [3, 2],
-        [0.5, 1.3, 0.8, 1.4],
-        0.5,
-        1.6,
-        [0.2, 0.5, 0.3, 0.1],
-        0.3,
-        [61, 0, 0, 0],
+        [[3, 2, 2, 1], [2, 1, 1, 2]], [3, 2], [0.5, 1.3, 0.8, 1.4], 0.5, 1.6, [0.2, 0.5, 0.3, 0.1], 0.3, [61, 0, 0, 0]
     ),
 }
 N_DOCUMENTS = 4
@@ -160,9 +146,7 @@ def test_new_documents_hold_what_was_planted():
     assert (weights[inclusion < LEAST_INCLUSION] == 0).all()
     assert (inclusion <= 1 + 1e-12).all()
     truth = PLANTED.truth.astype(float)
-    meant = np.argmax(
-        np.corrcoef(model.concept_word_, truth)[: model.n_concepts_, model.n_concepts_ :], axis=1
-    )
+    meant = np.argmax(np.corrcoef(model.concept_word_, truth)[: model.n_concepts_, model.n_concepts_ :], axis=1)
     heaviest = meant[weights.argmax(axis=1)]
     assert PLANTED.holds[np.arange(N_TRAINING, 160), heaviest].mean() > 0.9
 
@@ -194,9 +178,7 @@ def test_columns_go_by_word():
     model, new = planted_model(), PLANTED.counts[N_TRAINING:].toarray()
     order = np.random.default_rng(1).permutation(40)
     words = [model.corpus_.vocabulary[i] for i in order]
-    np.testing.assert_array_equal(
-        model.transform(Corpus.from_counts(new[:, order], words)), model.transform(new)
-    )
+    np.testing.assert_array_equal(model.transform(Corpus.from_counts(new[:, order], words)), model.transform(new))
     assert model.unknown_words_.n_tokens == 0
 
 
@@ -224,12 +206,7 @@ def test_a_document_without_known_words_has_no_weights():
 
 
 def test_texts_are_read_as_in_the_fit():
-    texts = [
-        "The tax bill raises taxes.",
-        "Taxes and health care.",
-        "Health care is health care.",
-        "A tax on care.",
-    ]
+    texts = ["The tax bill raises taxes.", "Taxes and health care.", "Health care is health care.", "A tax on care."]
     corpus = Corpus.from_texts(texts, min_df=1, words="plain")
     model = ConceptModel(n_chains=1, n_sweeps=20, random_state=0).fit(corpus)
     np.testing.assert_array_equal(model.transform(texts), model.transform(corpus))

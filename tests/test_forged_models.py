@@ -111,9 +111,9 @@ def test_an_unchanged_array_is_taken(path):
 
 @pytest.mark.parametrize("place", places())
 def test_forged_arrays_are_refused(whole, path, place):
-    array = dict(
-        found for name, value in plain_parts(planted_model()).items() for found in arrays_in(value, name)
-    )[place]
+    array = dict(found for name, value in plain_parts(planted_model()).items() for found in arrays_in(value, name))[
+        place
+    ]
     forged = [lambda a: a[:-1], lambda a: a.reshape(1, *a.shape)]
     if not place.endswith(ANY_WIDTH):
         forged.append(lambda a: np.nan_to_num(a).astype(np.int16))
@@ -205,9 +205,7 @@ def test_forged_notes_are_refused(path, notes):
 def test_a_recipe_that_lacks_fields_reads_no_new_texts(path, capsys):
     container = ModelFile.open(path, write=True)
     corpus = container.get("corpus")
-    container.put(
-        "corpus", {**corpus, "notes": [{"recipe": {"format": 2, "words": "plain", "language": "en"}}]}
-    )
+    container.put("corpus", {**corpus, "notes": [{"recipe": {"format": 2, "words": "plain", "language": "en"}}]})
     container.close()
     with pytest.raises(InputError, match="recipe"):
         load(path).transform(["some new words"])
@@ -270,17 +268,13 @@ def test_a_member_of_two_gigabytes_is_refused_before_it_is_unpacked(path):
 
 
 def _refused_cheaply(path):
-    said = subprocess.run(
-        [sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=True
-    ).stdout
+    said = subprocess.run([sys.executable, "-c", HUGE, path], capture_output=True, text=True, check=True).stdout
     sentence, megabytes = said.splitlines()
     assert "it declares to be larger than its data can be" in sentence
     assert int(megabytes) < 500  # with all that the package imports
 
 
-@pytest.mark.parametrize(
-    "header", ["[" * 200_000, "9" * 5_000, "null", "{}", '{"arrays": [], "value": {"array": 9}}']
-)
+@pytest.mark.parametrize("header", ["[" * 200_000, "9" * 5_000, "null", "{}", '{"arrays": [], "value": {"array": 9}}'])
 def test_headers_that_are_none(path, header):
     put_raw(path, "schedule", header, b"")
     refused(path)
@@ -341,9 +335,7 @@ def test_an_earlier_format_is_refused_by_name(path):
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version = 3")
     database.close()
-    with pytest.raises(
-        InputError, match=r"earlier version of superwords \(file format 3; .*7efc570.*fit the model"
-    ):
+    with pytest.raises(InputError, match=r"earlier version of superwords \(file format 3; .*7efc570.*fit the model"):
         load(path)
 
 
@@ -369,9 +361,7 @@ def test_a_step_that_is_not_stored_takes_its_default(path):
 )
 def test_a_field_of_another_version_is_refused_by_name(path, part, change, found):
     changed_part(path, part, lambda fields: fields | change)
-    with pytest.raises(
-        InputError, match=rf"another version of superwords \({found}\); open it with that version"
-    ):
+    with pytest.raises(InputError, match=rf"another version of superwords \({found}\); open it with that version"):
         load(path)
 
 

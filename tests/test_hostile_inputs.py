@@ -196,8 +196,6 @@ def test_hostile_queries():
 def test_past_failures(text):
     for code in ("en", "de", "fr"):
         start = time.process_time()
-        corpus = Corpus.from_texts(
-            [f"{text} dog Hund chien", "dog Hund chien"], language=code, min_df=2, n_jobs=1
-        )
+        corpus = Corpus.from_texts([f"{text} dog Hund chien", "dog Hund chien"], language=code, min_df=2, n_jobs=1)
         check_time(start, len(text), text)
         assert corpus.n_words

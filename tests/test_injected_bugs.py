@@ -19,9 +19,7 @@ from superwords.sampler.model import Steps
 
 CAUGHT = 6.0
 SWEEP = Steps(split_merges=1)
-ALONE = Steps(
-    flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0
-)
+ALONE = Steps(flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0)
 # η from the Poisson, with η(0) = 1 where a birth is proposed but not in the ratio
 (ETA,) = STEPS["eta"].values()
 ETA_IN_PROPOSAL = [
@@ -66,9 +64,7 @@ def test_published_eta_is_valid_when_eta_0_is_1_in_the_ratios_too():
 @pytest.mark.statistics
 def test_eta_0_forced_in_the_proposal_but_not_in_the_ratio_is_caught(monkeypatch, tmp_path):
     steps = SWEEP._replace(data_driven=False)
-    monkeypatch.setitem(
-        chain.MOVES, "concepts", mutant_concepts(tmp_path, steps, birth_death=ETA_IN_PROPOSAL)
-    )
+    monkeypatch.setitem(chain.MOVES, "concepts", mutant_concepts(tmp_path, steps, birth_death=ETA_IN_PROPOSAL))
     assert is_caught(Setting(), steps)
 
 
@@ -194,10 +190,7 @@ def test_a_bug_in_the_concept_step_is_caught(monkeypatch, tmp_path, where, old, 
 
 WORD_BUGS = {
     "prior of f": ("(context.sizes.holders[j] - 1 - m_others", "(context.sizes.holders[j] - m_others"),
-    "u not drawn": (
-        "u[p] = gamma(stream, float(tokens.pair[p])) / mass",
-        "u[p] = tokens.pair[p] / mass",
-    ),
+    "u not drawn": ("u[p] = gamma(stream, float(tokens.pair[p])) / mass", "u[p] = tokens.pair[p] / mass"),
 }
 
 
@@ -246,29 +239,13 @@ def test_a_bug_in_the_concentrations_is_caught(monkeypatch, tmp_path, old, new):
 
 
 MOVE_BUGS = {
-    "text": (
-        "reassign_word",
-        "log_gain += used * math.log((mass - theta) / mass)",
-        "log_gain += 0.0",
-        4,
-        0,
-    ),
+    "text": ("reassign_word", "log_gain += used * math.log((mass - theta) / mass)", "log_gain += 0.0", 4, 0),
     "the word itself counted": ("reassign_word", "sizes.m[j, i] - own", "sizes.m[j, i]", 2, 0),
-    "features": (
-        "feature_draw",
-        "2.0 * (step_j * regression.p_x[w, j]",
-        "1.0 * (step_j * regression.p_x[w, j]",
-        4,
-        10,
-    ),
+    "features": ("feature_draw", "2.0 * (step_j * regression.p_x[w, j]", "1.0 * (step_j * regression.p_x[w, j]", 4, 10),
 }
 
 
-@pytest.mark.parametrize(
-    ("where", "old", "new", "n_documents", "n_features"),
-    MOVE_BUGS.values(),
-    ids=MOVE_BUGS,
-)
+@pytest.mark.parametrize(("where", "old", "new", "n_documents", "n_features"), MOVE_BUGS.values(), ids=MOVE_BUGS)
 @pytest.mark.statistics
 def test_a_bug_in_the_word_move_is_caught(monkeypatch, tmp_path, where, old, new, n_documents, n_features):
     monkeypatch.setitem(chain.MOVES, "word_moves", mutant_word_move(old, new, tmp_path, where))
@@ -295,10 +272,7 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
     """As they were by the list of words that any document, this one too, has or has had on."""
     bugs = [
         HELD_BACK,
-        (
-            "(penalty if concepts.m[w, j] > 0.0 else penalty_new)",
-            "(penalty if concepts.listed[j, w] else penalty_new)",
-        ),
+        ("(penalty if concepts.m[w, j] > 0.0 else penalty_new)", "(penalty if concepts.listed[j, w] else penalty_new)"),
         (
             "for w in words:\n        if doc.local_index[w] == 0 and concepts.m[w, j] > 0.0:",
             "for w in words:\n        if doc.local_index[w] == 0 and concepts.listed[j, w]:",
@@ -317,11 +291,7 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
-        (
-            "attempt",
-            "math.log(partners[b] * (n_concepts - 1) / n_concepts)",
-            "math.log((n_concepts - 1) / n_concepts)",
-        ),
+        ("attempt", "math.log(partners[b] * (n_concepts - 1) / n_concepts)", "math.log((n_concepts - 1) / n_concepts)"),
         ("attempt", "    change = log_weights(", "    change = 0.5 * log_weights("),
         ("attempt", "sign * log_ratio - first", "sign * log_ratio - (1.0 + 3.0 * is_merge) * first"),
         ("division", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),

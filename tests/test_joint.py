@@ -14,9 +14,7 @@ from superwords.sampler.moves.split_merge import attempt
 
 LIMIT = 4.7
 SWEEP = Steps(split_merges=1)
-ALONE = Steps(
-    flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0
-)
+ALONE = Steps(flips=False, swaps=0, divisions=0, births=0.0, weights=False, word_moves=0.0, split_merges=0, words=0.0)
 
 WHOLE_SWEEP = {
     "no features": (Setting(n_silent=1), SWEEP),
@@ -36,10 +34,7 @@ WHOLE_SWEEP = {
 ONE_MOVE = {
     "join and leave": (Setting(n_features=2, length=5, n_silent=1), ALONE._replace(flips=True)),
     "join and leave, long": (Setting(n_documents=3, length=70), ALONE._replace(flips=True)),
-    "few tries to join and leave": (
-        Setting(length=6),
-        ALONE._replace(flips=True, attempts=0.3, overlap=0.5),
-    ),
+    "few tries to join and leave": (Setting(length=6), ALONE._replace(flips=True, attempts=0.3, overlap=0.5)),
     "swap": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(swaps=3)),
     "swap, long": (Setting(n_documents=3, length=70), ALONE._replace(swaps=3)),
     "divide and unite": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(divisions=4)),
@@ -50,10 +45,7 @@ ONE_MOVE = {
     "birth and death": (Setting(n_features=2, length=5, n_silent=1), ALONE._replace(births=2.0)),
     "weights": (Setting(length=6), ALONE._replace(weights=True)),
     "words": (Setting(n_features=2, n_unknown=1, length=5), ALONE._replace(words=1.0)),
-    "words, long": (
-        Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0),
-        ALONE._replace(words=1.0),
-    ),
+    "words, long": (Setting(n_documents=3, length=70, n_features=1, b1=2.0, b2=3.0), ALONE._replace(words=1.0)),
     "half of the words": (Setting(n_features=2, length=5), ALONE._replace(words=0.5)),
     "word move": (Setting(n_features=2, n_unknown=1, length=8, lam=0.4), ALONE._replace(word_moves=1.0)),
     "half of the word moves": (Setting(n_features=2, length=8, lam=0.4), ALONE._replace(word_moves=0.5)),
@@ -92,9 +84,7 @@ def check_sweep(name, size):
 @pytest.mark.parametrize("name", ONE_MOVE)
 def test_one_move_alone(name, size, monkeypatch):
     setting, steps = ONE_MOVE[name]
-    monkeypatch.setattr(
-        attempt, "_HOPEFUL", (0.0, 0.0)
-    )  # the first look at everything: ratios are small here
+    monkeypatch.setattr(attempt, "_HOPEFUL", (0.0, 0.0))  # the first look at everything: ratios are small here
     z = joint_z(setting, steps, *size, seed=12)
     assert abs(z).max() < LIMIT, largest(z)
     assert (z != 0).sum() >= 3, "the move changes nothing: the test could not fail"

@@ -23,9 +23,7 @@ ENGLISH = ["The dog and the cat are not in the house that we see behind the gard
 
 
 def test_german_read_as_english_is_warned_of_with_the_option_that_is_right():
-    message = (
-        r"The texts look like German \(de\), not English \(en\): give the language de \(--language de\)\."
-    )
+    message = r"The texts look like German \(de\), not English \(en\): give the language de \(--language de\)\."
     with pytest.warns(ReadingWarning, match=message) as told:
         read_documents(GERMAN, n_jobs=1)
     assert {warning.filename for warning in told} == {__file__}

@@ -24,30 +24,12 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits 
 THEMES = ["engines and wheels in the garage. ", "apples and pears in the garden. "]
 CORPUS = "id,speech,party\n" + "\n".join(f"d{n},{THEMES[n % 2] * 3},{'AB'[n % 2]}" for n in range(40))
 FIT = ["fit", "speeches.csv", "--text", "speech", "--id", "id", "--groups", "party", "--unit", "document"]
-FIT += [
-    "--chains",
-    "2",
-    "--sweeps",
-    "12",
-    "--burn-in",
-    "6",
-    "--seed",
-    "3",
-    "--min-df",
-    "2",
-    "--quiet",
-    "-o",
-    "m.sw",
-]
+FIT += ["--chains", "2", "--sweeps", "12", "--burn-in", "6", "--seed", "3", "--min-df", "2", "--quiet", "-o", "m.sw"]
 LIMIT = "from superwords.fitting.estimator import ConceptModel; from superwords.machine import limit_memory\n"
 
 
 def fit_in(
-    folder: Path,
-    before: str = "",
-    env: dict[str, str] | None = None,
-    corpus: str = CORPUS,
-    package: Path | None = None,
+    folder: Path, before: str = "", env: dict[str, str] | None = None, corpus: str = CORPUS, package: Path | None = None
 ):
     """Run `superwords fit` in another process, after some lines of Python that limit it."""
     (folder / "speeches.csv").write_text(corpus, encoding="utf-8")
@@ -84,11 +66,7 @@ def test_one_core_no_home_no_cache_and_locale_c_change_no_bit(tmp_path) -> None:
     assert fit_in(usual).returncode == 0
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    without = {
-        "HOME": str(locked / "none"),
-        "NUMBA_CACHE_DIR": "/dev/null/cache",
-        "XDG_CACHE_HOME": "/dev/null",
-    }
+    without = {"HOME": str(locked / "none"), "NUMBA_CACHE_DIR": "/dev/null/cache", "XDG_CACHE_HOME": "/dev/null"}
     without |= {"MPLCONFIGDIR": "/dev/null/mpl", "LC_ALL": "C", "LANG": "C", "PYTHONDONTWRITEBYTECODE": "1"}
     done = fit_in(bare, "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])", without)
     assert done.returncode == 0, done.stderr

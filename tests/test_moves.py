@@ -144,10 +144,7 @@ def test_birth_proposal_is_a_probability_and_scores_what_it_draws(seed):
     assert_frequencies(seen, q, n)
 
 
-@pytest.mark.parametrize(
-    "seed",
-    seeds_with_pairs(6, lengths=(9,), suits=lambda sim, own, others: own[1] in others),
-)
+@pytest.mark.parametrize("seed", seeds_with_pairs(6, lengths=(9,), suits=lambda sim, own, others: own[1] in others))
 def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
     """Against c, f, π and the text of the document from scratch, for random divisions of its first concept."""
     sim, _, counts, doc, _ = laid_out(seed, length=9)
@@ -166,9 +163,7 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         for i in set(concepts_held) & {j, t}:
             f = np.isin(np.arange(V), sorted(concepts_held[i][1]))
             log_p += math.log(naive.bernoulli(f, p[i]))
-        return log_p + (
-            math.log(counts.holders[t] / (3 - counts.holders[t] + PRIOR.b1)) if t in concepts_held else 0
-        )
+        return log_p + (math.log(counts.holders[t] / (3 - counts.holders[t] + PRIOR.b1)) if t in concepts_held else 0)
 
     checked = 0
     for _ in range(30):
@@ -184,10 +179,7 @@ def test_a_division_has_the_ratio_of_densities_over_that_of_its_proposal(seed):
         }
         if log_density(one) == -math.inf or not any(f >> 1 for f in fate.values()):
             continue
-        rest = [
-            sum(pi / THETA[list(ws)].sum() for i, (pi, ws) in without.items() if i != j and w in ws)
-            for w in own
-        ]
+        rest = [sum(pi / THETA[list(ws)].sum() for i, (pi, ws) in without.items() if i != j and w in ws) for w in own]
         doc.rest[: len(own)] = rest
         doc.side[: len(own)] = [fate[w] for w in own]
         mass = [float(THETA[sorted(words)].sum()) for words in (absent_j, absent_t)]
@@ -313,9 +305,7 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
             rebuilt = sizes_of(state)
             np.testing.assert_array_equal(sizes.m, rebuilt.m)
             np.testing.assert_array_equal(sizes.total, rebuilt.total)
-            pair = np.add.reduceat(np.append(tokens.entry, 0), state.pair_ptr[:-1]) * (
-                np.diff(state.pair_ptr) > 0
-            )
+            pair = np.add.reduceat(np.append(tokens.entry, 0), state.pair_ptr[:-1]) * (np.diff(state.pair_ptr) > 0)
             np.testing.assert_array_equal(pair, tokens.pair)
             for p in range(len(state.concept)):
                 assert (np.diff(state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]) > 0).all()

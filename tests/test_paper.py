@@ -67,9 +67,7 @@ def test_word_has_methods_tables_and_figures(paper):
 
     folder, _, model = paper
     document = Document(str(folder / "paper" / "paper.docx"))
-    assert (
-        document.paragraphs[1].text == (folder / "paper" / "methods.md").read_text(encoding="utf-8").strip()
-    )
+    assert document.paragraphs[1].text == (folder / "paper" / "methods.md").read_text(encoding="utf-8").strip()
     assert len(document.tables) == 5
     assert len(document.tables[0].rows) == len(model.concepts()) + 1
     assert len(document.inline_shapes) == 3
@@ -168,9 +166,7 @@ def test_a_model_without_concepts_has_no_paper(tmp_path):
 def test_passages_are_described(tmp_path):
     from superwords.analysis.export import Export
 
-    texts = [
-        f"The boat left. The tide rose. The harbour slept. Number {n} of the boats sank." for n in range(12)
-    ]
+    texts = [f"The boat left. The tide rose. The harbour slept. Number {n} of the boats sank." for n in range(12)]
     model = fit(texts, unit="passages:2", min_df=2, n_sweeps=6, random_state=1, progress=False)
     text = methods_paragraph(Export(model))
     assert f"divided into {model.corpus_.n_documents} passages of 2 sentences" in text

@@ -14,15 +14,7 @@ from scipy import fft
 from superwords.errors import InputError
 from superwords.features import picture as module
 from superwords.features import pictures
-from superwords.features.picture import (
-    GRID,
-    N_FEATURES,
-    ORIENTATIONS,
-    SIZE,
-    gist,
-    oriented_filters,
-    read_grey,
-)
+from superwords.features.picture import GRID, N_FEATURES, ORIENTATIONS, SIZE, gist, oriented_filters, read_grey
 
 
 def grating(angle: float, cycles: float) -> np.ndarray:
@@ -127,9 +119,7 @@ def test_a_folder_is_read_by_word(folder):
 
 
 def test_a_table_is_read_by_word(folder):
-    frame = pd.DataFrame(
-        {"word": ["pear", "pear", "apple"], "picture": ["pear_1.png", "pear_2.jpg", "apple.png"]}
-    )
+    frame = pd.DataFrame({"word": ["pear", "pear", "apple"], "picture": ["pear_1.png", "pear_2.jpg", "apple.png"]})
     frame.to_csv(folder / "table.csv", index=False)
     words = ["apple", "pear", "kiwi"]
     from_folder = pictures(folder, words)

@@ -28,13 +28,7 @@ from superwords.fitting.settings import make_schedule
 from superwords.fitting.starting import prepare, shares_of
 from superwords.posterior.resampling import found_again
 from superwords.progress import Watcher
-from superwords.sampler.init.rows import (
-    _supported,
-    row_vectors,
-    sample_rows,
-    spherical_kmeans,
-    word_shares,
-)
+from superwords.sampler.init.rows import _supported, row_vectors, sample_rows, spherical_kmeans, word_shares
 from superwords.sampler.init.starts import initial_state, row_shares
 from superwords.sampler.model import make_data
 from superwords.sampler.state import check_state, n_concepts
@@ -51,14 +45,7 @@ def passages(n_documents: int = 60, seed: int = 5) -> Corpus:
 
 
 def fitted(corpus, **options) -> ConceptModel:
-    settings = {
-        "n_chains": 2,
-        "n_sweeps": 60,
-        "n_pilots": 4,
-        "random_state": 3,
-        "n_jobs": 1,
-        "progress": False,
-    }
+    settings = {"n_chains": 2, "n_sweeps": 60, "n_pilots": 4, "random_state": 3, "n_jobs": 1, "progress": False}
     return ConceptModel(**{**settings, **options}).fit(corpus)
 
 
@@ -135,8 +122,7 @@ def test_all_chains_start_from_the_same_clusters_with_tokens_of_their_own():
     states = [chain.state for model in models for chain in model.chains_]
     assert not same(states[0], states[1])
     words = [
-        {tuple(np.unique(one.word[one.concept.repeat(np.diff(one.pair_ptr)) == j])) for j in range(4)}
-        for one in states
+        {tuple(np.unique(one.word[one.concept.repeat(np.diff(one.pair_ptr)) == j])) for j in range(4)} for one in states
     ]
     assert all(one == words[0] for one in words)
 
@@ -189,8 +175,7 @@ def test_chains_have_the_same_bits_at_any_number_of_jobs():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"n_pilots": 0}, {"init": "topics"}, {"n_sweeps": 20}, {"approximate": "shards:2x40"}],
+    "options", [{"n_pilots": 0}, {"init": "topics"}, {"n_sweeps": 20}, {"approximate": "shards:2x40"}]
 )
 def test_no_pilots_where_they_make_no_sense(options):
     def is_piloted(corpus, **more):
@@ -251,9 +236,7 @@ def test_what_concepts_found_again_tell_by_hand():
     assert measure([a, a]) == pytest.approx((own, 1.0))
     assert measure([a, b]) == pytest.approx(((own + 1.0) / 2, 1.0))  # a word of two: a Jaccard index of 1/2
     c = Found(np.array([[1.0, 1.0, 0.0, 0.0]]), np.array([1.0]))
-    assert measure([a, c]) == pytest.approx(
-        (0.75 * np.log2(4 / 3) / 2, (0.75 + 1.0) / 2)
-    )  # one broad concept: 0 bits
+    assert measure([a, c]) == pytest.approx((0.75 * np.log2(4 / 3) / 2, (0.75 + 1.0) / 2))  # one broad concept: 0 bits
     # The two halves of a concept, which have its words, tell no more than the concept.
     halves = Found(a.scores[[0, 0, 1]] * [[0.4], [0.6], [1.0]], np.array([0.3, 0.45, 0.25]))
     assert measure([halves, halves]) == pytest.approx((own, 1.0))
@@ -264,9 +247,7 @@ def test_a_pilot_has_the_words_that_are_frequent_in_its_sample():
     counts = corpus.counts.toarray()
     counts[:, 0] = 0
     counts[0:6, 0] = 1  # three documents of two passages each
-    noted = replace(
-        corpus, counts=sparse.csr_array(counts), notes={"min_df": 3, "min_df_counts": "documents"}
-    )
+    noted = replace(corpus, counts=sparse.csr_array(counts), notes={"min_df": 3, "min_df_counts": "documents"})
     assert frequent_words(noted).tolist() == list(range(40))
     rare = replace(noted, notes={"min_df": 4, "min_df_counts": "documents"})
     assert frequent_words(rare).tolist() == list(range(1, 40))
@@ -315,11 +296,7 @@ def test_row_vectors_place_the_rows():
     where[0] = np.nan  # a row of which nothing is known
     model.fit(counts, features=None, row_vectors=where)
     assert model.n_concepts_ == 4
-    for wrong, said in (
-        (where[:5], "shape"),
-        (np.full((80, 2), np.inf), "finite"),
-        ([["a"]] * 80, "numbers"),
-    ):
+    for wrong, said in ((where[:5], "shape"), (np.full((80, 2), np.inf), "finite"), ([["a"]] * 80, "numbers")):
         with pytest.raises(InputError, match=said):
             model.fit(counts, features=None, row_vectors=wrong)
 

@@ -63,9 +63,7 @@ def test_words_keep_apart_and_inside_the_panel() -> None:
         x, y = text.get_position()
         boxes.append((x + size * left, y + size * bottom, size * wide, size * tall))
         assert frame.contains(*axes.transData.transform(boxes[-1][:2]))
-        assert frame.contains(
-            *axes.transData.transform((boxes[-1][0] + boxes[-1][2], boxes[-1][1] + boxes[-1][3]))
-        )
+        assert frame.contains(*axes.transData.transform((boxes[-1][0] + boxes[-1][2], boxes[-1][1] + boxes[-1][3])))
     assert len(boxes) == 60
     for (x, y, w, h), (a, b, c, d) in combinations(boxes, 2):
         assert x + w <= a or a + c <= x or y + h <= b or b + d <= y

@@ -125,9 +125,7 @@ def test_prevalence_lies_inside_its_interval_and_traces_name_r_hat() -> None:
     assert sum(has_one) >= 3
     assert ["R-hat" in title for title in titles] == has_one
     assert all(f"(R-hat {rhat:.3f})" in title for rhat, title in zip(rhats, titles) if np.isfinite(rhat))
-    assert rhats[0] == pytest.approx(
-        planted_model().convergence().set_index("quantity").loc["log_joint", "rhat"]
-    )
+    assert rhats[0] == pytest.approx(planted_model().convergence().set_index("quantity").loc["log_joint", "rhat"])
 
 
 @pytest.mark.parametrize("name", EDGES)
@@ -143,9 +141,7 @@ def test_models_at_the_borders_can_be_drawn(name) -> None:
 def test_clouds_from_the_command_line(capsys, tmp_path) -> None:
     path = planted_model().save(tmp_path / "model.sw")
     folder = tmp_path / "new" / "folder"
-    done = run(
-        capsys, "clouds", path, "-o", folder, "--concept", 1, "--groups", "party", "--format", "svg,pdf"
-    )
+    done = run(capsys, "clouds", path, "-o", folder, "--concept", 1, "--groups", "party", "--format", "svg,pdf")
     assert done.code == 0, done.err
     names = sorted(file.name for file in folder.iterdir())
     drawn = ("concept-001", "groups-party-001", "start-001")

@@ -38,13 +38,9 @@ ATOMS = st.one_of(
     st.sampled_from(NAMES),
     st.sampled_from(["1", "0", "-1", "1e9", "(", ")", "`party`", '"A"']),
     st.builds(
-        "{}({})".format,
-        st.sampled_from(["log", "sqrt", "poly", "bs", "C", "exp", "eval"]),
-        st.sampled_from(NAMES),
+        "{}({})".format, st.sampled_from(["log", "sqrt", "poly", "bs", "C", "exp", "eval"]), st.sampled_from(NAMES)
     ),
-    st.builds(
-        "{}({}, {})".format, st.sampled_from(["poly", "bs"]), st.sampled_from(NAMES), st.integers(-3, 10**6)
-    ),
+    st.builds("{}({}, {})".format, st.sampled_from(["poly", "bs"]), st.sampled_from(NAMES), st.integers(-3, 10**6)),
 )
 FORMULAS = st.lists(
     st.tuples(ATOMS, st.sampled_from([" + ", " - ", "*", ":", "**", "/", "|", "~", " "])), max_size=8
@@ -104,24 +100,9 @@ def check(answer: httpx.Response) -> None:
         assert "Traceback" not in answer.text
 
 
-KEYS = [
-    "query",
-    "concept",
-    "document",
-    "row",
-    "word",
-    "column",
-    "first",
-    "second",
-    "by",
-    "sort",
-    "order",
-    "page",
-]
+KEYS = ["query", "concept", "document", "row", "word", "column", "first", "second", "by", "sort", "order", "page"]
 KEYS += ["rows", "search", "part", "liked", "disliked", "n", "concepts", "term", "of"]
-VALUES = st.one_of(
-    st.sampled_from(PAST["queries"] + PAST["numbers"]), TEXTS, st.integers(-5, 10**10).map(str)
-)
+VALUES = st.one_of(st.sampled_from(PAST["queries"] + PAST["numbers"]), TEXTS, st.integers(-5, 10**10).map(str))
 
 
 @given(st.integers(0, 10**6), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5))
@@ -130,10 +111,7 @@ def test_any_address_of_the_explorer_is_answered(explorer, address: str, number:
     """All but effects, whose formulas are tried above."""
     pages = [f"api/{one}.json" for one in explorer.views.parts if one != "effects"]
     pages += [
-        f"api/tables/{one}.{kind}"
-        for one in explorer.views.tables
-        if one != "effects"
-        for kind in ("json", "csv")
+        f"api/tables/{one}.{kind}" for one in explorer.views.tables if one != "effects" for kind in ("json", "csv")
     ]
     check(httpx.get(address + pages[number % len(pages)], params=query, timeout=60))
 
@@ -163,9 +141,7 @@ def test_queries_that_failed_before(address: str, page: str, query: str) -> None
 )
 @GENTLE
 def test_any_decision_is_refused_or_taken(address: str, body: bytes) -> None:
-    answer = httpx.post(
-        f"{address}api/choices", content=body, headers={"Content-Type": "application/json"}, timeout=60
-    )
+    answer = httpx.post(f"{address}api/choices", content=body, headers={"Content-Type": "application/json"}, timeout=60)
     assert answer.status_code in (400, 403)
     assert len(answer.text) < 1_000
 

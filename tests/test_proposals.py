@@ -133,9 +133,7 @@ def test_what_cannot_name_anything_is_refused(model):
 
 
 def test_a_pasted_reply_is_read(model):
-    table = model.propose_names(
-        "Sure!\n1. Fruit — What grows.\nConcept 2: Cars | What drives.\n99: None\n2: Again"
-    )
+    table = model.propose_names("Sure!\n1. Fruit — What grows.\nConcept 2: Cars | What drives.\n99: None\n2: Again")
     assert table["name"].tolist() == ["Fruit", "Cars"]
     assert table["description"].tolist() == ["What grows.", "What drives."]
 

@@ -90,9 +90,7 @@ def test_counts_follow_their_law(what, argument, law):
     expected = n * np.append(law.pmf(values), law.sf(values[-1]))
     keep = expected > 1e-9
     assert observed[~keep].sum() == 0
-    assert (
-        stats.chisquare(observed[keep], expected[keep] * observed.sum() / expected[keep].sum()).pvalue > ALARM
-    )
+    assert stats.chisquare(observed[keep], expected[keep] * observed.sum() / expected[keep].sum()).pvalue > ALARM
 
 
 def test_skipping_with_certainty_and_with_no_chance():

@@ -77,9 +77,7 @@ def test_long_documents_are_read_in_passages_unless_told_otherwise():
 
 
 def test_languages_come_from_a_list_or_a_column():
-    frame = pd.DataFrame(
-        {"text": ["Chop onions.", "Onions fry.", "Zwiebeln hacken."], "lang": ["en", "en", "de"]}
-    )
+    frame = pd.DataFrame({"text": ["Chop onions.", "Onions fry.", "Zwiebeln hacken."], "lang": ["en", "en", "de"]})
     for language in ("column:lang", ["en", "en", "de"]):
         corpus = read_documents(frame, language=language, min_df=1, n_jobs=1)
         assert {"onions", "Zwiebel"} <= set(corpus.vocabulary)

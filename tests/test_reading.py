@@ -156,11 +156,7 @@ BAD_FILES = [
     ("d.jsonl", b'{"text": "a"}\n{"text": 5}\n', r"line 2, holds int '5' in 'text'"),
     ("d.jsonl", b'{"text": "a"}\n{"text": ["b"]}\n', r"line 2, differs in kind"),
     ("d.jsonl", b'{"body": "a", "n": 1}\n', r"line 1, has no column 'text' but 'body', 'n'"),
-    (
-        "d.jsonl",
-        b'{"text": "a"}\n{"text": "K\xf6ln"}\n',
-        r"line 2, is not valid utf-8: byte 0xf6 at column 12",
-    ),
+    ("d.jsonl", b'{"text": "a"}\n{"text": "K\xf6ln"}\n', r"line 2, is not valid utf-8: byte 0xf6 at column 12"),
     ("d.jsonl", b'{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', r"line 2, has the id '1' that .*line 1"),
     ("d.jsonl", b'{"id": 1, "text": "a"}\n{"text": "b"}\n', r"line 2, has no 'id'"),
     ("d.jsonl", b"", r"d\.jsonl is empty"),
@@ -197,9 +193,7 @@ def test_bad_files_are_told_in_one_sentence(tmp_path, name, content, message):
 
 def test_missing_columns_name_those_there_are(tmp_path):
     write_csv(tmp_path / "d.csv")
-    with pytest.raises(
-        InputError, match=r"no text column 'txt'; the columns are 'id', 'speech', 'party', 'year'"
-    ):
+    with pytest.raises(InputError, match=r"no text column 'txt'; the columns are 'id', 'speech', 'party', 'year'"):
         open_documents(tmp_path / "d.csv", text="txt")
     with pytest.raises(InputError, match="no id column 'key'"):
         open_documents(tmp_path / "d.csv", text="speech", id="key")
@@ -283,9 +277,7 @@ def test_many_columns_cost_as_many_steps(tmp_path):
     (tmp_path / "d.csv").write_text("\n".join(lines), encoding="utf-8")
     before = time.process_time()
     assert open_documents(tmp_path / "d.csv").metadata.shape == (1, 20_000)
-    assert (
-        time.process_time() - before < 6
-    )  # of this process; each name beside each other takes three times as long
+    assert time.process_time() - before < 6  # of this process; each name beside each other takes three times as long
     with pytest.raises(InputError, match="and 19,981 more") as caught:
         open_documents(tmp_path / "d.csv", text="speech")
     assert len(str(caught.value)) < 1000

@@ -33,12 +33,8 @@ def with_columns(model, **columns):
 def many_groups():
     """Twelve groups of unequal size, and names that take several lines."""
     group = [f"committee of {'a very long name ' * 2}{k % 12 if k < 24 else k % 3}" for k in range(40)]
-    model = with_columns(
-        planted_model(), group=group, date=[f"201{k % 7}-0{k % 9 + 1}-10" for k in range(40)]
-    )
-    return with_parts(
-        model, names={1: "a name that is much longer than what a row of a figure has room for, by far"}
-    )
+    model = with_columns(planted_model(), group=group, date=[f"201{k % 7}-0{k % 9 + 1}-10" for k in range(40)])
+    return with_parts(model, names={1: "a name that is much longer than what a row of a figure has room for, by far"})
 
 
 def check_readable(figure, width):
@@ -51,10 +47,7 @@ def check_readable(figure, width):
     for axes in figure.axes:
         if axes.get_visible():
             texts += [axes.title, axes._left_title]
-            for axis, (low, high) in (
-                (axes.xaxis, sorted(axes.get_xlim())),
-                (axes.yaxis, sorted(axes.get_ylim())),
-            ):
+            for axis, (low, high) in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim()))):
                 drawn = [one.label1 for one in axis.get_major_ticks() if low <= one.get_loc() <= high]
                 texts += [label for label in drawn if label.get_visible()]
     for text in texts:
@@ -73,9 +66,7 @@ def check_readable(figure, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    "name", ["groups", "time", "effects", "predicted", "curves", "tree", "documents", "quality"]
-)
+@pytest.mark.parametrize("name", ["groups", "time", "effects", "predicted", "curves", "tree", "documents", "quality"])
 def test_every_figure_can_be_read_at_the_widths_of_a_journal(name, width):
     model = many_groups()
     draw = {
@@ -83,9 +74,7 @@ def test_every_figure_can_be_read_at_the_widths_of_a_journal(name, width):
         "time": lambda: small_multiples(model, "date", width=width),
         "effects": lambda: effect_intervals(model, model.effects("group + date", min_group=3), width=width),
         "predicted": lambda: predicted_values(model, model.predicted("party + date", "party"), width=width),
-        "curves": lambda: predicted_values(
-            model, model.predicted("party*date", ["date", "party"]), width=width
-        ),
+        "curves": lambda: predicted_values(model, model.predicted("party*date", ["date", "party"]), width=width),
         "tree": lambda: concept_tree(model, width=width),
         "documents": lambda: map_plots.document_map(model, width=width),
         "quality": lambda: map_plots.quality_map(model, width=width),

@@ -56,8 +56,7 @@ def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
     assert ('id="others"' in report_page(model)) == (len(model.other_concepts()) > 0)
     found = OtherConcepts(np.array([9]), np.array([[False, True, True]]), np.array([0, 2]), np.array([5, 6]))
     told = with_parts(
-        model,
-        summary=model.result_.summary._replace(consensus=model.result_.consensus._replace(others=found)),
+        model, summary=model.result_.summary._replace(consensus=model.result_.consensus._replace(others=found))
     )
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
     assert f'<th scope="row">{words}</th><td>2 of 3</td>' in report_page(told)

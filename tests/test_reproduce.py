@@ -48,9 +48,7 @@ def test_an_unknown_experiment_is_refused():
 
 def test_quick_sets_what_the_options_do_not(tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr(
-        synthetic, "experiment", lambda lab, seeds=10, sweeps=1000: given.append((seeds, sweeps))
-    )
+    monkeypatch.setattr(synthetic, "experiment", lambda lab, seeds=10, sweeps=1000: given.append((seeds, sweeps)))
     main(["synthetic", "-o", str(tmp_path), "--quick", "--sweeps", "30"])
     main(["synthetic", "-o", str(tmp_path)])
     assert given == [(1, 30), (10, 1000)]
@@ -81,9 +79,7 @@ def then_interrupted(*results):
     return lambda *_: left.pop(0) if left else interrupted()
 
 
-@pytest.mark.parametrize(
-    "command", ["synthetic", "recipes", "lee", "lee --halves", "congress", "settings", "mixing"]
-)
+@pytest.mark.parametrize("command", ["synthetic", "recipes", "lee", "lee --halves", "congress", "settings", "mixing"])
 def test_a_file_in_the_folders_place_is_refused_before_the_work(tmp_path, command):
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     for name in (*settings.NEEDS, recipes.FOODS):

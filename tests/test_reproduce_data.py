@@ -25,9 +25,7 @@ DATA = harness.DATA
 
 
 def needs(name):
-    return pytest.mark.skipif(
-        not (DATA / name).exists(), reason=f"{DATA / name} is missing; set SUPERWORDS_DATA"
-    )
+    return pytest.mark.skipif(not (DATA / name).exists(), reason=f"{DATA / name} is missing; set SUPERWORDS_DATA")
 
 
 def run(*arguments):
@@ -114,21 +112,7 @@ def test_lee_on_the_judged_items_alone(tmp_path):
     shutil.copy(DATA / lee.JUDGEMENTS, tmp_path / lee.JUDGEMENTS)
     out = tmp_path / "out"
     printed = run(
-        "lee",
-        "--data",
-        tmp_path,
-        "-o",
-        out,
-        "--seeds",
-        2,
-        "--sweeps",
-        4,
-        "--iterations",
-        5,
-        "--chains",
-        2,
-        "--jobs",
-        1,
+        "lee", "--data", tmp_path, "-o", out, "--seeds", 2, "--sweeps", 4, "--iterations", 5, "--chains", 2, "--jobs", 1
     )
     assert "the best of the others is" in printed
     table = pd.read_csv(out / "lee.csv").set_index("method")
@@ -181,9 +165,7 @@ def test_recipes_have_translations_drawn_by_two_artists():
         assert {word.casefold() for word in english}.isdisjoint(word.casefold() for word in german)
     assert ((found.corpus.counts > 0).sum(axis=0) >= recipes.MIN_RECIPES).all()
     unknown = np.isnan(found.picture_features).any(axis=1)
-    assert {"flour", "sugar", "Mehl"} <= {
-        word for word, is_unknown in zip(found.vocabulary, unknown) if is_unknown
-    }
+    assert {"flour", "sugar", "Mehl"} <= {word for word, is_unknown in zip(found.vocabulary, unknown) if is_unknown}
 
 
 def test_the_margin_over_pictures_is_a_mean_over_pairs_with_its_interval():
@@ -330,9 +312,7 @@ def test_a_pair_that_no_chain_moves_agrees_nowhere_or_is_left_out():
     told = mixing.pairs_summary(pairs)
     assert "4 pairs of frequent words, 2 of them not the same in all draws" in told
     assert "at most 1.1 for 50%" in told
-    assert (
-        mixing.pairs_summary(pairs[1:3]) == "2 pairs of frequent words, 0 of them not the same in all draws"
-    )
+    assert mixing.pairs_summary(pairs[1:3]) == "2 pairs of frequent words, 0 of them not the same in all draws"
 
 
 def test_words_are_together_as_far_as_rows_use_them_for_the_same_concepts():
@@ -372,10 +352,7 @@ def test_mixing_in_small(tmp_path):
     assert pairs[list(mixing.STARTS)].stack().between(0, 1).all()
     assert len(pairs) == pairs.groupby(["first", "second"]).ngroups > 100
     assert "healthcare" in set(pairs["first"]) | set(pairs["second"])
-    assert (
-        f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} of them not the same"
-        in printed
-    )
+    assert f"{len(pairs)} pairs of frequent words, {pairs['R-hat'].notna().sum()} of them not the same" in printed
     assert pd.read_csv(out / "partners.csv", index_col=0).shape == (6, 6)
     assert (out / "traces.png").stat().st_size > 5000
 

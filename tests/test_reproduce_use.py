@@ -60,9 +60,7 @@ def test_a_paired_test_sees_a_difference_and_none():
     assert search_study.paired_p(values, rng.permutation(values)) > 0.05
 
 
-@pytest.mark.parametrize(
-    "peer", [search_study.bm25_peers, search_study.lsa_peers, search_study.neighbour_peers]
-)
+@pytest.mark.parametrize("peer", [search_study.bm25_peers, search_study.lsa_peers, search_study.neighbour_peers])
 def test_peers_find_the_documents_with_the_querys_words(peer):
     rng = np.random.default_rng(1)
     counts = sparse.csr_array(rng.poisson(np.kron(np.eye(3), np.full((10, 8), 1.5)) + 0.02).astype(float))
@@ -88,15 +86,7 @@ def test_a_growing_table_takes_up_what_is_there(tmp_path):
 
 def test_readers_gains_are_of_the_same_readers():
     rows = [
-        {
-            "seed": 0,
-            "half": 1,
-            "reader": r,
-            "likes": "a party",
-            "judgements": 5,
-            "served by": who,
-            "precision": p,
-        }
+        {"seed": 0, "half": 1, "reader": r, "likes": "a party", "judgements": 5, "served by": who, "precision": p}
         for r in range(4)
         for who, p in (("superwords", 0.5 + r / 10), ("TF-IDF, mean", 0.4 + r / 10), ("chance", 0.1))
     ]
@@ -130,9 +120,7 @@ def test_words_used_for_the_same_concepts_are_ranked_first():
 def test_typical_words_of_a_section_are_those_in_excess():
     rng = np.random.default_rng(0)
     section = np.repeat(["a", "b"], 100)
-    counts = rng.random((200, 4)) < np.where(
-        section[:, None] == "a", [0.9, 0.1, 0.5, 0.5], [0.1, 0.9, 0.5, 0.5]
-    )
+    counts = rng.random((200, 4)) < np.where(section[:, None] == "a", [0.9, 0.1, 0.5, 0.5], [0.1, 0.9, 0.5, 0.5])
     corpus = Corpus.from_counts(counts.astype(int), ["of a", "of b", "of both", "of none"])
     assert seed_lists.typical_words(corpus, section.tolist()) == {"a": ["of a"], "b": ["of b"]}
 

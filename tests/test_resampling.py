@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.posterior.resampling import (
-    first_words,
-    found_again,
-    gather_pilots,
-    jaccard,
-    no_pilots,
-)
+from superwords.posterior.resampling import first_words, found_again, gather_pilots, jaccard, no_pilots
 
 
 def planted(n_concepts: int = 4, n_shared: int = 10) -> np.ndarray:

@@ -18,13 +18,7 @@ from superwords.sampler.state import State
 D, V, N_SETS, N_DRAWS = 5, 5, 200, 19
 PRIOR = Prior(1.5, 1.5, 2.0, np.full(V, 0.35), 1.0, 0.7, 3.0, 2.0, 1.0)
 SAMPLED = ("concepts", "memberships", "words on", "sum of weights", "log joint", "word 0 on")
-READ = (
-    "prevalence",
-    "weight in a document",
-    "difference of groups",
-    "effect of a covariate",
-    "words of the concept",
-)
+READ = ("prevalence", "weight in a document", "difference of groups", "effect of a covariate", "words of the concept")
 QUANTITIES = SAMPLED + READ
 
 

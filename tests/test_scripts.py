@@ -122,9 +122,7 @@ def test_a_segmenter_that_is_not_installed_is_named(monkeypatch):
 
 def test_chinese_texts_become_a_corpus():
     pytest.importorskip("jieba")
-    corpus = Corpus.from_texts(
-        ["人人有权享有生命。", "人人有生命、自由和人身安全。"], language="zh", min_df=2
-    )
+    corpus = Corpus.from_texts(["人人有权享有生命。", "人人有生命、自由和人身安全。"], language="zh", min_df=2)
     assert "生命" in corpus.vocabulary
 
 
@@ -197,9 +195,7 @@ def test_decomposed_text_entities_and_markup():
     assert clean.split() == ["Fish", "&", "chips.", "Tea", "time", "now"]
     assert len(sentence_spans(clean, "en")) == 3
     assert clean_text(clean) == clean
-    assert (
-        clean_text("a <b and Vector<int> <me@x.org> 1 < 2 > 0") == "a <b and Vector<int> <me@x.org> 1 < 2 > 0"
-    )
+    assert clean_text("a <b and Vector<int> <me@x.org> 1 < 2 > 0") == "a <b and Vector<int> <me@x.org> 1 < 2 > 0"
     corpus = Corpus.from_texts([dirty, dirty], min_df=2)
     assert not {"amp", "nbsp", "p", "var"} & set(corpus.vocabulary)
     assert corpus.texts == [clean, clean]
@@ -212,9 +208,7 @@ def test_a_language_without_a_stop_word_list_is_read_with_none():
 
 def test_a_tokenizer_of_ones_own():
     texts = ["tea|green tea|Milk. A cup", "green tea|milk"]
-    corpus = Corpus.from_texts(
-        texts, tokenizer=lambda sentence: sentence.strip().split("|"), min_df=2, n_jobs=1
-    )
+    corpus = Corpus.from_texts(texts, tokenizer=lambda sentence: sentence.strip().split("|"), min_df=2, n_jobs=1)
     assert corpus.vocabulary == ["green tea", "milk"]
     assert json.loads(json.dumps(corpus.notes["recipe"]))["tokenizer"].endswith("<lambda>")
     with pytest.raises(InputError, match="recipe= and tokenizer="):
@@ -229,40 +223,8 @@ def test_tokens_longer_than_words_are_skipped_and_counted():
     assert corpus.notes["long_tokens"] == 1
 
 
-HOSTILE = [
-    "a",
-    "a@",
-    "-",
-    ".",
-    "a.b@",
-    "<",
-    "<!--",
-    "&",
-    "a-",
-    "http://",
-    "a'",
-    "\n",
-    "1.",
-    "(a ",
-    "<p ",
-    "&amp",
-]
-HOSTILE += [
-    "x\u0301",
-    "\u0301",
-    "a.\n",
-    "人",
-    "ก",
-    "<script",
-    "@",
-    "www.",
-    "'",
-    "’s",
-    "A.",
-    "0-",
-    "\u200d",
-    "&#",
-]
+HOSTILE = ["a", "a@", "-", ".", "a.b@", "<", "<!--", "&", "a-", "http://", "a'", "\n", "1.", "(a ", "<p ", "&amp"]
+HOSTILE += ["x\u0301", "\u0301", "a.\n", "人", "ก", "<script", "@", "www.", "'", "’s", "A.", "0-", "\u200d", "&#"]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -48,13 +48,7 @@ def test_examples_in_docstrings_run(module):
 
 
 def test_bm25_is_that_of_fts5():
-    texts = [
-        "the cat sat on the mat",
-        "a dog and another dog",
-        "cats and dogs",
-        "one two three",
-        "four five six",
-    ]
+    texts = ["the cat sat on the mat", "a dog and another dog", "cats and dogs", "one two three", "four five six"]
     texts += [f"filler number {n}" for n in range(10)]
     read = terms.read_terms(replace(Corpus.from_counts(np.ones((15, 1), int)), texts=texts))
     holders = np.bincount(read.counts.indices)
@@ -108,8 +102,7 @@ def test_a_name_given_by_a_person_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
-    [("", "is empty"), ("   \n", "is empty"), (None, "not text"), (["apple"], "query=.*not text")],
+    ("query", "said"), [("", "is empty"), ("   \n", "is empty"), (None, "not text"), (["apple"], "query=.*not text")]
 )
 def test_an_empty_query_is_refused_in_one_sentence(query, said):
     with pytest.raises(InputError, match=said):
@@ -221,9 +214,7 @@ def test_the_command_finds_and_explains(capsys, tmp_path):
     assert "because of" in shown.out
     assert "speaker" in shown.out
     page = run(capsys, "search", model, "apple pear", "-n", 3, "--json").json
-    assert [hit["document"] for hit in page["hits"]] == loaded(model).search("apple pear", 3)[
-        "document"
-    ].tolist()
+    assert [hit["document"] for hit in page["hits"]] == loaded(model).search("apple pear", 3)["document"].tolist()
     nothing = run(capsys, "search", model, "xylophone")
     assert nothing.code == 0
     assert "In no document: xylophone." in nothing.out
@@ -235,10 +226,7 @@ def test_the_command_finds_and_explains(capsys, tmp_path):
 
 def test_the_quoted_stretch_holds_the_query_in_the_form_the_text_has():
     filler = "Nothing to see in this long opening of a speech. " * 20
-    texts = [
-        filler + "They raised a tax on every farm." + filler,
-        *["A plain text about farms." for _ in range(9)],
-    ]
+    texts = [filler + "They raised a tax on every farm." + filler, *["A plain text about farms." for _ in range(9)]]
     model = fit(Corpus.from_texts(texts, words="plain", min_df=1, n_jobs=1), b1=1.0, b2=1.0)
     first = searching.search(model.result_, "taxes", n=1).iloc[0]
     assert first["document"] == "0"

@@ -31,9 +31,7 @@ def test_strengths_multiply():
 
 
 def test_an_unknown_seed_word_is_said_in_one_sentence():
-    with pytest.warns(
-        UserWarning, match=r"^Seed words that are not in the vocabulary are left out: quince\.$"
-    ):
+    with pytest.warns(UserWarning, match=r"^Seed words that are not in the vocabulary are left out: quince\.$"):
         features.seeds({"fruit": ["plum", "quince"]}, ["plum", "pear"])
 
 
@@ -134,9 +132,7 @@ def test_strength_scales_the_block_of_seeds():
 
 
 def test_seeds_of_two_files_stand_side_by_side(tmp_path):
-    corpus = Corpus.from_counts(
-        [[1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 1, 1]] * 2, ["plum", "pear", "tyre", "wax"]
-    )
+    corpus = Corpus.from_counts([[1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 1, 1]] * 2, ["plum", "pear", "tyre", "wax"])
     for name, word in (("one", "plum"), ("two", "tyre")):
         (tmp_path / f"{name}.csv").write_text(f"word,group\n{word},{name}\n", encoding="utf-8")
     both = f"cooccurrence,seeds:{tmp_path}/one.csv,seeds:{tmp_path}/two.csv"
@@ -156,9 +152,7 @@ def test_in_python_groups_are_given_as_they_are_and_name_their_concepts():
     alone = make_features(groups, corpus)
     np.testing.assert_array_equal(alone.values, features.seeds(groups, corpus.vocabulary))
     assert both.values.shape[1] == 2 + make_features("cooccurrence", corpus).values.shape[1]
-    model = superwords.fit(
-        corpus, features=["cooccurrence", groups], n_chains=1, n_sweeps=20, random_state=1, n_jobs=1
-    )
+    model = superwords.fit(corpus, features=["cooccurrence", groups], n_chains=1, n_sweeps=20, random_state=1, n_jobs=1)
     assert set(model.concepts()["name"]) & set(groups)
     with pytest.raises(InputError, match="None of the seed words of 'sky'"):
         superwords.fit(corpus, features={"sky": ["cloud"]})

@@ -70,18 +70,16 @@ def test_the_instance_is_the_same_either_way(monkeypatch):
 @pytest.mark.parametrize(("n_unknown", "n_idle"), [(0, 0), (4, 3)])
 def test_log_features_is_the_papers_formula(n_unknown, n_idle):
     sizes, data, _ = problem(1, n_unknown, n_idle)
-    assert semantics.log_features(sizes, data, PRIOR) == pytest.approx(
-        log_features_naive(sizes.m, data), rel=1e-11
-    )
+    assert semantics.log_features(sizes, data, PRIOR) == pytest.approx(log_features_naive(sizes.m, data), rel=1e-11)
 
 
 def test_log_features_without_any_concept_is_a_plain_student_t():
     _, data, _ = problem(2)
     sizes = sizes_with(np.zeros((0, V)))
     by_hand = sum(
-        stats.multivariate_t(
-            shape=np.eye(V) * PRIOR.beta_sigma / PRIOR.alpha_sigma, df=2 * PRIOR.alpha_sigma
-        ).logpdf(data.Y[:, k])
+        stats.multivariate_t(shape=np.eye(V) * PRIOR.beta_sigma / PRIOR.alpha_sigma, df=2 * PRIOR.alpha_sigma).logpdf(
+            data.Y[:, k]
+        )
         for k in range(F)
     )
     assert semantics.log_features(sizes, data, PRIOR) == pytest.approx(by_hand, rel=1e-10)

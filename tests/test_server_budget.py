@@ -53,8 +53,7 @@ def test_answers_that_are_not_read_lock_nobody_out(monkeypatch) -> None:
     monkeypatch.setattr(serving, "MOST_CONNECTIONS", 20)
     with port_of(small_app()) as port, ExitStack() as stack:
         slow = [
-            stack.enter_context(connect(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"))
-            for _ in range(30)
+            stack.enter_context(connect(port, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")) for _ in range(30)
         ]
         assert seconds_of_answer(port) < 10
         # Which ones are cut depends on the order in which they were accepted; ten must make room for the others.
@@ -123,10 +122,7 @@ def test_other_sites_cannot_make_the_explorer_work(headers: dict[str, str]) -> N
 def test_a_query_has_a_length(page: str) -> None:
     with served(Explorer(large_model(40, 8))) as address:
         answer = httpx.get(f"{address}api/{page}.json", params={"query": "word " * 200}, timeout=60)
-        assert (answer.status_code, answer.text) == (
-            400,
-            "The search has 1000 characters; give at most 500.\n",
-        )
+        assert (answer.status_code, answer.text) == (400, "The search has 1000 characters; give at most 500.\n")
 
 
 def test_whoever_would_wait_too_long_is_refused_and_others_are_answered(monkeypatch) -> None:
@@ -212,10 +208,7 @@ def test_a_signal_stops_the_explorer_while_it_computes(path, sent) -> None:
         "sys.argv = ['superwords', 'explore', sys.argv[1], '--no-browser']; main()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         address = re.search(r"http://\S+/", process.stdout.readline())[0]
         page = f"{address}api/tables/documents.json"

@@ -44,9 +44,7 @@ def fitted() -> superwords.ConceptModel:
     """A model of 600 documents with texts, of fifteen themes of twenty words."""
     rng = np.random.default_rng(2)
     themes = [[f"w{20 * k + n}" for n in range(20)] for k in range(15)]
-    texts = [
-        " ".join(". ".join(rng.choice(themes[k], 30)) for k in rng.integers(15, size=3)) for _ in range(600)
-    ]
+    texts = [" ".join(". ".join(rng.choice(themes[k], 30)) for k in rng.integers(15, size=3)) for _ in range(600)]
     known = pd.DataFrame(
         {"text": texts, "party": rng.choice(["A", "B"], 600), "year": 2000 + rng.integers(20, size=600)}
     )

@@ -31,9 +31,7 @@ def model():
     return ConceptModel(approximate="shards:3x30", **SETTINGS).fit(some_counts(), features=None)
 
 
-@pytest.mark.parametrize(
-    "wrong", ["shards", "shards:0", "shards:1", "shards:x5", "shards:4x0", "halves:2", 4]
-)
+@pytest.mark.parametrize("wrong", ["shards", "shards:0", "shards:1", "shards:x5", "shards:4x0", "halves:2", 4])
 def test_what_is_no_approximation_is_refused(wrong):
     with pytest.raises(InputError, match=r"approximate=.* is not known; give 'shards:8'"):
         ConceptModel(approximate=wrong).fit([[1, 2]])
@@ -59,9 +57,7 @@ def test_every_draw_is_one_of_all_rows_and_explains_every_token(model):
         explained = np.bincount(cell, draw.tokens.entry, 120 * 24).reshape(120, 24)
         np.testing.assert_array_equal(explained, counts.toarray())
         np.testing.assert_array_equal(
-            np.bincount(
-                np.repeat(np.arange(len(row)), np.diff(draw.state.pair_ptr)), draw.tokens.entry, len(row)
-            ),
+            np.bincount(np.repeat(np.arange(len(row)), np.diff(draw.state.pair_ptr)), draw.tokens.entry, len(row)),
             draw.tokens.pair,
         )
 
@@ -104,9 +100,7 @@ def test_partners_are_united_and_others_are_not():
         used = sparse.csr_array(np.array([[5.0 * (i in one) for i in range(6)] for one in sets]))
         return Usage(np.full(len(sets), 5), used, used)
 
-    first, second, third = united_concepts(
-        [usage({0, 1}, {2, 3}), usage({2, 3}, {0, 1}), usage({4, 5}, {0, 1})]
-    )
+    first, second, third = united_concepts([usage({0, 1}, {2, 3}), usage({2, 3}, {0, 1}), usage({4, 5}, {0, 1})])
     assert first.tolist() == [0, 1]
     assert second.tolist() == [1, 0]
     assert third.tolist() == [2, 0]

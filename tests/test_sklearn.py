@@ -14,8 +14,7 @@ TEXTS = ["milk sugar coffee", "boat harbour tide", "sugar coffee", "tide boat bo
 
 _OWN_SENTENCE = "a ValueError is raised, in a sentence of our own that says what would be right: "
 EXPECTED = {
-    "check_n_features_in_after_fitting": _OWN_SENTENCE
-    + "'features' are ours of the words, so it says columns",
+    "check_n_features_in_after_fitting": _OWN_SENTENCE + "'features' are ours of the words, so it says columns",
     "check_positive_only_tag_during_fit": _OWN_SENTENCE + "it names the row and column that is negative",
     "check_complex_data": _OWN_SENTENCE + "counts are whole numbers",
     "check_estimators_empty_data_messages": _OWN_SENTENCE + "it speaks of documents and words",

@@ -148,11 +148,7 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
 def small_side():
     """Three documents, four words: the first uses two of them, the second does not hold the concept."""
     return Side(
-        np.array([True, False, True]),
-        np.array([0, 2, 2, 2]),
-        np.array([0, 2]),
-        np.array([3, 1]),
-        np.array([4, 0, 0]),
+        np.array([True, False, True]), np.array([0, 2, 2, 2]), np.array([0, 2]), np.array([3, 1]), np.array([4, 0, 0])
     )
 
 
@@ -283,9 +279,7 @@ def planted():
     corpus = plant_corpus(100, 25, 5, 5, 50, 5, seed=3)
     prior = Prior(0.1, 1.0, 1.0, np.full(25, 0.2), 1.0, 0.5, 2.0, 1.0, 1.0)
     data = make_data(corpus.counts, corpus.features)
-    return corpus, Model(
-        prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0.0, split_merges=6)
-    )
+    return corpus, Model(prior, data, make_affinity(corpus.counts, corpus.features), Steps(births=0.0, split_merges=6))
 
 
 def recovered(state, truth):

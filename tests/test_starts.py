@@ -45,9 +45,7 @@ def test_words_are_on_just_where_a_topic_has_tokens_of_them():
     assert len(used) == len(state.word)
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(state.doc_ptr))
     on = {
-        (int(rows[p]), int(i))
-        for p in range(len(rows))
-        for i in state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
+        (int(rows[p]), int(i)) for p in range(len(rows)) for i in state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
     }
     assert on == {(d, i) for d, i, _ in used}
     assert state.doc_ptr[-1] == state.doc_ptr[-2], "a row without tokens starts without concepts"
@@ -99,9 +97,7 @@ def test_topics_follow_their_posterior_by_enumeration():
     assert (np.abs(z_score) < 4.0).all(), z_score  # 4: false alarm 2e-4, and fixed seeds
 
 
-@pytest.mark.parametrize(
-    "features", ["auto", None, "cooccurrence:log", np.eye(3), "cooccurrence,embeddings:x"]
-)
+@pytest.mark.parametrize("features", ["auto", None, "cooccurrence:log", np.eye(3), "cooccurrence,embeddings:x"])
 def test_chains_start_from_rows_whatever_the_features_are(features):
     model, _ = checked({"features": features})
     assert model.init == defaults.INIT == "rows"

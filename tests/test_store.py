@@ -189,9 +189,7 @@ def test_too_few_sweeps_to_keep_a_draw_leave_the_results(files):
     assert_frame_equal(loaded.concepts(), planted_model().concepts(), check_exact=True)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"theta": "sample"}, {"steps": "prior"}, {"theta": np.arange(1.0, 41.0)}]
-)
+@pytest.mark.parametrize("settings", [{"theta": "sample"}, {"steps": "prior"}, {"theta": np.arange(1.0, 41.0)}])
 def test_other_ways_of_sampling_go_on_too(tmp_path, settings):
     short = {"n_burn_in": 2, "thin": 1, "n_chains": 1, **settings}
     saved = fit(planted_corpus(), n_sweeps=8, **short).save(tmp_path / "m.sw")

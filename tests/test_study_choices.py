@@ -26,10 +26,7 @@ KINDS = ["words", "documents", "labels"]
 
 def texts():
     corpus = planted_corpus()
-    return [
-        f"Text {d}: " + " ".join(np.array(corpus.vocabulary)[row.indices])
-        for d, row in enumerate(corpus.counts)
-    ]
+    return [f"Text {d}: " + " ".join(np.array(corpus.vocabulary)[row.indices]) for d, row in enumerate(corpus.counts)]
 
 
 def tasks(kinds=KINDS):
@@ -88,9 +85,7 @@ def test_people_answer_the_least_answered_tasks_once_and_see_no_right_answer(tmp
         for _ in range(-(-n_tasks // 4)):
             with httpx.Client(base_url=address, timeout=30) as client:
                 html = client.get("/").text
-                token, items = (
-                    re.search(rf'name="{n}" value="([^"]*)"', html)[1] for n in ("token", "items")
-                )
+                token, items = (re.search(rf'name="{n}" value="([^"]*)"', html)[1] for n in ("token", "items"))
                 fields = {"token": token, "items": items, "follows": "yes", "attention": "closely"}
                 for place in range(1, len(items.split(",")) + 1):
                     values = re.findall(rf'name="q{place}" value="([0-9a-f]+)"', html)
@@ -111,18 +106,13 @@ def test_people_answer_the_least_answered_tasks_once_and_see_no_right_answer(tmp
 def answers(share, n_people=12, fails=("p0",)):
     """People who answer this share of 20 word tasks right; task 21 is a control, which some fail."""
     rng = np.random.default_rng(0)
-    asked = [
-        {"kind": choices.WORDS, "concept": 1 + t % 4, "options": list("abcdef"), "text": ""}
-        for t in range(20)
-    ]
+    asked = [{"kind": choices.WORDS, "concept": 1 + t % 4, "options": list("abcdef"), "text": ""} for t in range(20)]
     asked.append({"kind": choices.CONTROL, "concept": 0, "options": list("abcd"), "text": ""})
     given = []
     for person in range(n_people):
         name = f"p{person}"
         for t in range(1, 21):
-            given.append(
-                ChoiceAnswer(name, "closely", t, 0 if rng.random() < share else int(rng.integers(1, 6)))
-            )
+            given.append(ChoiceAnswer(name, "closely", t, 0 if rng.random() < share else int(rng.integers(1, 6))))
         given.append(ChoiceAnswer(name, "closely", 21, int(name in fails)))
     return choices.answer_table(given, asked), asked
 
@@ -171,9 +161,7 @@ def test_the_tables_are_those_of_validateit():
 def test_the_commands_create_and_summarise(tmp_path, capsys):
     corpus = replace(planted_corpus(), texts=texts())
     fit(corpus).save(tmp_path / "model.sw")
-    made = run(
-        capsys, "study", "create", tmp_path / "model.sw", "--test", "words,labels", "-o", tmp_path / "t.json"
-    )
+    made = run(capsys, "study", "create", tmp_path / "model.sw", "--test", "words,labels", "-o", tmp_path / "t.json")
     assert made.code == 0, made.err
     assert "ask for 356 answers to each" in made.out + made.err
     store = VoteStore.for_study(tmp_path / "t.votes", load_study(tmp_path / "t.json"))

@@ -12,12 +12,7 @@ from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
 from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
-from superwords.study.create import (
-    concept_uses,
-    concept_weights,
-    create_study,
-    question_words,
-)
+from superwords.study.create import concept_uses, concept_weights, create_study, question_words
 from superwords.study.pairs import check_study
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
@@ -64,9 +59,7 @@ def test_a_concept_is_shown_by_its_scores_and_by_as_many_words_as_it_uses() -> N
         for draw, partner in zip(result.spaced, result.consensus.partner):
             pairs = np.flatnonzero(draw.state.concept == partner[j])
             entries = [slice(*draw.state.pair_ptr[p : p + 2]) for p in pairs]
-            n_used.append(
-                len({int(i) for e in entries for i in draw.state.word[e][draw.tokens.entry[e] > 0]})
-            )
+            n_used.append(len({int(i) for e in entries for i in draw.state.word[e][draw.tokens.entry[e] > 0]}))
         table = model.words_of(j + 1).head(round(np.mean(n_used)))
         table = table[table["share_used"] > 0]
         shown = {model.corpus_.vocabulary[i]: weights[j, i] for i in np.flatnonzero(weights[j])}

@@ -12,15 +12,7 @@ from typer.testing import CliRunner
 from study_for_tests import WORDS, small_study
 from superwords.cli.study import app
 from superwords.errors import InputError
-from superwords.study.results import (
-    Vote,
-    balance,
-    interval,
-    preference_of,
-    preference_summary,
-    results,
-    to_table,
-)
+from superwords.study.results import Vote, balance, interval, preference_of, preference_summary, results, to_table
 from superwords.study.votes import Answer, VoteStore
 
 PAPER = ["--participants", "34", "--mean", "5.735", "--sd", "1.540"]
@@ -64,11 +56,7 @@ def test_figures_from_votes_equal_those_by_hand() -> None:
     found = results(votes(), ["a", "b", "c", "d"])
     everyone = found.preference["everyone"]
     assert found.following == 2
-    assert (everyone.participants, everyone.mean, everyone.sd) == (
-        3,
-        pytest.approx(6.5 / 3),
-        pytest.approx(0.763763),
-    )
+    assert (everyone.participants, everyone.mean, everyone.sd) == (3, pytest.approx(6.5 / 3), pytest.approx(0.763763))
     half = 4.302653 * 0.763763 / math.sqrt(3)
     assert everyone.t_interval == pytest.approx((6.5 / 3 - half, 4.0), rel=1e-4)  # of four questions
     people = found.balance["everyone"]
@@ -126,9 +114,7 @@ def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
     store = VoteStore.for_study(tmp_path / "v.votes", small_study())
     store.add("p1", True, "closely", [Answer(True, "first")] * 10)
     store.add("p2", True, "headlines", [Answer(True, "second")] * 10)
-    shown = CliRunner().invoke(
-        app, ["results", str(tmp_path / "v.votes"), "--json", "--csv", str(tmp_path / "r.csv")]
-    )
+    shown = CliRunner().invoke(app, ["results", str(tmp_path / "v.votes"), "--json", "--csv", str(tmp_path / "r.csv")])
     figures = json.loads(shown.output)
     assert figures["preference"]["everyone"]["mean"] == 5.0
     assert figures["words"][WORDS[2]]["closely"]["wins"] == 1
@@ -138,9 +124,7 @@ def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
     assert [word for word in WORDS if word not in readable] == []
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], PAPER[:4], ["x.votes", *PAPER]], ids=["nothing", "too few numbers", "both"]
-)
+@pytest.mark.parametrize("arguments", [[], PAPER[:4], ["x.votes", *PAPER]], ids=["nothing", "too few numbers", "both"])
 def test_the_command_needs_votes_or_a_whole_outcome(arguments: list[str]) -> None:
     shown = CliRunner().invoke(app, ["results", *arguments])
     assert isinstance(shown.exception, InputError)

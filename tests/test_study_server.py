@@ -98,9 +98,7 @@ def test_the_page_does_not_tell_which_cloud_is_the_concepts(participant: Partici
     assert "superwords" not in participant.page
 
 
-def test_sides_are_random_over_people_and_questions_but_stay(
-    participant: Participant, store: VoteStore
-) -> None:
+def test_sides_are_random_over_people_and_questions_but_stay(participant: Participant, store: VoteStore) -> None:
     pages = server.StudyPages(small_study(), store)
     seen = [[pages.concept_first(f"person {n}", q) for q in range(1, 11)] for n in range(400)]
     for question in zip(*seen):
@@ -130,9 +128,7 @@ def test_our_own_pages_post_is_taken(participant: Participant) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
-def test_a_post_needs_the_token_of_its_own_page(
-    participant: Participant, store: VoteStore, token: str
-) -> None:
+def test_a_post_needs_the_token_of_its_own_page(participant: Participant, store: VoteStore, token: str) -> None:
     assert participant.send({**participant.fields(CHOSEN), "token": token}).status_code == 403
     assert store.votes() == []
 
@@ -198,9 +194,7 @@ def test_an_odd_request_gets_a_short_answer(client: httpx.Client, request_: dict
     assert client.get("/").status_code == 200
 
 
-def test_a_store_that_fails_says_so_and_the_server_stays(
-    participant: Participant, store: VoteStore, tmp_path
-) -> None:
+def test_a_store_that_fails_says_so_and_the_server_stays(participant: Participant, store: VoteStore, tmp_path) -> None:
     kept = store.path.rename(tmp_path / "away")
     answer = participant.send(participant.fields(CHOSEN))
     assert (answer.status_code, "send them again" in answer.text) == (503, True)

@@ -52,9 +52,7 @@ def test_words_of_concepts_and_concepts_of_words_are_the_same(made):
     by_word = {(j, word) for word, held in zip(words["word"], words["concepts"]) for j in held}
     assert by_concept == by_word
     for row in model.concepts().itertuples():
-        assert (
-            row.top_words == model.words_of(row.concept)["word"].tolist()[:10] == model.top_words(row.concept)
-        )
+        assert row.top_words == model.words_of(row.concept)["word"].tolist()[:10] == model.top_words(row.concept)
         assert row.shares == model.words_of(row.concept)["share_used"].tolist()[:10]
 
 

@@ -46,9 +46,7 @@ def test_sentences_end_at_marks_but_not_at_abbreviations_or_wrapped_lines():
         "Am 3. Oktober kam z.B. Dr. Müller.",
         "Er ging.",
     ]
-    wrapped = (
-        "A line that is wrapped where a mail programme wraps, with about seventy\nCharacters each. Next."
-    )
+    wrapped = "A line that is wrapped where a mail programme wraps, with about seventy\nCharacters each. Next."
     assert len(sentences_of(wrapped)) == 2
     assert sentences_of("Zutaten\n- Mehl\n- Zucker\n\nTeig kneten", "de") == [
         "Zutaten",
@@ -118,9 +116,7 @@ def test_odd_strings_are_tagged_without_an_error():
 
 def test_noun_phrases_and_names_are_words():
     corpus = Corpus.from_texts(CARE, min_df=2)
-    assert {"health care reform", "affordable care act", "doughnut hole", "women's health"} <= set(
-        corpus.vocabulary
-    )
+    assert {"health care reform", "affordable care act", "doughnut hole", "women's health"} <= set(corpus.vocabulary)
     assert corpus.vocabulary == sorted(corpus.vocabulary)
     assert not {"helps", "the", "lowers", "wrote", "act", "hole"} & set(corpus.vocabulary)
     assert counts_of(corpus, "health care reform") == [1, 1, 0, 1]
@@ -151,10 +147,7 @@ def test_plurals_fold_into_the_most_frequent_form():
 @pytest.mark.parametrize(
     ("language", "forms"),
     [
-        (
-            "en",
-            "businesses business aides aide families family crises crisis lives life taxes tax women woman",
-        ),
+        ("en", "businesses business aides aide families family crises crisis lives life taxes tax women woman"),
         ("en", "news news politics politics texas texas congress congress diabetes diabetes people people"),
         ("de", "zwiebeln zwiebel eiern ei häuser haus deutschlands deutschland paris paris texas texas"),
         ("nl", "bedrijven bedrijf huizen huis katten kat kinderen kind problemen probleem steden stad"),
@@ -175,9 +168,7 @@ def test_spelling_variants_are_one_word():
 
 
 def test_a_rare_phrase_gives_way_to_its_frequent_parts():
-    texts = (
-        ["The tax reform passed."] * 3 + ["The tax credit expired."] * 3 + ["A bold tax reform credit came."]
-    )
+    texts = ["The tax reform passed."] * 3 + ["The tax credit expired."] * 3 + ["A bold tax reform credit came."]
     corpus = Corpus.from_texts(texts, min_df=3, words="phrases")
     assert corpus.vocabulary == ["tax credit", "tax reform"]
     assert counts_of(corpus, "tax reform") == [1, 1, 1, 0, 0, 0, 1]
@@ -189,9 +180,7 @@ def test_a_piece_of_a_longer_phrase_is_no_word():
     words = Corpus.from_texts(acts + care, min_df=2).vocabulary
     assert "affordable care act" in words
     assert not {"affordable care", "care act"} & set(words)
-    states = [
-        f"They left the State of New {name}." for name in ("York", "Jersey", "Mexico", "York", "Jersey")
-    ]
+    states = [f"They left the State of New {name}." for name in ("York", "Jersey", "Mexico", "York", "Jersey")]
     states += ["The State of Texas grew.", "Ohio is a State of farmers.", "New Jersey won."]
     words = Corpus.from_texts(states, min_df=2).vocabulary
     assert not [word for word in words if word.endswith("of new")]
@@ -252,9 +241,7 @@ def test_cutting_agrees_with_a_naive_twin():
     for _ in range(200):
         size = int(rng.integers(1, 25))
         keys = rng.choice(list("abcd"), size=size).tolist()
-        flags = np.where(
-            rng.random(size) < 0.8, CAN_START | CAN_END, rng.choice([CAN_START, STOP, WEAK_START])
-        )
+        flags = np.where(rng.random(size) < 0.8, CAN_START | CAN_END, rng.choice([CAN_START, STOP, WEAK_START]))
         flags = (flags | np.where(rng.random(size) < 0.2, NEW_RUN, 0)).astype(np.uint8)
         flags[0] |= NEW_RUN
         names = sorted(set(keys))
@@ -268,35 +255,23 @@ def test_cutting_agrees_with_a_naive_twin():
         grams = known_grams(stream, frozenset(known), 5)
         units = unit_numbers(grams, known)
         cut = cut_runs(stream, grams, units)
-        found = sorted(
-            (int(s), int(n), known[u]) for s, n, u in zip(cut.start, cut.length, cut.unit, strict=True)
-        )
+        found = sorted((int(s), int(n), known[u]) for s, n, u in zip(cut.start, cut.length, cut.unit, strict=True))
         assert found == sorted(naive_cut(keys, flags, known))
 
 
 def unit_numbers(grams: Grams, known: list[str]) -> list[np.ndarray]:
     return [
-        np.array(
-            [known.index(w) if (w := grams.joined(n, g)) in known else -1 for g in range(len(words))],
-            np.int32,
-        )
+        np.array([known.index(w) if (w := grams.joined(n, g)) in known else -1 for g in range(len(words))], np.int32)
         for n, words in enumerate(grams.words, start=1)
     ]
 
 
 def test_german_and_dutch_nouns():
-    german = [
-        "Die roten Zwiebeln schälen.",
-        "Eine rote Zwiebel würfeln.",
-        "Zwiebel und Butter in die Pfanne geben.",
-    ]
+    german = ["Die roten Zwiebeln schälen.", "Eine rote Zwiebel würfeln.", "Zwiebel und Butter in die Pfanne geben."]
     corpus = Corpus.from_texts([*german, "Butter in der Pfanne schmelzen."], language="de", min_df=2)
     assert corpus.vocabulary == ["Butter", "Pfanne", "rote Zwiebel"]
     assert counts_of(corpus, "rote Zwiebel") == [1, 1, 0, 0]
-    dutch = [
-        "Kleine bedrijven betalen belasting.",
-        "De regering verhoogt de belasting voor kleine bedrijven.",
-    ]
+    dutch = ["Kleine bedrijven betalen belasting.", "De regering verhoogt de belasting voor kleine bedrijven."]
     assert Corpus.from_texts(dutch, language="nl", min_df=2).vocabulary == ["belasting", "kleine bedrijf"]
 
 
@@ -319,7 +294,7 @@ def test_german_words_are_base_forms_with_the_capitals_of_the_text():
     assert {"Deutschland", "EU-Staat", "SPD", "Stadt"} <= set(plain.vocabulary)
     assert counts_of(plain, "Stadt") == [2, 2, 1, 0]
     assert Corpus.from_texts(CITIES, **options, drop=["deutschlands", "STADT"]).vocabulary == [
-        *("EU-Staat", "Familie", "SPD", "große Stadt"),
+        *("EU-Staat", "Familie", "SPD", "große Stadt")
     ]
     again = Corpus.from_texts(CITIES, recipe=corpus.notes["recipe"], n_jobs=1)
     assert (again.counts != corpus.counts).nnz == 0
@@ -351,26 +326,13 @@ def test_max_df_and_dropped_words(tmp_path):
 
 
 def procedural_speeches():
-    subjects = [
-        "farms",
-        "schools",
-        "roads",
-        "rivers",
-        "taxes",
-        "banks",
-        "ports",
-        "forests",
-        "trains",
-        "clinics",
-    ]
+    subjects = ["farms", "schools", "roads", "rivers", "taxes", "banks", "ports", "forests", "trains", "clinics"]
     verbs = ["help", "need", "hurt", "shape", "feed"]
     speeches = []
     for n, subject in enumerate(subjects):
         other = subjects[(n + 1) % len(subjects)]
         body = " ".join(f"Number {k}: {subject} {verb} {other} in town." for k, verb in enumerate(verbs))
-        speeches.append(
-            f"Mr. Speaker, I rise today on {subject}. {body} I yield back the remainder of my time."
-        )
+        speeches.append(f"Mr. Speaker, I rise today on {subject}. {body} I yield back the remainder of my time.")
     return speeches
 
 
@@ -395,8 +357,7 @@ def test_an_error_names_the_option_that_dropped_every_word():
 
 def test_no_words_are_procedural_where_nothing_is_ritual():
     own_words = [
-        s.replace("Mr. Speaker, I rise today on", f"Case {n} tells of")
-        for n, s in enumerate(procedural_speeches())
+        s.replace("Mr. Speaker, I rise today on", f"Case {n} tells of") for n, s in enumerate(procedural_speeches())
     ]
     own_words = [s.replace("I yield back the remainder of my time.", "") for s in own_words]
     assert Corpus.from_texts(own_words, min_df=2).notes["procedural"] == []
@@ -441,8 +402,7 @@ def test_texts_without_a_common_word_are_told_in_one_sentence():
 
 @pytest.mark.parametrize("texts", [["Thank you. Thank you so much."] * 2, ["", ""]])
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [("phrases", "There is no noun or name in the 2 documents"), ("plain", "but stop words")],
+    ("words", "said"), [("phrases", "There is no noun or name in the 2 documents"), ("plain", "but stop words")]
 )
 def test_texts_without_any_word_are_told_in_one_sentence(texts, words, said):
     with pytest.raises(InputError, match=said):
@@ -467,12 +427,7 @@ def test_spacy_that_is_not_there(monkeypatch):
 
 
 def test_a_spacy_pipeline_is_used_when_named(monkeypatch):
-    parts = {
-        "cats": ("NOUN", "cat"),
-        "cat": ("NOUN", "cat"),
-        "grey": ("ADJ", "grey"),
-        "Rome": ("PROPN", "Rome"),
-    }
+    parts = {"cats": ("NOUN", "cat"), "cat": ("NOUN", "cat"), "grey": ("ADJ", "grey"), "Rome": ("PROPN", "Rome")}
 
     def tag(words):
         return [

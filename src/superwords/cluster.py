@@ -180,9 +180,7 @@ def causes_raised() -> Iterator[None]:
     except errors.RayTaskError as error:
         raise error.cause from None
     except errors.WorkerCrashedError as error:
-        raise InputError(
-            "A worker of the cluster died several times, perhaps because it ran out of memory."
-        ) from error
+        raise InputError("A worker of the cluster died several times, perhaps because it ran out of memory.") from error
 
 
 def packed(value: Any) -> bytes:
@@ -247,9 +245,7 @@ def current() -> Cluster | None:
 
 
 @contextmanager
-def joined(
-    cluster: str | None, n_jobs: int | None = None, say: Say | None = None
-) -> Iterator[Cluster | None]:
+def joined(cluster: str | None, n_jobs: int | None = None, say: Say | None = None) -> Iterator[Cluster | None]:
     """Start a cluster on this machine ("auto"), or join one at an address.
 
     None keeps the cluster that the process is in, if any; so does a `with joined` inside another. `n_jobs` is the

@@ -115,9 +115,7 @@ def make_watcher(progress: Any) -> Watcher:
         return Display() if progress else Watcher()
     if callable(progress):
         return Callbacks([], progress)
-    raise InputError(
-        f"progress={progress!r} is not known; give True, False, 'auto', a function, or a list of these."
-    )
+    raise InputError(f"progress={progress!r} is not known; give True, False, 'auto', a function, or a list of these.")
 
 
 def _is_live() -> bool:

@@ -43,10 +43,7 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
 
     whole = table.reset_index() if index else table
     columns = [whole.iloc[:, at] for at in range(whole.shape[1])]
-    cells = {
-        at: one if one.dtype.kind in "biufmM" else one.astype(object).map(_cell)
-        for at, one in enumerate(columns)
-    }
+    cells = {at: one if one.dtype.kind in "biufmM" else one.astype(object).map(_cell) for at, one in enumerate(columns)}
     out = pd.DataFrame(cells, index=whole.index)
     out.columns = pd.Index([_cell(name) for name in whole.columns], dtype=object)
     # Many readers end a line at a lone carriage return, but pandas does not quote it.

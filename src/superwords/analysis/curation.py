@@ -38,11 +38,7 @@ _SAID = {
     MERGE: ("merged into concept {}.", "shown apart again.", "the merge of concept {1} into {0}"),
     HIDE: ("hidden.", "shown again.", "the decision to hide concept {1}"),
     THEME: ("in the theme “{}”.", "in no theme.", "the theme {!r} of concept {}"),
-    PROPOSED: (
-        "proposed to be called “{}”.",
-        "without a proposed name.",
-        "the proposed name {!r} of concept {}",
-    ),
+    PROPOSED: ("proposed to be called “{}”.", "without a proposed name.", "the proposed name {!r} of concept {}"),
     ABOUT: ("described: {}", "without a description.", "the description of concept {1}"),
 }
 
@@ -265,9 +261,7 @@ def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
     'breakfast'
     """
     if not isinstance(names, Mapping):
-        raise InputError(
-            f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.'
-        )
+        raise InputError(f'{names!r} does not name concepts; give numbers and names, such as {{3: "Insurance"}}.')
     numbers = shown_numbers(result, list(names))
     return _made((NAME, {one: checked_name(names[one]) for one in numbers}))
 
@@ -414,9 +408,7 @@ def held(path: str | Path) -> Iterator[None]:
 def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
     """Return the choices of one decision, which have one time."""
     now = _now()
-    return [
-        Choice(kind, concept, value, now) for kind, values in decided for concept, value in values.items()
-    ]
+    return [Choice(kind, concept, value, now) for kind, values in decided for concept, value in values.items()]
 
 
 def _now() -> str:

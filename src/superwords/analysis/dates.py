@@ -38,9 +38,7 @@ def as_dates(values: pd.Series) -> pd.Series | None:
     texts = known.map(lambda one: one if isinstance(one, str) else one.isoformat())
     if not texts.str.fullmatch(_FULL_DATE).all():
         return None
-    dates = pd.to_datetime(
-        texts.str.strip().str.replace("/", "-"), format="ISO8601", errors="coerce", utc=True
-    )
+    dates = pd.to_datetime(texts.str.strip().str.replace("/", "-"), format="ISO8601", errors="coerce", utc=True)
     return None if dates.isna().any() else dates.dt.tz_localize(None).reindex(values.index)
 
 
@@ -148,15 +146,11 @@ def _number_periods(numbers: pd.Series, by: Any) -> Periods:
         round_width = float(next(size * k for k in (1, 2, 5, 10) if size * k >= rough))
         width = 1.0 if is_whole and span < _MOST_PERIODS else round_width
     if isinstance(width, bool) or not isinstance(width, int | float | np.number) or not 0 < width < np.inf:
-        raise InputError(
-            f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10."
-        )
+        raise InputError(f"by={by!r} is not a width for a column of numbers; give a positive number, such as 10.")
     place = np.floor(numbers / float(width) + 1e-9)
     first, last = int(place.min()), int(place.max())
     if last - first > 10_000:
-        raise InputError(
-            f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width."
-        )
+        raise InputError(f"by={by!r} cuts the column into {last - first + 1:,} periods; give a greater width.")
     edges = np.arange(first, last + 1) * float(width)
     plain = is_whole and width == 1
     labels = [f"{a:g}" if plain else f"{a:g} to {a + width:g}" for a in edges]

@@ -80,9 +80,7 @@ def make_design(
     for name, first in (reference or {}).items():
         levels = _levels(table, str(name))
         if levels is None:
-            raise InputError(
-                f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula."
-            )
+            raise InputError(f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula.")
         if str(first) not in levels:
             raise _no_group(str(name), first, levels)
         order = [str(first), *(one for one in levels if one != str(first))]
@@ -112,9 +110,7 @@ def make_design(
     matrix = np.asarray(built[["Intercept", *others]], float)
     _check_matrix(matrix, others, formula)
     labels, terms = [_label(name, table, scales) for name in others], [term_of[name] for name in others]
-    return Design(
-        table.index.to_numpy(), matrix, others, terms, labels, notes, table, scales, built.model_spec
-    )
+    return Design(table.index.to_numpy(), matrix, others, terms, labels, notes, table, scales, built.model_spec)
 
 
 def _check_matrix(matrix: np.ndarray, columns: list[str], formula: str) -> None:
@@ -195,14 +191,10 @@ def _check_powers(node: ast.AST, power: int = 1) -> None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         power *= _whole(node.right)
         if not 1 <= power <= _HIGHEST_POWER:
-            raise InputError(
-                f"{ast.unparse(node)} has a power that is not a whole number from 1 to {_HIGHEST_POWER}."
-            )
+            raise InputError(f"{ast.unparse(node)} has a power that is not a whole number from 1 to {_HIGHEST_POWER}.")
         return _check_powers(node.left, power)
     if _called(node) in CURVES and not all(1 <= size <= _MOST_KNOTS for size in _sizes(node)):
-        raise InputError(
-            f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
-        )
+        raise InputError(f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}.")
     for one in ast.iter_child_nodes(node):
         _check_powers(one, power)
 

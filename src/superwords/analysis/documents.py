@@ -38,17 +38,7 @@ _PASSAGE = 280
 _MARKER_WORDS = 30
 _LEAST_EXPECTED = 1e-5
 _BLOCK = 4096  # documents
-_TABLE_COLUMNS = (
-    "document",
-    "concept",
-    "concept_name",
-    "weight",
-    "low",
-    "high",
-    "probability",
-    "tokens",
-    "passage",
-)
+_TABLE_COLUMNS = ("document", "concept", "concept_name", "weight", "low", "high", "probability", "tokens", "passage")
 
 
 def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
@@ -113,9 +103,7 @@ def _with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any) -> pd.
     return pd.concat([pd.DataFrame({"document": objects(ids[d] for d in rows)}), labels], axis=1)
 
 
-def _weight_intervals(
-    result: Result, fold: sparse.csr_array | None, only: int | None
-) -> tuple[np.ndarray, ...]:
+def _weight_intervals(result: Result, fold: sparse.csr_array | None, only: int | None) -> tuple[np.ndarray, ...]:
     """Return document-concept keys, mean weights, bounds and P(used).
 
     The bounds are of π_dj / S_d, a mixture over the draws with a partner: given a draw's tokens it has a Beta
@@ -322,9 +310,7 @@ def label_columns(metadata: pd.DataFrame) -> list[Any]:
     """
     short = {}  # columns of short texts
     for name in metadata:
-        known = [
-            one for one in metadata[name] if not (one is None or (isinstance(one, float) and pd.isna(one)))
-        ]
+        known = [one for one in metadata[name] if not (one is None or (isinstance(one, float) and pd.isna(one)))]
         is_text = known and all(isinstance(one, str) for one in known)
         if is_text and sum(map(len, known)) <= _LENGTH * len(known):
             short[name] = known
@@ -334,8 +320,7 @@ def label_columns(metadata: pd.DataFrame) -> list[Any]:
     various = [
         name
         for name, texts in short.items()
-        if len(set(texts)) >= _DIFFERENT * len(metadata) > 1
-        and sum(" " in one for one in texts) > len(texts) / 2
+        if len(set(texts)) >= _DIFFERENT * len(metadata) > 1 and sum(" " in one for one in texts) > len(texts) / 2
     ]
     return found or various[:1]
 

@@ -62,10 +62,7 @@ class Outcomes(NamedTuple):
         for _ in range(_ROUNDS):
             uniform = [rng.random(n) for rng, n in zip(rngs, np.diff(self.used.indptr))]
             drawn = np.concatenate([np.zeros(0), *uniform]) < self.used.data
-            yield (
-                sparse.csc_array((drawn, self.used.indices, self.used.indptr), self.used.shape),
-                self.found[0],
-            )
+            yield (sparse.csc_array((drawn, self.used.indices, self.used.indptr), self.used.shape), self.found[0])
 
 
 def outcomes_of(result: Result) -> Outcomes:

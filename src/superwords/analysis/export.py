@@ -160,9 +160,7 @@ def _joined(parts: list[pd.DataFrame], first: list[str]) -> pd.DataFrame:
     return table[[*first, *(name for name in table if name not in first)]]
 
 
-def export(
-    model: Any, path: str | Path, format: str | None = None, table: str = ALL, **options: Any
-) -> list[Path]:
+def export(model: Any, path: str | Path, format: str | None = None, table: str = ALL, **options: Any) -> list[Path]:
     """Write tables for other programs or for a paper, atomically (docs/paper.md).
 
     Parameters
@@ -216,9 +214,7 @@ def export(
             content = {table: records(source.table(table))}
         write_atomic(out, json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8"))
     except OSError as error:
-        raise InputError(
-            f"The tables cannot be written to {str(out)!r}: {error.strerror or error}."
-        ) from error
+        raise InputError(f"The tables cannot be written to {str(out)!r}: {error.strerror or error}.") from error
     return [out]
 
 

@@ -18,13 +18,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import betaincinv
 
-from superwords.analysis.prevalence import (
-    Groups,
-    groups_of,
-    prevalence_draws,
-    prevalence_interval,
-    reaching_the_ends,
-)
+from superwords.analysis.prevalence import Groups, groups_of, prevalence_draws, prevalence_interval, reaching_the_ends
 from superwords.analysis.ranking import own_shares
 from superwords.analysis.tables import concept_index, concept_names, objects, used_words
 from superwords.errors import InputError
@@ -209,10 +203,7 @@ def _top_words(result: Result, groups: Groups) -> Callable[..., list[tuple[str, 
     word, vocabulary = result.summary.words.word, result.corpus.vocabulary
     own, used = own_shares(result.summary.words, result.corpus.n_words), used_words(result)
     uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
-    document, found = (
-        np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)),
-        result.summary.alignment.found,
-    )
+    document, found = (np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)), result.summary.alignment.found)
     # (J, V) of each group: how many rows use a word for a concept, mean over draws.
     users = []
     for rows in groups.rows:

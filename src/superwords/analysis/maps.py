@@ -12,15 +12,7 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
 from superwords.analysis.documents import mean_weights
-from superwords.analysis.tables import (
-    TOP_WORDS,
-    concept_table,
-    objects,
-    of_shown,
-    sources,
-    use_shares,
-    used_words,
-)
+from superwords.analysis.tables import TOP_WORDS, concept_table, objects, of_shown, sources, use_shares, used_words
 from superwords.analysis.themes import evenly_spaced
 from superwords.posterior.result import Result
 from superwords.tabular import records

@@ -53,9 +53,7 @@ def checked_name(name: str, longest: int = LONGEST_NAME) -> str:
         raise InputError(f"The name has {len(plain)} characters; give at most {longest}.")
     hidden = next((one for k, one in enumerate(plain) if _is_hidden(plain, k)), None)
     if hidden is not None:
-        raise InputError(
-            f"The name has a character that cannot be shown (U+{ord(hidden):04X}); give plain text."
-        )
+        raise InputError(f"The name has a character that cannot be shown (U+{ord(hidden):04X}); give plain text.")
     if plain and not any(unicodedata.category(one)[0] in "LNPS" for one in plain):
         raise InputError("The name has no character that can be seen; give plain text.")
     return plain

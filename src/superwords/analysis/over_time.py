@@ -12,13 +12,7 @@ from scipy.linalg import null_space
 
 from superwords.analysis.dates import Periods, make_periods
 from superwords.analysis.effects import Cases, Outcomes, fit_prevalence, outcomes_of
-from superwords.analysis.groups import (
-    figures_by_group,
-    group_values,
-    metadata_column,
-    named_column,
-    words_of_groups,
-)
+from superwords.analysis.groups import figures_by_group, group_values, metadata_column, named_column, words_of_groups
 from superwords.analysis.prevalence import groups_of
 from superwords.analysis.tables import concept_index, concept_names, objects
 from superwords.errors import InputError
@@ -114,9 +108,7 @@ def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFra
     def predicted(matrix: np.ndarray, contrasts: np.ndarray, places: np.ndarray) -> pd.DataFrame:
         pooled = fit_prevalence(outcomes, Cases(rows, matrix, contrasts))
         values = [
-            [j, at, *np.clip(pooled.summary(j - 1, k)[:3], 0, 1)]
-            for j in result.shown
-            for k, at in enumerate(places)
+            [j, at, *np.clip(pooled.summary(j - 1, k)[:3], 0, 1)] for j in result.shown for k, at in enumerate(places)
         ]
         return pd.DataFrame(values, columns=pd.Index(["concept", "when", "predicted", "low", "high"]))
 

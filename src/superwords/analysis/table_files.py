@@ -135,9 +135,7 @@ def printed(name: str, table: pd.DataFrame, **facts: Any) -> Titled:
     if "found_again" in kept and table["found_again"].isna().all():
         kept.remove("found_again")
     elif "found_again" in kept:
-        facts["again"] = (
-            f" Found again: by how many of the {facts['pilots']} fits to samples of the documents."
-        )
+        facts["again"] = f" Found again: by how many of the {facts['pilots']} fits to samples of the documents."
     if "top_words" in kept and not facts.get("named"):
         kept.remove("name")  # the automatic names only repeat the first words
     if name == "groups" and table.groupby("concept", sort=False).size().max() <= _MOST_BESIDE:
@@ -164,8 +162,7 @@ def _groups_beside(table: pd.DataFrame) -> dict[str, list[str]]:
         heading = f"{column} {group}" if several else str(group)
         bounds = zip(own["prevalence"], own["prevalence_low"], own["prevalence_high"])
         out[f"{heading} (n = {own['n_rows'].iloc[0]:,})"] = [
-            f"{_cell('prevalence', share)} ({_interval('prevalence', low, high)})"
-            for share, low, high in bounds
+            f"{_cell('prevalence', share)} ({_interval('prevalence', low, high)})" for share, low, high in bounds
         ]
     return out
 
@@ -295,8 +292,7 @@ def latex(titled: Titled, label: str) -> str:
     )
     joined = [r"\\".join(map(latex_text, head)) for head in heads]
     titles = [
-        rf"\shortstack[{side}]{{{text}}}" if len(head) > 1 else text
-        for head, text, side in zip(heads, joined, sides)
+        rf"\shortstack[{side}]{{{text}}}" if len(head) > 1 else text for head, text, side in zip(heads, joined, sides)
     ]
     rows = [[latex_text(value) for value in row] for row in table.itertuples(index=False, name=None)]
     head, *body = [" & ".join(cells) + r" \\" for cells in (titles, *rows)]

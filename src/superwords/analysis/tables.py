@@ -140,9 +140,7 @@ def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
             "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
             "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
             "coherence": [coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
-            "much_like": objects(
-                int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)
-            ),
+            "much_like": objects(int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)),
             "found_again": found_again(result),
             "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
             "stability": by_chain.mean(axis=0),

@@ -112,10 +112,7 @@ def make_tree(result: Result) -> ConceptTree:
     n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
     # Themes are numbered by their number of concepts, the largest first.
     _, first, own, sizes = np.unique(
-        _cuts(linkage, [n_themes], len(shown))[:, 0],
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
+        _cuts(linkage, [n_themes], len(shown))[:, 0], return_index=True, return_inverse=True, return_counts=True
     )
     theme = np.argsort(np.lexsort((first, -sizes)))[own] + 1
     members = [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]

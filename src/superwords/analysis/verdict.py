@@ -104,9 +104,7 @@ class Verdict:
         verb = "was" if self.n_found_again == 1 else "were"
         if self.n_pilots:
             least = int(np.ceil(RELIABLE * self.n_pilots))
-            found = (
-                f"{verb} found again in at least {least} of {self.n_pilots} fits to samples of the documents"
-            )
+            found = f"{verb} found again in at least {least} of {self.n_pilots} fits to samples of the documents"
         elif self.n_chains > 1:
             found = f"{verb} found by {'both' if self.n_chains == 2 else f'all {self.n_chains}'} chains"
         else:
@@ -124,18 +122,14 @@ class Verdict:
             f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: those of each chain lie "
             "in the 95% intervals of the others)."
         )
-        count = (
-            f"{self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} reliable (found again and settled)"
-        )
+        count = f"{self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} reliable (found again and settled)"
         if not self.converged:
             return f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains."
         joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
         figures = f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
         parts = [f"{agree} {count}: {figures}{joint}."]
         if self.rhat > GOOD_RHAT:
-            parts.append(
-                f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains."
-            )
+            parts.append(f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains.")
         if self.n_settled < self.n_listed:
             parts.append("The intervals of the others include the differences between the chains.")
         return " ".join(parts)

@@ -46,9 +46,7 @@ _SHOWN_OF_MODELS = {
 @app.command()
 def compare(
     ctx: typer.Context,
-    file: str = typer.Argument(
-        metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed."
-    ),
+    file: str = typer.Argument(metavar="FILE", help="Documents, as for `superwords fit`; raw text is needed."),
     output: Path = o.option("Folder for the tables and the page.", ..., "--output", "-o"),
     text: str | None = o.TEXT_COLUMN,
     id: str | None = o.ID_COLUMN,
@@ -68,8 +66,7 @@ def compare(
         metavar="NAMES",
     ),
     labels: list[str] | None = _run(
-        "Column of labels that people gave (several allowed): agreement, reliability and effects.",
-        metavar="COLUMN",
+        "Column of labels that people gave (several allowed): agreement, reliability and effects.", metavar="COLUMN"
     ),
     judge: Path | None = _run(
         "Word vectors (.npz with words and vectors, or GloVe's text) for a judge fitted to people's ratings.",
@@ -125,9 +122,7 @@ def compare(
             tell(line)
         vectors = None if judge is None else read_judge_vectors(judge)
         folder = output / RUNS_FOLDER
-        by_labels = (
-            _labelled(documents, ctx.params, is_long, lineup, effort, folder, tell) if labels else None
-        )
+        by_labels = _labelled(documents, ctx.params, is_long, lineup, effort, folder, tell) if labels else None
         found = run(split, is_long, seeds, seed, effort, salient, tell, lineup, folder, vectors)
         found = replace(found, labels=by_labels)
     written = write_all(found, output)
@@ -159,13 +154,7 @@ def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[An
 
 
 def _labelled(
-    documents: Documents,
-    given: dict[str, Any],
-    is_long: bool,
-    lineup: Lineup,
-    effort: Effort,
-    folder: Path,
-    tell: Say,
+    documents: Documents, given: dict[str, Any], is_long: bool, lineup: Lineup, effort: Effort, folder: Path, tell: Say
 ) -> LabelTables:
     """Fit all models to whole texts and judge them by the labels."""
     from superwords.compare.labels import GRIDS, compare_labels

@@ -99,9 +99,7 @@ def _words_of(row: dict[Any, Any], standing: Standing) -> Text:
     named = row["name"].split(", ")
     others = ", ".join(word for word in row["top_words"][:_WORDS_SHOWN] if word not in named)
     like = standing.much_like(row["concept"])
-    return Text.assemble(
-        (str(row["name"]), "bold"), f": {others}" if others else "", f" ({like})" if like else ""
-    )
+    return Text.assemble((str(row["name"]), "bold"), f": {others}" if others else "", f" ({like})" if like else "")
 
 
 def _by_group(result: Result, groups: list[str]) -> dict[str, Column]:

@@ -49,9 +49,7 @@ def demo(
         metavar="FOLDER",
     ),
     seed: int | None = option("The same seed gives the same concepts.", shown="2024, 2012"),
-    open_report: bool = option(
-        "Open the report in the browser, if run in a terminal.", True, "--open/--no-open"
-    ),
+    open_report: bool = option("Open the report in the browser, if run in a terminal.", True, "--open/--no-open"),
     jobs: int | None = JOBS,
     quiet: bool = QUIET,
     as_json: bool = AS_JSON,
@@ -122,9 +120,7 @@ def print_letters(result: LettersResult) -> None:
             FOUND_BY: standing.chains,
         },
     )
-    print_line(
-        "Used by: share of the letters. Found by: chains, run from different seeds, that find the concept."
-    )
+    print_line("Used by: share of the letters. Found by: chains, run from different seeds, that find the concept.")
     print_line()
     print_line(f"Who. {result.finding}")
     print_line()
@@ -164,9 +160,7 @@ def print_result(result: DemoResult, seconds: float) -> None:
         f"{corpus.n_documents} recipes, half of them English and half German, {corpus.n_words} words. "
         "No recipe is a translation of another,"
     )
-    print_line(
-        "and no dictionary is used: all that joins the languages is what pictures of the words look like."
-    )
+    print_line("and no dictionary is used: all that joins the languages is what pictures of the words look like.")
     shown, standing = result.bilingual.head(_CONCEPTS_SHOWN), Standing(result.model.result_)
 
     def first(field: str, n: int = _WORDS_SHOWN) -> Column:
@@ -193,19 +187,14 @@ def print_result(result: DemoResult, seconds: float) -> None:
             f"the {n_pictured} with pictures": ("right", lambda one: f"{one['pictured_pairs']:.3f}"),
         },
     )
-    print_line(
-        "Rank accuracy: the share of all words that a word's translation is ranked above (guessing: 0.5)."
-    )
+    print_line("Rank accuracy: the share of all words that a word's translation is ranked above (guessing: 0.5).")
     print_line(f"{CAVEAT} {conclusion(result)}")
     print_line(f"{seconds:.0f} seconds in all.")
 
 
 def accuracies(result: DemoResult) -> dict[str, dict[str, float]]:
     return {
-        name: {
-            "all_pairs": found.mean,
-            "pictured_pairs": float(found.pairs.loc[result.pictured, "accuracy"].mean()),
-        }
+        name: {"all_pairs": found.mean, "pictured_pairs": float(found.pairs.loc[result.pictured, "accuracy"].mean())}
         for name, found in result.accuracy.items()
     }
 
@@ -214,9 +203,7 @@ def conclusion(result: DemoResult) -> str:
     together, *others = (scores["all_pairs"] for scores in accuracies(result).values())
     if together > max(others):
         return "Text and pictures together find translations better than either alone."
-    return (
-        "With this seed, text and pictures together do not find translations better than one of them alone."
-    )
+    return "With this seed, text and pictures together do not find translations better than one of them alone."
 
 
 def print_next_steps(output: Path | None) -> None:

@@ -62,15 +62,9 @@ def edit(
         "Print the prompt that asks a language model for names in a language.", metavar="LANGUAGE"
     ),
     split: int | None = option("Split a concept in two and sample on from there.", metavar="8"),
-    pin: list[str] | None = _several(
-        '3 "coal,gas"', "Pin words to a concept and sample on under that condition."
-    ),
-    ban: list[str] | None = _several(
-        '3 "tax"', "Ban words from a concept and sample on under that condition."
-    ),
-    sweeps: int | None = option(
-        "Sweeps after --split, --pin or --ban; as many as the fit had if not given.", min=2
-    ),
+    pin: list[str] | None = _several('3 "coal,gas"', "Pin words to a concept and sample on under that condition."),
+    ban: list[str] | None = _several('3 "tax"', "Ban words from a concept and sample on under that condition."),
+    sweeps: int | None = option("Sweeps after --split, --pin or --ban; as many as the fit had if not given.", min=2),
     undo: bool = option("Take back the last edit.", False, "--undo"),
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
@@ -98,18 +92,12 @@ def edit(
         print_line(model.name_prompt(language=prompt))
         return
     if split is not None or pin or ban:
-        if any((merge, hide, restore, name, theme, accept, propose, undo)) or (
-            split is not None and (pin or ban)
-        ):
+        if any((merge, hide, restore, name, theme, accept, propose, undo)) or (split is not None and (pin or ban)):
             raise typer.BadParameter("--split, or --pin and --ban, cannot be used together with other edits.")
-        _sample_on(
-            model, model_file, split, _words("--pin", pin), _words("--ban", ban), sweeps, as_json, quiet
-        )
+        _sample_on(model, model_file, split, _words("--pin", pin), _words("--ban", ban), sweeps, as_json, quiet)
         return
     if sweeps is not None:
-        raise typer.BadParameter(
-            "--sweeps goes with --split, --pin or --ban; use `superwords fit --more` otherwise."
-        )
+        raise typer.BadParameter("--sweeps goes with --split, --pin or --ban; use `superwords fit --more` otherwise.")
     if undo:
         if any((merge, hide, restore, name, theme, accept, propose, split, pin, ban)):
             raise typer.BadParameter("--undo cannot be used together with other edits; run it alone.")
@@ -173,9 +161,7 @@ def _words(option: str, values: list[str] | None) -> dict[int, list[str]]:
         concepts, text = value.split(_JOINT)
         words = [word.strip() for word in text.split(",") if word.strip()]
         if not words:
-            raise typer.BadParameter(
-                f'{option} {concepts} names no word; give {option} {concepts} "coal,gas".'
-            )
+            raise typer.BadParameter(f'{option} {concepts} names no word; give {option} {concepts} "coal,gas".')
         for concept in _numbers(option, concepts):
             found.setdefault(concept, []).extend(words)
     return found

@@ -49,17 +49,12 @@ def fit(
         shown=f"{defaults.FEATURES}: cooccurrence",
     ),
     chains: int | None = _sampling("How many chains to run.", shown=str(defaults.N_CHAINS), least=1),
-    sweeps: int | None = _sampling(
-        "How many sweeps each chain makes.", shown=str(defaults.N_SWEEPS), least=1
-    ),
+    sweeps: int | None = _sampling("How many sweeps each chain makes.", shown=str(defaults.N_SWEEPS), least=1),
     burn_in: int | None = _sampling("Sweeps before the first draw is kept.", shown="half of them", least=0),
-    thin: int | None = _sampling(
-        "Keep the draw of every Nth sweep.", shown="so that about 100 are kept", least=1
-    ),
+    thin: int | None = _sampling("Keep the draw of every Nth sweep.", shown="so that about 100 are kept", least=1),
     concepts: int | None = _sampling("Roughly how many concepts to find.", shown="chosen by pilots", least=1),
     pilots: int | None = _sampling(
-        "Short fits on random 80% samples of the documents, which show how often each concept is found again; "
-        "0: none.",
+        "Short fits on random 80% samples of the documents, which show how often each concept is found again; 0: none.",
         shown=str(defaults.N_PILOTS),
         least=0,
     ),
@@ -97,22 +92,16 @@ def fit(
         parser=o.number_or_name,
         metavar="NUMBER",
     ),
-    lam: float | None = _prior(
-        "Prior share of words in a concept (λ).", shown="by how many documents use a word"
-    ),
+    lam: float | None = _prior("Prior share of words in a concept (λ).", shown="by how many documents use a word"),
     theta: Any = _prior(
-        "Importance of words (θ): uniform, frequency, root or sample.",
-        parser=o.number_or_name,
-        metavar="NAME",
+        "Importance of words (θ): uniform, frequency, root or sample.", parser=o.number_or_name, metavar="NAME"
     ),
     alpha_pi: float | None = _prior("Evenness of a document's weights (α_π)."),
     k: float | None = _prior("Precision of concepts' features (K).", None, "--k"),
     alpha_sigma: float | None = _prior("Shape of the features' noise (α_σ)."),
     beta_sigma: float | None = _prior("Scale of the features' noise (β_σ)."),
     output: Path = _saving("Where the model is saved.", Path("model.sw"), "--output", "-o"),
-    save_draws: bool = _saving(
-        "Save every kept draw, not only those that tables use.", False, "--save-draws"
-    ),
+    save_draws: bool = _saving("Save every kept draw, not only those that tables use.", False, "--save-draws"),
     keep_texts: bool | None = _saving(
         "Keep the texts in the model, to quote from.",
         None,

@@ -92,12 +92,7 @@ def _stopped_at(model: ConceptModel) -> str:
 
 
 def _report(
-    model: ConceptModel,
-    given: Mapping[str, Any],
-    output: Path,
-    groups: list[str],
-    seconds: float,
-    is_cut: bool,
+    model: ConceptModel, given: Mapping[str, Any], output: Path, groups: list[str], seconds: float, is_cut: bool
 ) -> None:
     """Print the outcome in the form that was asked for."""
     if given["as_json"]:
@@ -128,10 +123,7 @@ def check_replaced(output: Path, file: str, resume: bool, quiet: bool) -> None:
 
 def say_replaced_checkpoint(checkpoint: Path, quiet: bool) -> None:
     if checkpoint.exists():
-        say(
-            f"{checkpoint} of an earlier, unfinished run will be replaced (--resume would continue it).",
-            quiet,
-        )
+        say(f"{checkpoint} of an earlier, unfinished run will be replaced (--resume would continue it).", quiet)
 
 
 def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) -> ConceptModel:
@@ -156,8 +148,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             )
         if name == "superwords":
             raise InputError(
-                f"{checkpoint} was written by superwords {then}, and this is {now}; "
-                "start again without --resume."
+                f"{checkpoint} was written by superwords {then}, and this is {now}; start again without --resume."
             )
         raise InputError(
             f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
@@ -298,9 +289,7 @@ def sample_more(ctx: typer.Context) -> None:
     ctx.with_resource(exclusive(output))
     model, run = _advance(file, output, given)
     if run.is_interrupted:
-        raise InterruptedFitError(
-            f"{_stopped_at(model)}; {file} is as it was; {how_to_go_on(_checkpoint(output))}"
-        )
+        raise InterruptedFitError(f"{_stopped_at(model)}; {file} is as it was; {how_to_go_on(_checkpoint(output))}")
     with busy("summing up the draws and saving", quiet):
         # With all that was decided about the model in the file, meanwhile too.
         draws = "all" if given["save_draws"] or len(model.draws_) > len(model.draws_.spaced()) else "spaced"
@@ -311,9 +300,7 @@ def sample_more(ctx: typer.Context) -> None:
             model.save(output, draws=draws if model.draws_.has_all else "spaced")
     for one in lost:
         say(str(one.message), quiet)
-    _report(
-        model, given, output, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start, False
-    )
+    _report(model, given, output, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start, False)
     run.end()
 
 

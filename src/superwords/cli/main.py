@@ -84,9 +84,7 @@ class LazyCommands(typer.core.TyperGroup):
             self._is_listing = False
 
 
-app = typer.Typer(
-    cls=LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(cls=LazyCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def _show_version(is_given: bool) -> None:

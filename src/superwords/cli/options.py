@@ -87,9 +87,7 @@ def option(
 ) -> Any:
     """Return an option: its text, its default (`...` if it must be given) and the one the help shows, its names."""
     check = None if least is None else at_least(least)
-    return typer.Option(
-        default, *names, help=text, show_default=shown, rich_help_panel=panel, callback=check, **more
-    )
+    return typer.Option(default, *names, help=text, show_default=shown, rich_help_panel=panel, callback=check, **more)
 
 
 of_words = partial(option, panel="Words")
@@ -113,14 +111,10 @@ MAX_DF = of_words("Leave out words in more documents than this.", parser=number,
 DROP = of_words("A file of words to leave out, one per line.")
 DROP_PROCEDURAL = of_words("Leave out words of routine, such as mr president.", False, "--drop-procedural")
 LEMMAS = of_words(
-    "Reduce words to their base form.",
-    None,
-    "--lemmas/--no-lemmas",
-    shown="where possible, except in English",
+    "Reduce words to their base form.", None, "--lemmas/--no-lemmas", shown="where possible, except in English"
 )
 CLUSTER = option(
-    "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. "
-    "The results are the same, bit for bit.",
+    "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. The results are the same, bit for bit.",
     metavar="auto|HOST:PORT",
 )
 TAGGER = of_words("An installed spaCy pipeline to tag with.")

@@ -32,9 +32,7 @@ def report(
         "A column to compare, such as party. Can be given again.",
         shown="those given to `fit`, or else the first with a few groups",
     ),
-    over_time: str | None = option(
-        "A column of dates, years or numbers.", shown="the first of dates or years"
-    ),
+    over_time: str | None = option("A column of dates, years or numbers.", shown="the first of dates or years"),
     effects: str | None = option('Effects of columns, such as "party + date".', None),
     title: str | None = option("The heading of the page.", shown="Concepts of the model file"),
     quiet: bool = QUIET,
@@ -51,9 +49,7 @@ def report(
     from superwords.web.report import write_report
 
     name = Path(model_file).stem
-    written = write_report(
-        load(model_file), out, groups, title or f"Concepts of {name}", over_time, effects, name
-    )
+    written = write_report(load(model_file), out, groups, title or f"Concepts of {name}", over_time, effects, name)
     say(f"The report is {written} ({written.stat().st_size / 1e6:.1f} MB).", quiet)
 
 

@@ -33,9 +33,7 @@ TABLES = tuple(_TABLES.split())
 def export(
     model_file: Path = MODEL_FILE,
     table: str = typer.Argument("all", metavar="TABLE", help=f"One of {', '.join(TABLES)}."),
-    format: str | None = option(
-        f"One of {', '.join(FORMATS)}.", None, "--format", "-f", shown="by the file's ending"
-    ),
+    format: str | None = option(f"One of {', '.join(FORMATS)}.", None, "--format", "-f", shown="by the file's ending"),
     output: Path | None = option(
         "The file to write, or the folder of all tables (csv, parquet, latex).", None, "--output", "-o"
     ),
@@ -108,9 +106,7 @@ def write(
     elif not quiet:
         print_line((output / "methods.md").read_text(encoding="utf-8").strip())
         print_line()
-        print_line(
-            f"{len(files)} files in {output}: " + ", ".join(str(one.relative_to(output)) for one in files)
-        )
+        print_line(f"{len(files)} files in {output}: " + ", ".join(str(one.relative_to(output)) for one in files))
 
 
 @app.command()

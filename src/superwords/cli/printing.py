@@ -100,10 +100,7 @@ def between(low: str, high: str, as_text: Callable[[float, float], str] = interv
 
 
 def print_table(
-    records: pd.DataFrame | list[Any],
-    columns: Mapping[str, Column],
-    title: str = "",
-    optional: Sequence[str] = (),
+    records: pd.DataFrame | list[Any], columns: Mapping[str, Column], title: str = "", optional: Sequence[str] = ()
 ) -> list[str]:
     """Print a table for people, in the width there is; nothing in it is cut off.
 
@@ -115,8 +112,7 @@ def print_table(
     given = {name: (one, name) if isinstance(one, str) else one for name, one in columns.items()}
     shown = {name: kind for name, (kind, _) in given.items()}
     cells = {
-        name: [_text(cell(one) if callable(cell) else one[cell]) for one in lines]
-        for name, (_, cell) in given.items()
+        name: [_text(cell(one) if callable(cell) else one[cell]) for one in lines] for name, (_, cell) in given.items()
     }
     room, left_out = _room(), []
     for name in optional:

@@ -108,9 +108,7 @@ def _print_trends(model: ConceptModel, column: str, by: Any) -> None:
         },
     )
     if len(table) > len(sure):
-        print_line(
-            f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability."
-        )
+        print_line(f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability.")
     first, last = table[["first", "last"]].iloc[0] if len(table) else ("", "")
     rows = row_name(model.corpus_)
     print_line(
@@ -156,8 +154,7 @@ def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, as_j
     )
     change: Column = "right", lambda one: points(one["change"])
     print_table(
-        words.head(_WORDS),
-        {"word": "left", "early": share("early"), "late": share("late"), "change in points": change},
+        words.head(_WORDS), {"word": "left", "early": share("early"), "late": share("late"), "change in points": change}
     )
     print_line(
         f"Early, late: of the {rows} that use the concept, the share that use the word for it, in the earlier "
@@ -172,9 +169,7 @@ _MIN_GROUP = 5
 @app.command()
 def effects(
     model_file: Path = MODEL_FILE,
-    formula: str = typer.Argument(
-        metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".'
-    ),
+    formula: str = typer.Argument(metavar="FORMULA", help='Columns joined by +, such as "party + chamber + date".'),
     of: str = option("Effects on prevalence, or on strength.", "prevalence"),
     predict: str | None = option(
         "Print predicted values by these columns of the formula, such as party or date,party.",
@@ -185,9 +180,7 @@ def effects(
     ),
     only: list[str] | None = option("Use the documents of these groups only.", metavar="COLUMN=GROUP,GROUP"),
     min_group: int = option("Groups of fewer documents are pooled as other.", _MIN_GROUP),
-    cluster_by: str | None = option(
-        "Authors or sources, whose documents are not independent.", metavar="COLUMN"
-    ),
+    cluster_by: str | None = option("Authors or sources, whose documents are not independent.", metavar="COLUMN"),
     concept: int | None = option("One concept only."),
     picture: Path | None = PICTURE,
     width: float = WIDTH,
@@ -216,20 +209,11 @@ def effects(
     }
     by = None if predict is None else [name.strip() for name in predict.split(",")]
     with busy("fitting the regressions"):
-        table = (
-            model.effects(formula, of, **options)
-            if by is None
-            else model.predicted(formula, by, of, **options)
-        )
+        table = model.effects(formula, of, **options) if by is None else model.predicted(formula, by, of, **options)
     if concept is not None:
         table = table[table["concept"] == concept]
     save_picture(
-        "effect_intervals" if by is None else "predicted_values",
-        model,
-        table,
-        of,
-        picture=picture,
-        width=width,
+        "effect_intervals" if by is None else "predicted_values", model, table, of, picture=picture, width=width
     )
     if as_json:
         name = "effects" if by is None else "predicted"
@@ -315,9 +299,7 @@ def _print_notes(table: pd.DataFrame, corpus: Corpus) -> None:
         print_line(note)
     n_cases, n_documents = int(table["documents"].iloc[0]) if len(table) else 0, n_sources(corpus)
     if n_cases < n_documents:
-        print_line(
-            f"Based on {n_cases:,} of {n_documents:,} documents; the others lack a value or were excluded."
-        )
+        print_line(f"Based on {n_cases:,} of {n_documents:,} documents; the others lack a value or were excluded.")
 
 
 def _outcome(of: str, rows: str) -> str:

@@ -57,13 +57,9 @@ def search(
     text = " ".join(query or [])
     judged = bool(like or dislike)
     if judged and (diverse or text.strip()):
-        raise InputError(
-            "--like and --dislike cannot be used with a query or with --diverse; leave one of them out."
-        )
+        raise InputError("--like and --dislike cannot be used with a query or with --diverse; leave one of them out.")
     if not text.strip() and not diverse and not judged:
-        raise InputError(
-            'The query is empty; give a few words to look for: superwords search MODEL "some words".'
-        )
+        raise InputError('The query is empty; give a few words to look for: superwords search MODEL "some words".')
     model = load_model(model_file)
     with busy("reading the documents"):
         if judged:
@@ -103,9 +99,7 @@ def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -
         return
     learnt = taste[(taste["sure"] > _SURE) & (taste["taste"] > 0)].head(_MOST_TASTES).to_dict("records")
     said = "; ".join(f"{one['concept']} {one['name']} ({one['sure']:.0%} sure)" for one in learnt)
-    print_line(
-        f"You seem to like: {said}." if said else "Not sure yet what you like; judge a few more documents."
-    )
+    print_line(f"You seem to like: {said}." if said else "Not sure yet what you like; judge a few more documents.")
     columns: dict[str, Column] = {"document": "name", "liked": share("score"), "called": _TITLE}
     _print_ranked(found.to_dict("records"), columns | {"because of": _CONCEPTS})
 

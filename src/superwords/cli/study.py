@@ -12,9 +12,7 @@ from superwords.cli.common import say
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, option
 from superwords.errors import InputError
 
-app = typer.Typer(
-    no_args_is_help=True, help="Ask people: paired word clouds, intruding words and documents, labels."
-)
+app = typer.Typer(no_args_is_help=True, help="Ask people: paired word clouds, intruding words and documents, labels.")
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -39,9 +37,7 @@ def create(
         "words (intruding word), documents (intruding document), labels.",
         metavar="TESTS",
     ),
-    per_person: int = option(
-        "With --test: questions that each person is asked, without controls.", 30, min=1
-    ),
+    per_person: int = option("With --test: questions that each person is asked, without controls.", 30, min=1),
     title: str | None = option("The heading of the questionnaire."),
     subject: str = option("What the documents are about; the page asks: do you follow …?", _SUBJECT),
     quiet: bool = QUIET,
@@ -61,9 +57,7 @@ def create(
     model = load(model_file)
     if test is not None:
         heading = title or "Words, texts and labels"
-        _create_tests(
-            model, [part.strip() for part in test.split(",")], per_person, heading, subject, out, quiet
-        )
+        _create_tests(model, [part.strip() for part in test.split(",")], per_person, heading, subject, out, quiet)
         return
     tomotopy_module()  # before any work: without it there are no topics
     say(f"Fitting the topic model {topics} ({iterations} iterations)…", quiet)
@@ -72,10 +66,7 @@ def create(
     asked = ", ".join(question["word"] for question in study["questions"])
     say(f"The study {out} asks about {asked}; serve it with: superwords study serve {out}", quiet)
     if subject == _SUBJECT:
-        say(
-            f"Participants read “Do you follow {subject}?”; --subject names the subject, such as “health care”.",
-            quiet,
-        )
+        say(f"Participants read “Do you follow {subject}?”; --subject names the subject, such as “health care”.", quiet)
 
 
 def _create_tests(
@@ -83,14 +74,7 @@ def _create_tests(
 ) -> None:
     from collections import Counter
 
-    from superwords.study.choices import (
-        CONTROL,
-        answers_needed,
-        build_choice_study,
-        chance,
-        make_tasks,
-        power,
-    )
+    from superwords.study.choices import CONTROL, answers_needed, build_choice_study, chance, make_tasks, power
     from superwords.study.pairs import save_study
 
     tasks = make_tasks(model, kinds)
@@ -130,9 +114,7 @@ def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
     if not len(shares):
         print_line("No answers are stored yet.")
         return
-    print_line(
-        "Share of right answers with exact 95% intervals; alpha is Krippendorff's, p against guessing."
-    )
+    print_line("Share of right answers with exact 95% intervals; alpha is Krippendorff's, p against guessing.")
     print_line(shares.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
     print_line(concepts.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
 
@@ -154,9 +136,7 @@ def power(
 @app.command()
 def serve(
     study_file: Path = typer.Argument(metavar="STUDY", help="The study made by `study create`."),
-    votes: Path | None = option(
-        "The file to keep votes in; STUDY with the ending .votes if not given.", None
-    ),
+    votes: Path | None = option("The file to keep votes in; STUDY with the ending .votes if not given.", None),
     host: str = option("The address to listen on.", "127.0.0.1"),
     port: int = option("The port to listen on; 0 takes any free one.", 8020),
     public_host: str | None = PUBLIC_HOST,
@@ -174,9 +154,7 @@ def serve(
     known = access(host, listener.getsockname()[1], public_host)
     print(f"The study is at {known.link(pages.token if known.needs_token else None)}", flush=True)
     if known.needs_token:
-        print(
-            "Give participants this whole link; it stays the same when you serve the study again.", flush=True
-        )
+        print("Give participants this whole link; it stays the same when you serve the study again.", flush=True)
     print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
     print(f"To summarise them, at any time: superwords study results {votes_file}", flush=True)
     make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
@@ -184,9 +162,7 @@ def serve(
 
 @app.command()
 def results(
-    votes: Path | None = typer.Argument(
-        None, metavar="VOTES", help="The votes file that `study serve` wrote."
-    ),
+    votes: Path | None = typer.Argument(None, metavar="VOTES", help="The votes file that `study serve` wrote."),
     as_json: bool = option("Print JSON instead of tables.", False, "--json"),
     csv: Path | None = option("Also write every figure to this CSV file."),
     participants: int | None = option("Instead of votes: how many people."),
@@ -208,9 +184,7 @@ def results(
     numbers = (participants, mean, sd, wins, losses)
     if votes is None:
         if participants is None or mean is None or sd is None or wins is None or losses is None:
-            raise InputError(
-                "Give the votes file, or all of --participants, --mean, --sd, --wins and --losses."
-            )
+            raise InputError("Give the votes file, or all of --participants, --mean, --sd, --wins and --losses.")
         preference = figures.preference_summary(participants, mean, sd, questions)
         found = figures.Results(
             questions, None, {"everyone": preference}, {"everyone": figures.balance(wins, losses, ties)}, {}

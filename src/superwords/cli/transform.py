@@ -106,12 +106,7 @@ def transform(
 
 
 def write_parts(
-    model: ConceptModel,
-    documents: Documents,
-    key: dict[str, Any],
-    folder: Path,
-    jobs: int | None,
-    quiet: bool,
+    model: ConceptModel, documents: Documents, key: dict[str, Any], folder: Path, jobs: int | None, quiet: bool
 ) -> None:
     """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
@@ -144,8 +139,7 @@ def text_language(model: ConceptModel, language: str | None) -> str:
     recipe = model.corpus_.notes.get("recipe")
     if recipe is None or recipe.get("words", "tokens") == "tokens":
         raise InputError(
-            "The model was not fitted to raw texts, so it cannot tell how to find words in them; "
-            "give counts or tokens."
+            "The model was not fitted to raw texts, so it cannot tell how to find words in them; give counts or tokens."
         )
     found = language or recipe.get("language")
     if found is None:
@@ -204,8 +198,6 @@ def held_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str
     for d, name in enumerate(ids):
         part = slice(rows.indptr[d], rows.indptr[d + 1])
         held = sorted(zip(rows.data[part].tolist(), rows.indices[part].tolist()), reverse=True)
-        concepts = [
-            {"concept": shown[k], "name": names[shown[k] - 1], "weight": weight} for weight, k in held
-        ]
+        concepts = [{"concept": shown[k], "name": names[shown[k] - 1], "weight": weight} for weight, k in held]
         documents.append({"document": name, "concepts": concepts})
     return {"unknown_words": model.unknown_words_.n_tokens, "documents": documents}

@@ -306,10 +306,7 @@ class ConvergenceView(ModelView):
         self.table = convergence_table(self.result)
 
     def as_json(self) -> Any:
-        return {
-            "verdict": str(verdict(self.result)),
-            "quantities": records(self.table),
-        }
+        return {"verdict": str(verdict(self.result)), "quantities": records(self.table)}
 
     def print(self) -> None:
         print_table(
@@ -367,11 +364,7 @@ class GroupsView(ModelView):
         return told if len(told) > 1 else next(iter(told.values()))
 
     def _differences(self, column: str, table: pd.DataFrame) -> list[dict[str, Any]] | None:
-        return (
-            records(listed(self.result, compare_groups(self.result, column)))
-            if len(_labels(table)) == 2
-            else None
-        )
+        return records(listed(self.result, compare_groups(self.result, column))) if len(_labels(table)) == 2 else None
 
     def print(self) -> None:
         standing = Standing(self.result)
@@ -466,9 +459,7 @@ class GroupsView(ModelView):
         }
         print_table(records, columns, optional=["interval"])
         rows = row_name(self.result.corpus)
-        which = (
-            f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
-        )
+        which = f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
         print_line(
             f"{which}Used by: share of the group's {rows} that use the concept, mean over the draws that find it, "
             "with a 95% interval. With the words: what the group uses for it, the most telling words first."

@@ -40,9 +40,7 @@ def hdp(counts: Any, vocabulary: Sequence[str], iterations: int = ITERATIONS, se
     return _fit_topics(model, counts, len(vocabulary), iterations)
 
 
-def lda(
-    counts: Any, vocabulary: Sequence[str], k: int, iterations: int = ITERATIONS, seed: int = 0
-) -> Topics:
+def lda(counts: Any, vocabulary: Sequence[str], k: int, iterations: int = ITERATIONS, seed: int = 0) -> Topics:
     """Fit latent Dirichlet allocation with k topics."""
     if k < 1:
         raise InputError(f"LDA cannot have {k} topics; give at least 1.")

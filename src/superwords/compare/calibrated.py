@@ -37,9 +37,7 @@ class WordVectors:
 
     def of(self, label: str) -> tuple[np.ndarray, float]:
         """Return the vector of a word (of a phrase: the mean of its words) and log(1 + rank)."""
-        found = [
-            self.place[part] for part in label.casefold().replace("_", " ").split() if part in self.place
-        ]
+        found = [self.place[part] for part in label.casefold().replace("_", " ").split() if part in self.place]
         if not found:
             return np.zeros(self.vectors.shape[1]), float(np.log1p(len(self.place)))
         mean = self.vectors[found].mean(axis=0)

@@ -41,9 +41,7 @@ class Found(NamedTuple):
     weights: np.ndarray  # (T, V) how much a word says of a concept or topic; 0: not in it
     holds: np.ndarray  # (T, V) the largest of a column is the concept or topic chosen for the word
     seconds: float
-    predicted: np.ndarray | None = (
-        None  # unsmoothed probability of each token to predict; None: no model of it
-    )
+    predicted: np.ndarray | None = None  # unsmoothed probability of each token to predict; None: no model of it
 
 
 class Effort(NamedTuple):

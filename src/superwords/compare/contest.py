@@ -214,9 +214,7 @@ def described(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in setting.items())
 
 
-def clouds_of(
-    comparison: Comparison, peer: str, n_words: int
-) -> list[tuple[str, dict[str, float], dict[str, float]]]:
+def clouds_of(comparison: Comparison, peer: str, n_words: int) -> list[tuple[str, dict[str, float], dict[str, float]]]:
     """Return the first seed's sets for the most salient words, with weights, equal in size: (word, ours, theirs)."""
     seed = comparison.facts["seeds"][0]
     column = {word: i for i, word in enumerate(comparison.vocabulary)}

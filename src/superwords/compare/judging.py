@@ -14,15 +14,7 @@ from superwords.analysis.ranking import coherence, presence
 from superwords.compare.calibrated import FIRST, MEASURES, MORE, WordVectors, c_v, judged, vector_measures
 from superwords.compare.completion import log_likelihood, log_probability, mean_and_error
 from superwords.compare.contenders import OURS, RANKINGS, Found, ranked
-from superwords.compare.measures import (
-    TOP,
-    diversity,
-    paired_test,
-    reliability,
-    top_sets,
-    top_words,
-    win_rate,
-)
+from superwords.compare.measures import TOP, diversity, paired_test, reliability, top_sets, top_words, win_rate
 from superwords.text.corpus import Corpus
 
 MOST_WORDS = 20  # in a size-matched pair of sets
@@ -149,11 +141,7 @@ def model_table(runs: Runs, table: pd.DataFrame, frequency: np.ndarray, window: 
 
 
 def word_table(
-    runs: Runs,
-    contests: Contests,
-    words: Sequence[int],
-    vocabulary: Sequence[str],
-    judges: Sequence[Judge],
+    runs: Runs, contests: Contests, words: Sequence[int], vocabulary: Sequence[str], judges: Sequence[Judge]
 ) -> pd.DataFrame:
     """Return one row for each contest, seed and word: the two sets of equal size and their coherences."""
 

@@ -99,9 +99,7 @@ class LabelStage:
         metadata = self.metadata
         return {name: metadata[name].to_numpy(object) for name in self.columns if is_labels(metadata[name])}
 
-    def ours(
-        self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any
-    ) -> LabelRun:
+    def ours(self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any) -> LabelRun:
         """Fit our concepts with the defaults of `superwords fit`."""
         rows, length = corpus or self.corpus, self.effort._asdict()
         options = {name: length[name] for name in ("n_chains", "n_sweeps")} | {"random_state": seed, **more}
@@ -121,9 +119,7 @@ class LabelStage:
         what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
         return self._run(what | {"rows by": row_vectors}, None, make, corpus)
 
-    def peer(
-        self, name: str, setting: Mapping[str, Any], seed: int, corpus: Corpus | None = None
-    ) -> LabelRun:
+    def peer(self, name: str, setting: Mapping[str, Any], seed: int, corpus: Corpus | None = None) -> LabelRun:
         """Fit a peer."""
         peer, rows = PEERS[name], corpus or self.corpus
 

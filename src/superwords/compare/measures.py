@@ -50,9 +50,7 @@ def reliability(runs: Sequence[Sequence[np.ndarray]]) -> dict[str, float]:
     best = [jaccard(one, other).max(axis=1, initial=0.0) for one, other in permutations(runs, 2) if len(one)]
     if not best:
         return dict.fromkeys((*PARTNERS, "stability"), float("nan"))
-    shares = {
-        name: float(np.mean([(found >= least).mean() for found in best])) for name, least in PARTNERS.items()
-    }
+    shares = {name: float(np.mean([(found >= least).mean() for found in best])) for name, least in PARTNERS.items()}
     return shares | {"stability": float(np.mean([found.mean() for found in best]))}
 
 

@@ -32,9 +32,7 @@ class RankAccuracy:
         return float(known.mean()) if len(known) else float("nan")
 
 
-def rank_accuracy(
-    similarity: np.ndarray, vocabulary: Sequence[str], pairs: Sequence[WordPair]
-) -> RankAccuracy:
+def rank_accuracy(similarity: np.ndarray, vocabulary: Sequence[str], pairs: Sequence[WordPair]) -> RankAccuracy:
     """Return the share of words that a word's translations are ranked above.
 
     For every word w of one set of a pair and every translation t in the other, the competitors are the words
@@ -80,9 +78,7 @@ def directed(matrix: np.ndarray, queries: list[int], targets: list[int]) -> floa
 def positions(words: Set[str], index: dict[str, int]) -> list[int]:
     unknown = sorted(word for word in words if word not in index)
     if unknown or not words:
-        raise InputError(
-            f"The pair of {sorted(words)} has no or unknown words; give words of the vocabulary."
-        )
+        raise InputError(f"The pair of {sorted(words)} has no or unknown words; give words of the vocabulary.")
     return [index[word] for word in sorted(words)]
 
 

@@ -125,9 +125,7 @@ def check_matrix(given: Any, name: str, n_words: int | None = None) -> np.ndarra
 
 def check_any_known(values: np.ndarray, source: str) -> None:
     if np.isnan(values).all():
-        raise InputError(
-            f"None of the {len(values)} words is known to {source}; check how its words are spelled."
-        )
+        raise InputError(f"None of the {len(values)} words is known to {source}; check how its words are spelled.")
 
 
 def check_n_components(n_components: Any) -> int:
@@ -164,9 +162,7 @@ def find_word(known: Mapping[str, Found], word: str) -> Found | None:
 
 
 @threadpool_limits.wrap(limits=1)  # bits must not depend on how many threads there are
-def project(
-    rows: Any, known: Sequence[int] | np.ndarray, n_words: int, n_components: int, name: str
-) -> WordFeatures:
+def project(rows: Any, known: Sequence[int] | np.ndarray, n_words: int, n_components: int, name: str) -> WordFeatures:
     """Return principal components of the known words' rows, NaN for the other words.
 
     Signs are scikit-learn's: each component's largest loading is positive. Components that are only rounding error
@@ -177,9 +173,7 @@ def project(
     smaller = min(n_rows, n_columns)
     if sparse.issparse(rows) and (n_rows <= _DENSE_ROWS or n_components >= smaller // 2):
         rows = rows.toarray()
-    solver, n_kept = (
-        ("arpack", n_components) if sparse.issparse(rows) else ("full", min(n_components, smaller))
-    )
+    solver, n_kept = ("arpack", n_components) if sparse.issparse(rows) else ("full", min(n_components, smaller))
     with np.errstate(invalid="ignore"):  # shares of a variance of 0
         pca = PCA(n_kept, svd_solver=solver, random_state=_START_SEED)
         scores = pca.fit_transform(rows)

@@ -68,9 +68,7 @@ def presence_matrix(corpus: Corpus, context: str | None = None) -> sparse.csr_ar
     if context is not None and context not in CONTEXTS:
         raise InputError(f"The context is {context!r}; choose one of {', '.join(CONTEXTS)}.")
     if context == "passages" and corpus.parent is None:
-        raise InputError(
-            'The rows of this corpus are not passages; make it with unit="passages:5", for example.'
-        )
+        raise InputError('The rows of this corpus are not passages; make it with unit="passages:5", for example.')
     rows = corpus.sentences
     if rows is None or context == "passages" or (context is None and corpus.parent is not None):
         rows = corpus.counts

@@ -80,9 +80,7 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
             f"{len(paths)} of the {len(words)} words have a picture; principal components need at least two "
             "words with pictures that are named as in the vocabulary."
         )
-    descriptors = np.array(
-        [np.mean([gist(read_grey(path)) for path in found], axis=0) for found in paths.values()]
-    )
+    descriptors = np.array([np.mean([gist(read_grey(path)) for path in found], axis=0) for found in paths.values()])
     return project(descriptors, list(paths), len(words), n_components, "picture")
 
 
@@ -93,9 +91,7 @@ def picture_paths(source: Any) -> dict[str, list[Path]]:
         for word, paths in source.items():
             given = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else list(paths)
             if not all(isinstance(path, str | Path) for path in given):
-                raise InputError(
-                    f"The picture of {str(word)!r} is given as {paths!r}; give a path or a list of paths."
-                )
+                raise InputError(f"The picture of {str(word)!r} is given as {paths!r}; give a path or a list of paths.")
             by_name[_clean_name(str(word))] = [Path(path) for path in given]
         return by_name
     is_path = isinstance(source, str | Path)
@@ -141,17 +137,13 @@ def read_grey(path: Path) -> np.ndarray:
                 # Pillow would clip sixteen-bit levels at 255 rather than scale them.
                 picture = Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
             coloured = picture.convert("RGBA")
-            on_white = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert(
-                "RGB"
-            )
+            on_white = Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")
             square = ImageOps.fit(on_white, (SIZE, SIZE), Image.Resampling.BICUBIC)
             return np.asarray(square, dtype=float).mean(axis=2)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such picture.") from None
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
-        raise InputError(
-            f"{path}: this picture cannot be read; it is broken or in an unknown format."
-        ) from None
+        raise InputError(f"{path}: this picture cannot be read; it is broken or in an unknown format.") from None
 
 
 def gist(grey: np.ndarray) -> np.ndarray:

@@ -120,17 +120,13 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
             raise InputError(f"The group {group!r} has no seed words; give at least one.")
         known = {word: find_word(index, word) for word in members}
         if all(at is None for at in known.values()):
-            raise InputError(
-                f"None of the seed words of {group!r} is in the vocabulary: {few(list(members))}."
-            )
+            raise InputError(f"None of the seed words of {group!r} is in the vocabulary: {few(list(members))}.")
         missing += [word for word, at in known.items() if at is None]
         found[group] = {at: members[word] for word, at in known.items() if at is not None}
     if not found:
         raise InputError("There are no seed words; give at least one group with its words.")
     if missing:
-        warnings.warn(
-            f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=3
-        )
+        warnings.warn(f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=3)
     return found
 
 

@@ -72,9 +72,7 @@ def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None)
             )
     elif isinstance(spec, pd.DataFrame):
         if len(twice := spec.index[spec.index.duplicated()]):
-            raise InputError(
-                f"The features have several rows for the word {twice[0]!r}; give one row per word."
-            )
+            raise InputError(f"The features have several rows for the word {twice[0]!r}; give one row per word.")
         spec = spec.reindex(corpus.vocabulary)
     if not is_spec(spec):
         return MadeFeatures(spec, True, {})
@@ -157,7 +155,7 @@ def _parts(block: Any) -> tuple[str, Any]:
 
 
 _MAKERS: dict[str, Callable[[Any, Sequence[str]], np.ndarray]] = {
-    **{"embeddings": embeddings, "pictures": pictures, "seeds": seeds, "table": table, "vectors": vectors},
+    **{"embeddings": embeddings, "pictures": pictures, "seeds": seeds, "table": table, "vectors": vectors}
 }
 
 

@@ -105,9 +105,7 @@ def _spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
     try:
         import spacy
     except ImportError:
-        raise InputError(
-            f"{name}: there is no such file, and spaCy is not installed to load it by name."
-        ) from None
+        raise InputError(f"{name}: there is no such file, and spaCy is not installed to load it by name.") from None
     try:
         vocab = spacy.load(name).vocab
     except OSError:
@@ -129,9 +127,7 @@ def _read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
             return _parse_vectors(lines, _needed_keys(words), path)
     except (OSError, EOFError, zlib.error):
-        raise InputError(
-            f"{path}: this file of vectors cannot be read; it may be cut short or damaged."
-        ) from None
+        raise InputError(f"{path}: this file of vectors cannot be read; it may be cut short or damaged.") from None
 
 
 def _parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.ndarray]:
@@ -147,9 +143,7 @@ def _parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.
             continue
         width = width or len(fields) - 1
         if len(fields) <= width or not width:
-            raise InputError(
-                f"{path}, line {number}: a word and {width or 'some'} numbers are expected here."
-            )
+            raise InputError(f"{path}, line {number}: a word and {width or 'some'} numbers are expected here.")
         # Some words hold spaces themselves, so the numbers are counted from the right.
         word = " ".join(fields[:-width])
         if word not in needed or word in known:
@@ -163,9 +157,7 @@ def _parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.
     return known
 
 
-def embeddings(
-    name_or_folder: str | Path, vocabulary: Sequence[str], n_components: int = N_COMPONENTS
-) -> WordFeatures:
+def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_components: int = N_COMPONENTS) -> WordFeatures:
     """Return embeddings of the words as (V, F) principal components.
 
     A phrase is encoded whole by wordllama, model2vec and sentence-transformers; with spaCy it is the mean of its
@@ -208,9 +200,7 @@ def encode_with(name: str, words: list[str]) -> np.ndarray:
     if name == WORDLLAMA and not folder.exists():
         return check_matrix(text_vectors(words, name), name, len(words))
     if folder.exists() and not folder.is_dir():
-        raise InputError(
-            f"{name}: this is a file; give a model's folder or name, or vectors:FILE for a file."
-        )
+        raise InputError(f"{name}: this is a file; give a model's folder or name, or vectors:FILE for a file.")
     reasons, missing = [], []
     for library in _saved_by(folder) if folder.is_dir() else tuple(_ENCODERS):
         if find_spec(library) is None:

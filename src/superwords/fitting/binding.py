@@ -35,8 +35,7 @@ def table(
 
 
 def regression(
-    function: Callable[..., pd.DataFrame],
-    finish: Callable[[Result, pd.DataFrame], pd.DataFrame] | None = None,
+    function: Callable[..., pd.DataFrame], finish: Callable[[Result, pd.DataFrame], pd.DataFrame] | None = None
 ) -> Callable[..., pd.DataFrame]:
     """Return the method of a regression that may also be given new documents, in the place of `outcomes`."""
 
@@ -46,9 +45,7 @@ def regression(
         return found if finish is None else finish(self.result_, found)
 
     kept = [one for one in _parameters(function) if one.name != "outcomes"]
-    new = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("X", "metadata")
-    ]
+    new = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("X", "metadata")]
     return _signed(method, [*kept, *new])
 
 

@@ -223,9 +223,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
                 raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
             return object.__getattribute__(self, name)
 
-    def fit(
-        self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES, row_vectors: Any = None
-    ) -> ConceptModel:
+    def fit(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES, row_vectors: Any = None) -> ConceptModel:
         """Sample the concepts of documents.
 
         Parameters
@@ -517,12 +515,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             self._run(watcher, self.chains_, self.kept_, self.schedule_, self)
 
     def _run(
-        self,
-        watcher: Watcher,
-        chains: list[Chain],
-        kept: list[ChainDraws],
-        schedule: Schedule,
-        watched: Any = None,
+        self, watcher: Watcher, chains: list[Chain], kept: list[ChainDraws], schedule: Schedule, watched: Any = None
     ) -> None:
         """Take chains to their last sweep, in threads or on the cluster."""
         with joined(self.cluster, self.n_jobs, watcher.say) as machines:
@@ -534,9 +527,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             seen = watched or SimpleNamespace(chains_=chains, kept_=kept, schedule_=schedule)
             with callbacks.watching(seen):
                 is_watched = type(watcher) is not Watcher
-                run_chains(
-                    chains, seen.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner
-                )
+                run_chains(chains, seen.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner)
 
     def _make_exact(self) -> None:
         """Continue with the exact chain from the end of the approximation, whose draws are dropped."""
@@ -726,10 +717,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         return naming.name_prompt(self.result_, concept, language, taken)
 
     def propose_names(
-        self,
-        ask: Callable[[str], str] | str,
-        language: str = "en",
-        concepts: int | Sequence[int] | None = None,
+        self, ask: Callable[[str], str] | str, language: str = "en", concepts: int | Sequence[int] | None = None
     ) -> pd.DataFrame:
         """Let a language model propose names, each with a sentence; they are marked as proposed until accepted.
 
@@ -765,9 +753,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             numbers = curation.shown_numbers(self.result_, unnamed if concepts is None else concepts)
             found = naming.propose(self.result_, ask, language, numbers, decided.taken(numbers))
         else:
-            raise InputError(
-                f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself."
-            )
+            raise InputError(f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself.")
         self.choose([*self.choices_, *curation.propose(self.result_, found)])
         return naming.proposal_table(self.result_, found)
 

@@ -19,16 +19,7 @@ from superwords.text.corpus import Corpus
 from superwords.text.files import digest
 from superwords.text.read import WORD_OPTIONS, check_options, read_documents
 
-READING = (
-    "language",
-    "unit",
-    "keep_texts",
-    "vocabulary",
-    "tokenizer",
-    "encoding",
-    "date_format",
-    *WORD_OPTIONS,
-)
+READING = ("language", "unit", "keep_texts", "vocabulary", "tokenizer", "encoding", "date_format", *WORD_OPTIONS)
 _OWN = ("features", "row_vectors")
 
 

@@ -56,9 +56,7 @@ def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inc
     """
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
     if not model.result_.has_concepts:
-        raise InputError(
-            "The model has kept no draw yet, so it has no concepts; call resume or advance first."
-        )
+        raise InputError("The model has kept no draw yet, so it has no concepts; call resume or advance first.")
     counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
     weight = merged_weights(folded.weight, model.choices_)
@@ -74,15 +72,11 @@ def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> O
         raise InputError("New documents need their columns; give metadata=DataFrame with a row per document.")
     weight, used = transform(model, X, return_inclusion=True)
     if len(table) != used.shape[0]:
-        raise InputError(
-            f"metadata has {len(table):,} rows for {used.shape[0]:,} documents; give a row each."
-        )
+        raise InputError(f"metadata has {len(table):,} rows for {used.shape[0]:,} documents; give a row each.")
     result = model.result_
     # Outcomes have a column for every concept; those of merged and hidden ones are empty.
     shown = np.array(result.shown) - 1
-    place = sparse.csr_array(
-        (np.ones(len(shown)), (np.arange(len(shown)), shown)), (len(shown), result.n_concepts)
-    )
+    place = sparse.csr_array((np.ones(len(shown)), (np.arange(len(shown)), shown)), (len(shown), result.n_concepts))
     weight, used = (sparse.csr_array(sparse.csr_array(one) @ place) for one in (weight, used))
     return folded_outcomes(table.reset_index(drop=True), weight, used)
 
@@ -166,11 +160,7 @@ def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
 
 
 def fold(
-    concepts: LeaveOneOutCounts,
-    counts: sparse.csr_array,
-    seed: int,
-    n_sweeps: int = SWEEPS,
-    n_jobs: int | None = None,
+    concepts: LeaveOneOutCounts, counts: sparse.csr_array, seed: int, n_sweeps: int = SWEEPS, n_jobs: int | None = None
 ) -> Folded:
     """Return weights and inclusion probabilities; both sparse above 50 million cells. Same bits at any n_jobs."""
     n_documents, n_concepts = counts.shape[0], len(concepts.holders)

@@ -85,9 +85,7 @@ class _Running:
     def start(self, make_worker: Callable[[], Any]) -> Any:
         """Start a worker, and return the stream of its sweeps."""
         self.worker = make_worker()
-        run = self.worker.run.options(
-            num_returns="streaming", _generator_backpressure_num_objects=_MOST_WAITING
-        )
+        run = self.worker.run.options(num_returns="streaming", _generator_backpressure_num_objects=_MOST_WAITING)
         return run.remote(code_version(), self.model, packed(self.task._replace(model=None)))
 
     def take(self, swept: Swept) -> bool:
@@ -106,9 +104,7 @@ class _Running:
 
 
 class _Chains:
-    def __init__(
-        self, machines: Cluster, tasks: Sequence[Task], receive: Receive, stop: threading.Event, say: Say
-    ):
+    def __init__(self, machines: Cluster, tasks: Sequence[Task], receive: Receive, stop: threading.Event, say: Say):
         self._machines, self._receive, self._stop, self._say = machines, receive, stop, say
         self._lost = importlib.import_module("ray.exceptions").RayError
         actor = ray().remote(num_cpus=1, max_concurrency=2, scheduling_strategy="SPREAD")(_ChainWorker)

@@ -128,9 +128,7 @@ def condition_table(model: FittedModel, concepts: list[int]) -> pd.DataFrame:
     for concept, number, fixed in zip(concepts, numbers_now(model), model.chains_[0].model.fixed):
         words = [vocabulary[fixed == sign].tolist() for sign in (1, -1)]
         rows.append([concept, number or pd.NA, *words])
-    return pd.DataFrame(rows, columns=pd.Index(["concept", "now", "pinned", "banned"])).astype(
-        {"now": "Int64"}
-    )
+    return pd.DataFrame(rows, columns=pd.Index(["concept", "now", "pinned", "banned"])).astype({"now": "Int64"})
 
 
 def numbers_now(model: FittedModel) -> list[int]:
@@ -139,9 +137,7 @@ def numbers_now(model: FittedModel) -> list[int]:
     if not n_fixed:
         return []
     partners = [find_partners(listed, chain_descriptions(chain)).of for chain in model.chains_]
-    found = [
-        [int(np.flatnonzero(of == k)[0]) + 1 for of in partners if (of == k).any()] for k in range(n_fixed)
-    ]
+    found = [[int(np.flatnonzero(of == k)[0]) + 1 for of in partners if (of == k).any()] for k in range(n_fixed)]
     return [max(set(now), key=now.count) if now else 0 for now in found]
 
 
@@ -151,29 +147,19 @@ def _fixed_words(model: FittedModel, pin: Words, ban: Words) -> dict[int, np.nda
     fixed: dict[int, np.ndarray] = {}
     for option, given, sign in (("pin", pin, 1), ("ban", ban, -1)):
         if not isinstance(given, Mapping):
-            raise InputError(
-                f'{option}={given!r} is not a mapping; give {{concept: [words]}}, as {{3: ["coal"]}}.'
-            )
+            raise InputError(f'{option}={given!r} is not a mapping; give {{concept: [words]}}, as {{3: ["coal"]}}.')
         for concept, words in given.items():
             concept_index(model.result_, concept)
             if concept in decisions(model.choices_).merged.values():
-                raise InputError(
-                    f"Concept {concept} is merged from several; restore it before you condition on it."
-                )
+                raise InputError(f"Concept {concept} is merged from several; restore it before you condition on it.")
             if not isinstance(words, Iterable):
-                raise InputError(
-                    f"{option}: {words!r} is not a list of words; give those of concept {concept}."
-                )
+                raise InputError(f"{option}: {words!r} is not a list of words; give those of concept {concept}.")
             row = fixed.setdefault(int(concept), np.zeros(len(at), np.int8))
             for word in [words] if isinstance(words, str) else words:
                 if word not in at:
-                    raise InputError(
-                        f"{option}: {word!r} is not in the vocabulary, so no concept can have it."
-                    )
+                    raise InputError(f"{option}: {word!r} is not in the vocabulary, so no concept can have it.")
                 if row[at[word]] == -sign:
-                    raise InputError(
-                        f"{word!r} is both pinned to concept {concept} and banned from it; choose one."
-                    )
+                    raise InputError(f"{word!r} is both pinned to concept {concept} and banned from it; choose one.")
                 row[at[word]] = sign
     return fixed
 
@@ -228,10 +214,7 @@ def _unpacked(state: State, numbers: np.ndarray) -> _Pairs:
     for first, last in zip(state.doc_ptr[:-1].tolist(), state.doc_ptr[1:].tolist()):
         pairs = range(first, last)
         documents.append(
-            {
-                int(numbers[state.concept[p]]): (float(state.weight[p]), set(words[ends[p] : ends[p + 1]]))
-                for p in pairs
-            }
+            {int(numbers[state.concept[p]]): (float(state.weight[p]), set(words[ends[p] : ends[p + 1]])) for p in pairs}
         )
     return documents
 

@@ -283,9 +283,7 @@ def rows_of(corpus: Corpus, rows: np.ndarray) -> Corpus:
     )
 
 
-def _fit(
-    problem: Prepared, given: Mapping[str, Any], number: int, shares: np.ndarray, n_sweeps: int
-) -> Found:
+def _fit(problem: Prepared, given: Mapping[str, Any], number: int, shares: np.ndarray, n_sweeps: int) -> Found:
     """Run one chain and gather the words of its concepts from its last draws."""
     init = make_starts(given)[0]
     state = start_of(init, problem.model, problem.theta, _SEED, number, shares)

@@ -91,9 +91,7 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
     if not hasattr(init, "__len__"):
         parse_start(init)  # which refuses it
     if len(init) != n_chains:
-        raise InputError(
-            f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all."
-        )
+        raise InputError(f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all.")
     return [_numbered(start, given["n_concepts"]) for start in init]
 
 
@@ -222,9 +220,7 @@ def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
         bad = ~((values > 0) & np.isfinite(values))
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            raise InputError(
-                f"theta is {values[at]} for word {at}; every θ must be a positive, finite number."
-            )
+            raise InputError(f"theta is {values[at]} for word {at}; every θ must be a positive, finite number.")
     return values / values.mean()
 
 

@@ -78,8 +78,7 @@ def sample_shards(
     starts = make_starts(given)
     pilots = _pilots(starts, shards, theta, seed, run)
     chains = [
-        Chain(shard.model, state, seed, number)
-        for number, (shard, state) in enumerate(_starts(pilots, shards, seed))
+        Chain(shard.model, state, seed, number) for number, (shard, state) in enumerate(_starts(pilots, shards, seed))
     ]
     draws = [ChainDraws(chain=number) for number in range(len(chains))]
     run(chains, draws, schedule)
@@ -102,9 +101,7 @@ def sample_shards(
     return Sampled(ends, united, schedule, note)
 
 
-def _pilots(
-    starts: Sequence[str], shards: list[Shard], theta: np.ndarray, seed: int, run: Run
-) -> list[Chain]:
+def _pilots(starts: Sequence[str], shards: list[Shard], theta: np.ndarray, seed: int, run: Run) -> list[Chain]:
     """Return a chain on one shard for each start."""
     own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
     models = [shards[c % len(shards)].model for c in range(len(starts))]
@@ -141,9 +138,7 @@ def _compact(concept: np.ndarray) -> np.ndarray:
     return np.unique(concept, return_inverse=True)[1].astype(np.int32)
 
 
-def _united(
-    draws: Sequence[Kept], shards: list[Shard], rest: np.ndarray, whole: Model, seed: int, chain: int
-) -> Draw:
+def _united(draws: Sequence[Kept], shards: list[Shard], rest: np.ndarray, whole: Model, seed: int, chain: int) -> Draw:
     """Return one draw of all rows."""
     places = united_concepts([usage_of(one) for one in draws])
     theta = np.mean([one.state.theta for one in draws], axis=0)
@@ -170,13 +165,9 @@ def _data_of(whole: Model, rows: np.ndarray) -> Data:
 def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:
     """Return for each shard the numbers of its concepts among all; partners share one."""
     places: list[np.ndarray] = []
-    together = Usage(
-        np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2))
-    )
+    together = Usage(np.zeros(0, np.int64), *(sparse.csr_array((0, shards[0].used.shape[1])) for _ in range(2)))
     for usage in shards:
-        partners = find_partners(
-            described(together.used, together.holders), described(usage.used, usage.holders)
-        )
+        partners = find_partners(described(together.used, together.holders), described(usage.used, usage.holders))
         place, put = united_places(partners.of, len(usage.holders))
         places.append(place.astype(np.int32))
         holders = np.bincount(place, usage.holders, put.shape[0])

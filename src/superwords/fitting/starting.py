@@ -16,14 +16,7 @@ from superwords.errors import InputError
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.features.word_vectors import text_vectors
 from superwords.fitting.running import document_order
-from superwords.fitting.settings import (
-    make_prior,
-    make_start_rows,
-    make_starts,
-    make_steps,
-    make_theta,
-    scale_features,
-)
+from superwords.fitting.settings import make_prior, make_start_rows, make_starts, make_steps, make_theta, scale_features
 from superwords.jobs import n_workers
 from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
@@ -54,9 +47,7 @@ class Prepared(NamedTuple):
         return self.order if self.corpus.parent is None else self.corpus.parent[self.order]
 
 
-def prepare(
-    given: Mapping[str, Any], X: Any, features: Any, tell: Watcher, row_vectors: Any = None
-) -> Prepared:
+def prepare(given: Mapping[str, Any], X: Any, features: Any, tell: Watcher, row_vectors: Any = None) -> Prepared:
     """Read documents and features, and put the model together; `given` is checked (`settings.check_model`)."""
     with tell.reading() if are_texts(X) else nullcontext() as reading:
         corpus = corpus_of(X, n_jobs=given["n_jobs"], progress=reading, say=tell.say)
@@ -77,9 +68,7 @@ def _vectors_of_texts(corpus: Corpus, model: str) -> np.ndarray:
     vectors = text_vectors(corpus.texts, model)
     known = ~np.isnan(vectors).any(axis=1)
     return (
-        np.where(known[:, None], vectors - vectors[known].mean(axis=0), 0.0)
-        if known.any()
-        else np.zeros_like(vectors)
+        np.where(known[:, None], vectors - vectors[known].mean(axis=0), 0.0) if known.any() else np.zeros_like(vectors)
     )
 
 
@@ -122,9 +111,7 @@ def check_row_vectors(row_vectors: Any, n_rows: int) -> np.ndarray | None:
     except (TypeError, ValueError):
         raise InputError("row_vectors are not numbers; give a rows-by-columns array.") from None
     if values.ndim != 2 or len(values) != n_rows:
-        raise InputError(
-            f"row_vectors has shape {values.shape}; give one vector per row of the corpus, ({n_rows}, F)."
-        )
+        raise InputError(f"row_vectors has shape {values.shape}; give one vector per row of the corpus, ({n_rows}, F).")
     if np.isinf(values).any():
         raise InputError("row_vectors has an infinite number; give finite numbers, or NaN for unknown rows.")
     return np.where(np.isnan(values).any(axis=1, keepdims=True), 0.0, values)
@@ -144,11 +131,7 @@ def shares_of(prepared: Prepared, given: Mapping[str, Any], n: int | None) -> np
 
 
 def start_chains(
-    given: Mapping[str, Any],
-    prepared: Prepared,
-    seed: int,
-    say: Callable[[str], None],
-    n_concepts: int | None = None,
+    given: Mapping[str, Any], prepared: Prepared, seed: int, say: Callable[[str], None], n_concepts: int | None = None
 ) -> list[Chain]:
     """Return a chain for each start that is asked for, with `n_concepts` where it leaves the number open."""
     model, theta = prepared.model, prepared.theta

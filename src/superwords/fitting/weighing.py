@@ -143,9 +143,7 @@ def _begin(folder: Path, key: Mapping[str, Any]) -> None:
         if file.exists() and file.read_bytes() == recorded:
             return
         if any(folder.iterdir()):
-            raise InputError(
-                f"{folder} is not empty and holds no parts of these weights; give another folder."
-            )
+            raise InputError(f"{folder} is not empty and holds no parts of these weights; give another folder.")
         write_atomic(file, recorded)
     except OSError as error:
         raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error

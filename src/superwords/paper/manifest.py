@@ -106,13 +106,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"The manifest {str(path)!r} cannot be read: {error.strerror or error}.") from None
     except ValueError:
-        raise InputError(
-            f"{str(path)!r} is not JSON; give the manifest.json that `superwords write` made."
-        ) from None
+        raise InputError(f"{str(path)!r} is not JSON; give the manifest.json that `superwords write` made.") from None
     if not isinstance(content, dict) or content.get("manifest") != FORMAT:
-        raise InputError(
-            f"{str(path)!r} is not a manifest of this version; give one that `superwords write` made."
-        )
+        raise InputError(f"{str(path)!r} is not a manifest of this version; give one that `superwords write` made.")
     missing = {"versions", "data", "settings", "seed", "schedule", "decisions", "results"} - set(content)
     if missing:
         raise InputError(f"The manifest {str(path)!r} lacks {', '.join(sorted(missing))}.")

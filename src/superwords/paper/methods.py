@@ -38,13 +38,9 @@ def _corpus(model: ConceptModel) -> list[str]:
         )
     recipe = notes.get("recipe", {})
     if recipe:
-        what = (
-            "noun phrases and names" if recipe.get("words") == "phrases" else f"{recipe.get('words')} words"
-        )
+        what = "noun phrases and names" if recipe.get("words") == "phrases" else f"{recipe.get('words')} words"
         least = f" that occur in at least {notes['min_df']} documents" if "min_df" in notes else ""
-        out.append(
-            f"We kept {what}{least}, without stop words: {corpus.n_words:,} different ones, {tokens:,} in all."
-        )
+        out.append(f"We kept {what}{least}, without stop words: {corpus.n_words:,} different ones, {tokens:,} in all.")
     else:
         out.append(f"They have {corpus.n_words:,} different words, {tokens:,} in all.")
     return out
@@ -114,9 +110,7 @@ def _agreement(model: ConceptModel) -> list[str]:
         every = "both" if verdict.n_chains == 2 else f"all {verdict.n_chains}"
         out.append(f"Of these, {n_again} {were} found by {every} chains.")
     if n_again and (verdict.n_chains > 1 or verdict.n_pilots):
-        out.append(
-            f"{'It covers' if n_again == 1 else 'They cover'} {verdict.covered:.0%} of the counted words."
-        )
+        out.append(f"{'It covers' if n_again == 1 else 'They cover'} {verdict.covered:.0%} of the counted words.")
     return [*out, *_convergence(verdict)]
 
 

@@ -52,12 +52,7 @@ class Verification(NamedTuple):
 
 
 def verify(
-    manifest: str | Path,
-    documents: Any,
-    *,
-    features: Any = None,
-    n_jobs: int | None = None,
-    progress: Any = False,
+    manifest: str | Path, documents: Any, *, features: Any = None, n_jobs: int | None = None, progress: Any = False
 ) -> Verification:
     """Fit the model of a manifest again and compare the results.
 
@@ -149,9 +144,7 @@ def _found_again(then: list[dict[str, Any]], now: list[dict[str, Any]]) -> tuple
     n_found, change = 0, 0.0
     for one in then:
         words = set(one["words"])
-        shared = [
-            (len(words & set(other["words"])) / max(len(words), 1), other["prevalence"]) for other in now
-        ]
+        shared = [(len(words & set(other["words"])) / max(len(words), 1), other["prevalence"]) for other in now]
         overlap, prevalence = max(shared, default=(0.0, 0.0))
         if overlap >= _FOUND_AGAIN:
             n_found += 1

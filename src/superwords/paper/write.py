@@ -50,15 +50,11 @@ def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list
         with warnings.catch_warnings():  # a glyph missing in all fonts is drawn as a box
             warnings.simplefilter("ignore", UserWarning)
             files = _write(source, out)
-        digests = {
-            str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
-        }
+        digests = {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
         manifest = json.dumps(make_manifest(model, digests), indent=1, ensure_ascii=False)
         write_atomic(out / "manifest.json", manifest.encode("utf-8"))
     except OSError as error:
-        raise InputError(
-            f"The paper cannot be written to {str(out)!r}: {error.strerror or error}."
-        ) from error
+        raise InputError(f"The paper cannot be written to {str(out)!r}: {error.strerror or error}.") from error
     return [*files, out / "manifest.json"]
 
 
@@ -103,9 +99,7 @@ def _plain_name(column: Any) -> str:
     return "".join(mark if mark.isalnum() else "_" for mark in str(column))
 
 
-def _write_word(
-    target: Path, methods: str, tables: dict[str, Titled], figures: dict[str, Figure]
-) -> Path | None:
+def _write_word(target: Path, methods: str, tables: dict[str, Titled], figures: dict[str, Figure]) -> Path | None:
     """Write methods, tables and figures as a Word file; None without python-docx."""
     try:
         from docx import Document

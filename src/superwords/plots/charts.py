@@ -89,9 +89,7 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
     """
     missing = [name for name in PREVALENCE_COLUMNS if name not in table.columns]
     if missing:
-        raise InputError(
-            f"The prevalence table lacks the column {missing[0]!r}; give {', '.join(PREVALENCE_COLUMNS)}."
-        )
+        raise InputError(f"The prevalence table lacks the column {missing[0]!r}; give {', '.join(PREVALENCE_COLUMNS)}.")
     if table.empty:
         raise InputError("The prevalence table has no rows; give one per concept and group.")
     concepts = [str(name) for name in dict.fromkeys(table["concept"])]

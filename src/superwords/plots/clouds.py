@@ -51,9 +51,7 @@ class Layout:
         return self.font_size * max(math.sqrt(min(1.0, weight / self.heaviest)), SMALLEST)
 
 
-def cloud(
-    weights: Mapping[str, float], title: str | None = None, width: float = 3.1, height: float = 2.0
-) -> Figure:
+def cloud(weights: Mapping[str, float], title: str | None = None, width: float = 3.1, height: float = 2.0) -> Figure:
     """Draw one word cloud of at most a hundred words.
 
     Parameters
@@ -194,9 +192,7 @@ def panel_grid(
         row, column = divmod(index, columns)
         left = margin + column * (width + margin)
         bottom = total_height - (row + 1) * (height + head)
-        axes = figure.add_axes(
-            (left / total_width, bottom / total_height, width / total_width, height / total_height)
-        )
+        axes = figure.add_axes((left / total_width, bottom / total_height, width / total_width, height / total_height))
         axes.set(xlim=(0, width * POINTS_PER_INCH), ylim=(0, height * POINTS_PER_INCH), xticks=[], yticks=[])
         axes.spines[:].set_color("#DDDDDD" if n_panels > 1 else "none")
         if titles is not None:
@@ -222,9 +218,7 @@ def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout
     font_size = min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
     while (centers := place(boxes, font_size, wide, high)) is None:
         font_size *= 0.93
-    return Layout(
-        {word: Placed(*measured[word], center=centers[word]) for word in weights}, font_size, heaviest
-    )
+    return Layout({word: Placed(*measured[word], center=centers[word]) for word in weights}, font_size, heaviest)
 
 
 def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float]:
@@ -263,9 +257,7 @@ def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] |
     rows, columns = taken.shape
     before = np.zeros((rows + 1, columns + 1), dtype=np.int32)  # taken cells above and to the left
     np.cumsum(np.cumsum(taken, axis=0), axis=1, out=before[1:, 1:])
-    inside = (
-        before[tall:, across:] - before[:-tall, across:] - before[tall:, :-across] + before[:-tall, :-across]
-    )
+    inside = before[tall:, across:] - before[:-tall, across:] - before[tall:, :-across] + before[:-tall, :-across]
     down = ((np.arange(inside.shape[0]) + tall / 2) / rows - 0.5) ** 2
     right = ((np.arange(inside.shape[1]) + across / 2) / columns - 0.5) ** 2
     distance = np.where(inside == 0, down[:, None] + right, np.inf)

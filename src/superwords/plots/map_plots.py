@@ -44,9 +44,7 @@ def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
     handles = []
     for concept, color, marker in zip(coloured, style.PALETTE, style.MARKERS):
         own = points[points["concept"] == concept]
-        drawn = axes.plot(
-            own["x"], own["y"], marker, color=color, markersize=size, markeredgewidth=0, zorder=2
-        )
+        drawn = axes.plot(own["x"], own["y"], marker, color=color, markersize=size, markeredgewidth=0, zorder=2)
         handles += drawn
     colors = dict(zip(coloured, style.PALETTE))
     axes.set(xticks=[], yticks=[], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
@@ -58,9 +56,7 @@ def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
         for one in named:
             _number(axes, one, colors.get(one["concept"], style.INK))
         style.legend(figure, width, handles, [label(j) for j in coloured])
-    description = (
-        "each point is a document, near those that use the same concepts; its main concept decides its colour"
-    )
+    description = "each point is a document, near those that use the same concepts; its main concept decides its colour"
     style.caption(figure, description, width, label.marked([one["concept"] for one in named]))
     return figure
 
@@ -70,9 +66,7 @@ def _number(axes: Axes, region: dict[str, Any], color: str) -> None:
     text.set(fontsize=style.TEXT, ha="center", va="center", weight="bold", path_effects=_HALO)
 
 
-def _side_labels(
-    axes: Axes, regions: list[dict[str, Any]], colors: dict[int, str], label: Labels, room: float
-) -> None:
+def _side_labels(axes: Axes, regions: list[dict[str, Any]], colors: dict[int, str], label: Labels, room: float) -> None:
     """Write the regions' names at the sides, without overlap, with lines to them."""
     ordered = sorted(regions, key=lambda one: one["x"])
     half = (len(ordered) + 1) // 2
@@ -136,10 +130,7 @@ def _name_points(figure: Figure, axes: Axes, table: pd.DataFrame, label: Labels,
     for x, y in axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float)):
         taken.append(Bbox.from_extents(x - dot, y - dot, x + dot, y + dot))
     for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
-        given: dict[str, Any] = {
-            "color": "#777777" if one["leftover"] else style.INK,
-            "fontsize": style.SMALL,
-        }
+        given: dict[str, Any] = {"color": "#777777" if one["leftover"] else style.INK, "fontsize": style.SMALL}
         at, number = (one["coherence"], one["exclusivity"]), str(one["concept"])
         for name in (label(one["concept"]), number):
             text = axes.text(*at, name, **given)

@@ -46,9 +46,7 @@ def concept_label(model: ConceptModel, concept: int) -> str:
     return f"{concept}. {concept_names(model.result_)[concept_index(model.result_, concept)]}"
 
 
-def group_clouds(
-    model: ConceptModel, column: str, concept: int, first: Any = None, second: Any = None
-) -> Figure:
+def group_clouds(model: ConceptModel, column: str, concept: int, first: Any = None, second: Any = None) -> Figure:
     """Draw a concept's words in two groups of documents, by default the largest two."""
     if first is None and second is None:
         first, second = largest_groups(model, column)
@@ -59,8 +57,7 @@ def group_clouds(
         if label not in known:
             raise InputError(f"There is no group {label!r} in the column {column!r}.")
     weights = [
-        _heaviest(own["word"], own["share"])
-        for own in (words[words["group"].astype(str) == label] for label in labels)
+        _heaviest(own["word"], own["share"]) for own in (words[words["group"].astype(str) == label] for label in labels)
     ]
     name = concept_label(model, concept)
     return cloud_pair(weights[0], weights[1], [f"{name}: {label}" for label in labels])
@@ -116,9 +113,7 @@ def start_scores(model: ConceptModel) -> sparse.csr_array:
     holders = np.bincount(state.concept, minlength=n_concepts)
     document = np.repeat(np.arange(len(model.order_)), np.diff(state.doc_ptr))
     pair = np.repeat(np.arange(len(state.concept)), np.diff(state.pair_ptr))
-    on = sparse.csr_array(
-        (np.ones(len(pair)), (pair, state.word)), shape=(len(state.concept), model.corpus_.n_words)
-    )
+    on = sparse.csr_array((np.ones(len(pair)), (pair, state.word)), shape=(len(state.concept), model.corpus_.n_words))
     used = on.multiply(sparse.csr_array(counts[document]) > 0)
     gather = sparse.csr_array(
         (np.ones(len(state.concept)), (state.concept, np.arange(len(state.concept)))),

@@ -51,9 +51,7 @@ class Labels:
         return sorted(order, key=lambda concept: concept in self.doubtful)[:most]
 
 
-def group_prevalence(
-    model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = style.PAGE
-) -> Figure:
+def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = style.PAGE) -> Figure:
     """Draw concepts by group with intervals, reliable and most different ones first."""
     table = by_group(model.result_, column, 0, style.MOST_GROUPS)
     table = table[table["concept"].isin(model.result_.shown)]
@@ -73,11 +71,7 @@ def group_prevalence(
         }
     )
     description = f"share of the group's {row_name(model.corpus_)} that use the concept, with 95% interval"
-    some = (
-        f" ({len(chosen)} of {n_concepts} concepts, those that differ most)"
-        if len(chosen) < n_concepts
-        else ""
-    )
+    some = f" ({len(chosen)} of {n_concepts} concepts, those that differ most)" if len(chosen) < n_concepts else ""
     return prevalence_by_group(drawn, f"{column}: {description}{some}", width)
 
 
@@ -92,9 +86,7 @@ def _spread(own: pd.DataFrame) -> float:
     return float(np.sqrt(np.average((own["prevalence"] - mean) ** 2, weights=own["n_rows"])))
 
 
-def _panels(
-    n_panels: int, across: int, width: float, head: float, row: float
-) -> tuple[Figure, list[Axes], float]:
+def _panels(n_panels: int, across: int, width: float, head: float, row: float) -> tuple[Figure, list[Axes], float]:
     """Return a figure, its panels on one scale, and the width of a panel in mm."""
     down = -(-n_panels // across)
     figure = style.print_figure(width, head + row * down)
@@ -107,11 +99,7 @@ def _panels(
 
 
 def small_multiples(
-    model: ConceptModel,
-    column: str,
-    by: Any = None,
-    concepts: Sequence[int] | None = None,
-    width: float = style.PAGE,
+    model: ConceptModel, column: str, by: Any = None, concepts: Sequence[int] | None = None, width: float = style.PAGE
 ) -> Figure:
     """Draw prevalence over time by concept: a smooth curve, and each period's share.
 
@@ -121,9 +109,7 @@ def small_multiples(
     for concept in concepts or []:
         concept_index(model.result_, concept)
     label = Labels(model)
-    chosen = (
-        list(concepts) if concepts is not None else _surest(model, column, by, label, 9 if width > 120 else 6)
-    )
+    chosen = list(concepts) if concepts is not None else _surest(model, column, by, label, 9 if width > 120 else 6)
     if not chosen:
         raise InputError("The model has no concepts, so there is nothing to draw.")
     dots, curves = time_curves(model.result_, column, by)
@@ -140,9 +126,7 @@ def small_multiples(
     both = pd.concat([dots, curves])
     both = both[both["concept"].isin(chosen)]
     _limits(panels, both["predicted"], both["high"])
-    description = (
-        f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
-    )
+    description = f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
     style.caption(figure, description, width, label.marked(chosen))
     rows = row_name(model.corpus_)
     side = f"share of a document's {rows} that use the concept, mean over documents"
@@ -223,9 +207,7 @@ def effect_intervals(
         style.row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
     grid[0].set_ylim(len(chosen) - 0.5, -0.5)
     some = f"; {len(shown)} of {len(terms)} terms" if len(shown) < len(terms) else ""
-    style.caption(
-        figure, f"effect on {of} in percentage points, with 95% interval{some}", width, label.marked(chosen)
-    )
+    style.caption(figure, f"effect on {of} in percentage points, with 95% interval{some}", width, label.marked(chosen))
     style.legend(figure, width, *grid[0].get_legend_handles_labels())
     return figure
 
@@ -241,9 +223,7 @@ def _effects(axes: Axes, own: pd.DataFrame) -> None:
         at = place + (0 if same else shift)
         axes.hlines(at, 100 * own[f"{name}low"], 100 * own[f"{name}high"], color=color, linewidth=1.0)
         series = "adjusted for the other columns" if filled else "this column alone"
-        axes.plot(
-            100 * middle, at, "os"[not filled], color=color, markerfacecolor=face, markersize=3, label=series
-        )
+        axes.plot(100 * middle, at, "os"[not filled], color=color, markerfacecolor=face, markersize=3, label=series)
     axes.axvline(0, color=style.INK, linewidth=0.6, zorder=0)
     axes.grid(axis="x", color=style.GRID, linewidth=0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
@@ -271,9 +251,7 @@ def predicted_values(
     chosen = label.first(varied, 9 if width > 120 else 6)
     styles = style.group_styles(table["group"])
     head = 15.5 if len(styles) > 1 else 12
-    figure, panels, room = _panels(
-        len(chosen), min(len(chosen), 3 if width > 120 else 2), width, head, _PANEL
-    )
+    figure, panels, room = _panels(len(chosen), min(len(chosen), 3 if width > 120 else 2), width, head, _PANEL)
     years = as_years(table[x])
     table = table.assign(at=table[x].astype(float) if years is None else years)
     for axes, concept in zip(panels, chosen):
@@ -306,9 +284,7 @@ def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
     n_leaves = len(tree.concepts)
     if n_leaves < 2:
         raise InputError("The model has fewer than two concepts, so there is no tree to draw.")
-    size, room = (
-        (style.TEXT, 80) if width > 120 else (style.SMALL, style.characters(0.6 * width, style.SMALL))
-    )
+    size, room = (style.TEXT, 80) if width > 120 else (style.SMALL, style.characters(0.6 * width, style.SMALL))
     lines = max(len(textwrap.wrap(label(j), room)) for j in tree.concepts)
     figure = style.print_figure(width, 14 + (2.4 * lines + 1.2) * n_leaves)
     axes = figure.subplots()
@@ -316,21 +292,14 @@ def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
     heights = tree.linkage[:, 2]
     cut = (heights[-n_themes] + heights[1 - n_themes]) / 2 if 1 < n_themes < n_leaves else np.inf
     drawn = hierarchy.dendrogram(
-        tree.linkage,
-        orientation="left",
-        ax=axes,
-        no_labels=True,
-        color_threshold=0,
-        above_threshold_color=style.INK,
+        tree.linkage, orientation="left", ax=axes, no_labels=True, color_threshold=0, above_threshold_color=style.INK
     )
     for branches in axes.collections:
         branches.set_linewidth(0.7)
     axes.yaxis.tick_right()
     leaves = drawn["leaves"]
     style.bare(axes, size)
-    style.row_labels(
-        axes, 5 + 10 * np.arange(n_leaves), [label(tree.concepts[k]) for k in leaves], room, size
-    )
+    style.row_labels(axes, 5 + 10 * np.arange(n_leaves), [label(tree.concepts[k]) for k in leaves], room, size)
     order = list(dict.fromkeys(int(tree.theme[leaf]) for leaf in leaves))
     for tick, leaf in zip(axes.get_yticklabels(), leaves):  # neighbouring themes differ in colour
         tick.set_color(style.PALETTE[order.index(int(tree.theme[leaf])) % 3])

@@ -24,16 +24,7 @@ COLUMN, PAGE = 85.0, 170.0  # mm: the widths of a journal's column and page
 # white); each goes with a marker and a dash, for print without colour. The eighth, grey, is for "other".
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
-DASHES: tuple[Any, ...] = (
-    "-",
-    "--",
-    "-.",
-    ":",
-    (0, (5, 1)),
-    (0, (3, 1, 1, 1, 1, 1)),
-    (0, (1, 1)),
-    (0, (8, 3)),
-)
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
 MOST_GROUPS = len(PALETTE)
 OTHER = "other"
 INK, FAINT, GRID = "#222222", "#BDBDBD", "#E5E5E5"
@@ -162,11 +153,7 @@ def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> by
     """
     if file_format not in FORMATS:
         raise InputError(f"A picture cannot be written as {file_format!r}; give one of {', '.join(FORMATS)}.")
-    dates = {
-        "png": {"Software": None},
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None, "Producer": None},
-    }
+    dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}
     settings: dict[Any, Any] = {"svg.hashsalt": "superwords", "svg.fonttype": "path", "pdf.fonttype": 42}
     buffer = io.BytesIO()
     with matplotlib.rc_context(settings):

@@ -195,8 +195,7 @@ class Draws:
         """
         sampled = [chain for chain in self.chains if len(chain)]
         memberships, words_on = (
-            max((max(chain.trace[name]) for chain in sampled), default=1.0)
-            for name in ("n_memberships", "n_words_on")
+            max((max(chain.trace[name]) for chain in sampled), default=1.0) for name in ("n_memberships", "n_words_on")
         )
         most = -(-most_spaced(memberships, words_on) // max(len(sampled), 1))
         return Draws([chain.spaced(most) for chain in self.chains])

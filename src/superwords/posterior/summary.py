@@ -162,10 +162,7 @@ def summarize(
             *(one.astype(np.float32) for one in values),
         ),
         Uses(
-            uses.indptr.astype(np.int64),
-            of_use.astype(np.int32),
-            word.astype(np.int32),
-            uses.data.astype(np.float32),
+            uses.indptr.astype(np.int64), of_use.astype(np.int32), word.astype(np.int32), uses.data.astype(np.float32)
         ),
         counts,
         word_shares(share_on),
@@ -242,17 +239,13 @@ def _words_of(pairs: _Pairs, shape: tuple[int, int]) -> tuple[tuple[np.ndarray, 
     return (concept, on.indices, on.data, users.data), place
 
 
-def _by_column(
-    column: np.ndarray, word: np.ndarray, values: np.ndarray, shape: tuple[int, int]
-) -> sparse.csr_array:
+def _by_column(column: np.ndarray, word: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
     out = sparse.csr_array(sparse.coo_array((values, (column, word)), shape=shape))
     out.sort_indices()
     return out
 
 
-def _word_use(
-    counts: WordCounts, in_use: np.ndarray, weights: np.ndarray, n_words: int
-) -> tuple[WordUse, np.ndarray]:
+def _word_use(counts: WordCounts, in_use: np.ndarray, weights: np.ndarray, n_words: int) -> tuple[WordUse, np.ndarray]:
     """Average words over the draws; return also how many words each concept has in each draw."""
     draw = np.repeat(np.arange(len(in_use)), np.diff(counts.ptr))
     share = weights @ (in_use > 0)

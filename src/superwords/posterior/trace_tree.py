@@ -77,13 +77,10 @@ def _sampled(result: Result, n: int) -> dict[str, np.ndarray]:
     if any(len(chain) != n for chain in chains):
         return {}
     drawn = [
-        [(draw.b1, draw.b2, draw.alpha_omega, draw.acceptance, draw.state.theta) for draw in chain]
-        for chain in chains
+        [(draw.b1, draw.b2, draw.alpha_omega, draw.acceptance, draw.state.theta) for draw in chain] for chain in chains
     ]
     names = ("b1", "b2", "alpha_omega", "acceptance", "theta")
-    return {
-        name: np.array([[draw[at] for draw in chain] for chain in drawn]) for at, name in enumerate(names)
-    }
+    return {name: np.array([[draw[at] for draw in chain] for chain in drawn]) for at, name in enumerate(names)}
 
 
 def document_likelihood(result: Result) -> np.ndarray:

@@ -65,7 +65,5 @@ def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
     shape = prior.alpha_sigma + n_known / 2
     return float(
         # Eq. (Ymarglike) for a diagonal Σ, the last formula of the appendix: K is a scalar precision
-        constant
-        + 0.5 * n_features * (len(sizes.holders) * math.log(prior.K) - log_det)
-        - shape * np.log(b).sum()
+        constant + 0.5 * n_features * (len(sizes.holders) * math.log(prior.K) - log_det) - shape * np.log(b).sum()
     )

@@ -32,13 +32,7 @@ from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.proposals import downweighted, draw_absent
 from superwords.sampler.moves.replace import swap_concepts
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
-from superwords.sampler.state import (
-    State,
-    Work,
-    empty_state,
-    finish_state,
-    grow_state,
-)
+from superwords.sampler.state import State, Work, empty_state, finish_state, grow_state
 
 _OVERLAP = 2.0  # joins and leaves tried per share of the tokens in a concept, as in Steps.overlap
 _SWAPS = 3

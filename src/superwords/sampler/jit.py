@@ -45,12 +45,7 @@ def cache_folder() -> str | None:
     return str(folder)
 
 
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": FASTMATH,
-    "no_cfunc_wrapper": True,
-}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, "no_cfunc_wrapper": True}
 # Functions only called from kernels need no Python wrapper, which takes longer to compile than the function.
 INSIDE: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
 

@@ -58,12 +58,7 @@ class LeaveOneOutCounts(NamedTuple):
 
 
 def leave_one_out_counts(
-    sizes: Sizes,
-    n_others: int,
-    theta: np.ndarray,
-    prior: Prior,
-    n_spare: int = 0,
-    fixed: np.ndarray | None = None,
+    sizes: Sizes, n_others: int, theta: np.ndarray, prior: Prior, n_spare: int = 0, fixed: np.ndarray | None = None
 ) -> LeaveOneOutCounts:
     """Return the counts for one document beside `n_others` others.
 

@@ -99,9 +99,7 @@ def _as_ref(context, builder, given, value):
         return buffer._getvalue()
     if not isinstance(given, types.BaseTuple):
         return value
-    parts = [
-        _as_ref(context, builder, one, builder.extract_value(value, k)) for k, one in enumerate(given.types)
-    ]
+    parts = [_as_ref(context, builder, one, builder.extract_value(value, k)) for k, one in enumerate(given.types)]
     if not isinstance(reference, Handle):
         return context.make_tuple(builder, reference, parts)
     place = cgutils.alloca_once(builder, _fields_type(context, reference))

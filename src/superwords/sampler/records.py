@@ -88,9 +88,7 @@ def _is_consistent(state: State, n_words: int) -> bool:
     """Return whether words ascend, concepts are distinct, and weights positive."""
     words, concept, starts = state.word, state.concept, state.pair_ptr[1:-1]
     ascends = np.diff(words) > 0
-    ascends[starts[(starts > 0) & (starts < len(words))] - 1] = (
-        True  # from the last word of a pair to the next pair
-    )
+    ascends[starts[(starts > 0) & (starts < len(words))] - 1] = True  # from the last word of a pair to the next pair
     document = np.repeat(np.arange(len(state.doc_ptr) - 1, dtype=np.int64), np.diff(state.doc_ptr))
     return bool(
         ((words >= 0) & (words < n_words)).all()

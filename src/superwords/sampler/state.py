@@ -123,9 +123,7 @@ def take_rows(state: State, rows: np.ndarray) -> State:
     """Return the documents at these indices, in that order."""
     doc_ptr, pairs = gathered(state.doc_ptr, rows)
     pair_ptr, entries = gathered(state.pair_ptr, pairs)
-    return State(
-        doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta
-    )
+    return State(doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], state.theta)
 
 
 def sort_pairs(

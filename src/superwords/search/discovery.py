@@ -73,10 +73,7 @@ def taste_views(result: Result) -> tuple[View, View]:
         return taste_views(result.sampled)
     if "taste_views" not in result.__dict__:
         expected, has = expected_words(result).sqrt(), normalize(search_index(result).has)
-        views = (
-            make_view(sparse.csr_array(expected), _CONCEPTS),
-            make_view(sparse.csr_array(has), 1 - _CONCEPTS),
-        )
+        views = (make_view(sparse.csr_array(expected), _CONCEPTS), make_view(sparse.csr_array(has), 1 - _CONCEPTS))
         result.remember(taste_views=views)
     return result.__dict__["taste_views"]
 
@@ -138,9 +135,7 @@ class Taste(NamedTuple):
     alpha: np.ndarray  # (n) inverse · judgements
 
 
-def recommend(
-    result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10
-) -> pd.DataFrame:
+def recommend(result: Result, liked: Sequence[Any] = (), disliked: Sequence[Any] = (), n: int = 10) -> pd.DataFrame:
     """Return diverse documents for a reader who liked some and disliked others.
 
     A reader's taste is learnt by Bayesian linear regression on the words expected under the documents' concepts and on
@@ -305,9 +300,7 @@ def _judged(documents: Catalog, liked: Any, disliked: Any) -> tuple[np.ndarray, 
         raise InputError("No judgement is given; give the ids of documents that are liked, or disliked.")
     both = np.intersect1d(yes, no)
     if len(both):
-        raise InputError(
-            f"Document {documents.ids[both[0]]!r} is both liked and disliked; leave it in one list."
-        )
+        raise InputError(f"Document {documents.ids[both[0]]!r} is both liked and disliked; leave it in one list.")
     return yes, no
 
 
@@ -318,9 +311,5 @@ def _row(weights: sparse.csr_array, d: int) -> np.ndarray:
 def _because(documents: Catalog, evidence: np.ndarray) -> dict[str, Any]:
     """Return the concepts that contribute most, for a row of a table."""
     total = float(evidence.sum())
-    strong = [
-        int(j)
-        for j in np.argsort(-evidence, kind="stable")[:_MOST_NAMED]
-        if evidence[j] > _LEAST_NAMED * total
-    ]
+    strong = [int(j) for j in np.argsort(-evidence, kind="stable")[:_MOST_NAMED] if evidence[j] > _LEAST_NAMED * total]
     return {"concepts": [j + 1 for j in strong], "concept_names": [documents.names[j] for j in strong]}

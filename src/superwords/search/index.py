@@ -15,25 +15,12 @@ import pandas as pd
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.documents import (
-    expected_words,
-    mean_weights,
-    rows_of_documents,
-    telling_passage,
-    titles,
-)
+from superwords.analysis.documents import expected_words, mean_weights, rows_of_documents, telling_passage, titles
 from superwords.analysis.ranking import automatic_names
 from superwords.analysis.tables import sources, top_words, whole_number
 from superwords.errors import InputError
 from superwords.search.neighbours import known_item_share, nearest
-from superwords.search.terms import (
-    Terms,
-    bm25,
-    find_words,
-    inverse_document_frequency,
-    query_terms,
-    read_terms,
-)
+from superwords.search.terms import Terms, bm25, find_words, inverse_document_frequency, query_terms, read_terms
 from superwords.text.languages import meaningful_nouns, stop_words
 
 if TYPE_CHECKING:
@@ -155,9 +142,7 @@ def search_page(result: Result, query: str, n: int = 10) -> dict[str, Any]:
     return {
         "query": query,
         "unknown": asked.unknown,
-        "concepts": [
-            {"concept": int(j) + 1, "name": names[j], "share": float(profile[j] / total)} for j in spoken
-        ],
+        "concepts": [{"concept": int(j) + 1, "name": names[j], "share": float(profile[j] / total)} for j in spoken],
         "hits": hits.to_dict("records"),
     }
 
@@ -241,13 +226,7 @@ def _profile(weights: sparse.csr_array, own: np.ndarray) -> np.ndarray:
 
 
 def _hit(
-    result: Result,
-    index: SearchIndex,
-    documents: Catalog,
-    asked: _Query,
-    own: np.ndarray,
-    d: int,
-    profile: np.ndarray,
+    result: Result, index: SearchIndex, documents: Catalog, asked: _Query, own: np.ndarray, d: int, profile: np.ndarray
 ) -> dict[str, Any]:
     """Return a row of `search` without its score."""
     concept, weight = _entries(documents.weights, d)

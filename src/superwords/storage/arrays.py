@@ -149,9 +149,7 @@ def compress(values: np.ndarray) -> bytes:
 
 def _declaration(entry: Any) -> _Declared:
     stored, shape, kind, compressed = entry
-    if len(shape) > _MOST_DIMENSIONS or not all(
-        type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)
-    ):
+    if len(shape) > _MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)):
         raise DamagedError("an array has no possible shape")
     is_possible = (stored, len(shape)) == ("|u1", 1) if kind == _TEXT else stored == kind or kind[1] in "iu"
     if not is_possible:

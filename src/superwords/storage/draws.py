@@ -47,9 +47,7 @@ def pack_draw(draw: Kept) -> Packed:
 def unpack_draw(packed: Packed, shape: tuple[int, int] | None = None) -> Kept:
     """Invert `pack_draw`; refuse what points nowhere, or is no draw of this many documents and words."""
     fields = unpack(packed)
-    numbers = [
-        fields[name] for name in ("score", "log_joint", "acceptance", "b1", "b2", "alpha_pi", "alpha_omega")
-    ]
+    numbers = [fields[name] for name in ("score", "log_joint", "acceptance", "b1", "b2", "alpha_pi", "alpha_omega")]
     if type(fields["sweep"]) is not int or not all(type(one) is float for one in numbers):
         raise DamagedError("a draw's numbers are not those of a draw")
     if not all(0 < one < np.inf for one in numbers[3:]):

@@ -23,14 +23,7 @@ from superwords.posterior.result import Result
 from superwords.sampler.model import Model, make_data
 from superwords.storage.arrays import DamagedError
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
-from superwords.storage.parts import (
-    ModelParts,
-    chain_part,
-    plain_affinity,
-    plain_chain,
-    plain_corpus,
-    read_parts,
-)
+from superwords.storage.parts import ModelParts, chain_part, plain_affinity, plain_chain, plain_corpus, read_parts
 
 if TYPE_CHECKING:
     from superwords.fitting.fitted_model import FittedModel

@@ -100,9 +100,7 @@ class ModelFile:
                 opened._harden(size, write)
                 with opened.reading():
                     # SQLite would fill a last page that is cut off with zeros.
-                    ((whole,),) = opened._rows(
-                        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-                    )
+                    ((whole,),) = opened._rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
                     if not is_copy and path.stat().st_size < whole:
                         raise DamagedError("its end is missing")
                     rows = opened._contents()
@@ -342,18 +340,14 @@ def translate_corruption(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise StorageError(
-                f"Another program is writing {name!r}; try again when it has finished."
-            ) from None
+            raise StorageError(f"Another program is writing {name!r}; try again when it has finished.") from None
         if isinstance(error, OtherVersionError):
             raise StorageError(
                 f"{name!r} was written by another version of superwords ({error}); open it with that version, "
                 "or fit the model again."
             ) from error
         reason = "too large for this machine's memory" if isinstance(error, MemoryError) else str(error)
-        raise StorageError(
-            f"{name!r} is not a superwords model, or it is damaged: {reason.rstrip('.')}."
-        ) from error
+        raise StorageError(f"{name!r} is not a superwords model, or it is damaged: {reason.rstrip('.')}.") from error
 
 
 def _connect(uri: str) -> sqlite3.Connection:

@@ -47,9 +47,7 @@ class ModelParts(NamedTuple):
 
 def plain_corpus(corpus: Corpus) -> dict[str, Any]:
     """Return a corpus as it is stored, without its texts, which are a part of their own."""
-    fields = {
-        one.name: getattr(corpus, one.name) for one in dataclasses.fields(corpus) if one.name != "texts"
-    }
+    fields = {one.name: getattr(corpus, one.name) for one in dataclasses.fields(corpus) if one.name != "texts"}
     # Notes may hold dictionaries of any depth: they are one text.
     return fields | {"metadata": plain_table(corpus.metadata), "notes": [corpus.notes]}
 

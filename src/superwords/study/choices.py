@@ -206,9 +206,7 @@ def answer_table(answers: Sequence[ChoiceAnswer], tasks: Sequence[Mapping[str, A
     table = pd.DataFrame(list(answers), columns=pd.Index(ChoiceAnswer._fields))
     asked = [tasks[number - 1] for number in table["task"]]
     table = table.assign(
-        kind=[task["kind"] for task in asked],
-        concept=[task["concept"] for task in asked],
-        correct=table["chosen"] == 0,
+        kind=[task["kind"] for task in asked], concept=[task["concept"] for task in asked], correct=table["chosen"] == 0
     )
     failed = table.loc[(table["kind"] == CONTROL) & ~table["correct"].astype(bool), "participant"]
     return table.assign(attentive=~table["participant"].isin(failed))

@@ -53,22 +53,10 @@ def build_study(questions: Sequence[Question], title: str, subject: str) -> dict
         asked.append({"word": question.word})
         for side, weights in zip(SIDES, matched(question)):
             if not weights:
-                raise InputError(
-                    f"The {side} of the word {question.word!r} has no other word; choose another word."
-                )
+                raise InputError(f"The {side} of the word {question.word!r} has no other word; choose another word.")
             picture = base64.b64encode(figure_bytes(cloud(weights, width=4.2, height=2.8), "png", dpi=160))
-            asked[-1][side] = {
-                "name": secrets.token_hex(8),
-                "words": dict(weights),
-                "picture": picture.decode("ascii"),
-            }
-    return {
-        "format": FORMAT,
-        "id": secrets.token_hex(8),
-        "title": title,
-        "subject": subject,
-        "questions": asked,
-    }
+            asked[-1][side] = {"name": secrets.token_hex(8), "words": dict(weights), "picture": picture.decode("ascii")}
+    return {"format": FORMAT, "id": secrets.token_hex(8), "title": title, "subject": subject, "questions": asked}
 
 
 def check_texts(title: str, subject: str) -> None:
@@ -96,9 +84,7 @@ def create_from_concepts(
     `concept_word` (J, V) says how much a word weighs in a concept (0: it is not shown), `uses` (J, V) in how many
     documents it is used for the concept, `topic_word` (T, V) the topics' words, as probabilities or counts.
     """
-    shares, held, topics = (
-        np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, uses, topic_word)
-    )
+    shares, held, topics = (np.asarray(dense(matrix), dtype=float) for matrix in (concept_word, uses, topic_word))
     for name, matrix in (("concept_word", shares), ("uses", held), ("topic_word", topics)):
         if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary) or matrix.shape[0] == 0:
             raise InputError(
@@ -106,9 +92,7 @@ def create_from_concepts(
                 f"{len(vocabulary)} words and at least one row."
             )
     if shares.shape != held.shape:
-        raise InputError(
-            f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape."
-        )
+        raise InputError(f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape.")
     mass = topics.sum(axis=1, keepdims=True)
     topics = np.divide(topics, mass, out=np.zeros_like(topics), where=mass > 0)
     column = {word: i for i, word in enumerate(vocabulary)}
@@ -143,9 +127,7 @@ def salient_words(counts: Any, vocabulary: Sequence[str], n_words: int = 10) -> 
     """
     matrix = sparse.csc_array(counts, dtype=float)
     if matrix.shape[1] != len(vocabulary):
-        raise InputError(
-            f"The counts have {matrix.shape[1]} columns for {len(vocabulary)} words; give one per word."
-        )
+        raise InputError(f"The counts have {matrix.shape[1]} columns for {len(vocabulary)} words; give one per word.")
     matrix.eliminate_zeros()
     idf = np.log(matrix.shape[0] / np.maximum(np.diff(matrix.indptr), 1))
     salience = np.asarray(matrix.log1p().sum(axis=0)).ravel() * idf
@@ -170,9 +152,7 @@ def load_study(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"The study {str(source)!r} could not be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
-        raise InputError(
-            f"The study {str(source)!r} is not JSON; give a file made by `study create`."
-        ) from None
+        raise InputError(f"The study {str(source)!r} is not JSON; give a file made by `study create`.") from None
     check_study(study, str(source))
     return study
 
@@ -210,9 +190,7 @@ def check_study(study: Any, source: str) -> None:
 def _check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str]) -> None:
     _require(side, {"name": str, "words": dict, "picture": str}, source, where)
     if not OPAQUE.fullmatch(side["name"]) or side["name"] in names:
-        raise InputError(
-            f"The study {source!r}: the name of {where} must be 16 hexadecimal digits, used once."
-        )
+        raise InputError(f"The study {source!r}: the name of {where} must be 16 hexadecimal digits, used once.")
     names.add(side["name"])
     try:
         picture = base64.b64decode(side["picture"], validate=True)

@@ -170,9 +170,7 @@ def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
         chosen = [vote.preferred for vote in cast if vote.attention in levels]
         leads = [answers.count("concept") - answers.count("topic") for answers in chosen]
         preferences[group] = preference_of([(questions + lead) / 2 for lead in leads], questions)
-        balances[group] = balance(
-            sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads), leads.count(0)
-        )
+        balances[group] = balance(sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads), leads.count(0))
         for index, word in enumerate(words):
             counted = Counter(answers[index] for answers in chosen)
             by_word[word][group] = balance(counted["concept"], counted["topic"], counted["neither"])

@@ -63,9 +63,7 @@ class VoteStore:
         """Open the votes of a study that was served before."""
         self.path = Path(path)
         if not self.path.is_file():
-            raise InputError(
-                f"There is no file {str(self.path)!r}; give the votes file that `study serve` wrote."
-            )
+            raise InputError(f"There is no file {str(self.path)!r}; give the votes file that `study serve` wrote.")
         try:
             with self._connection() as connection:
                 (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -108,18 +106,14 @@ class VoteStore:
         ]
         self._insert((participant, follows, attention), "INSERT INTO answer VALUES (?, ?, ?, ?)", rows)
 
-    def add_choices(
-        self, participant: str, follows: bool, attention: str, answers: Sequence[tuple[int, int]]
-    ) -> None:
+    def add_choices(self, participant: str, follows: bool, attention: str, answers: Sequence[tuple[int, int]]) -> None:
         """Store the (task, option) answers of a person, or raise AlreadyVotedError."""
         rows = [(participant, task, chosen) for task, chosen in answers]
         self._insert((participant, follows, attention), "INSERT INTO choice VALUES (?, ?, ?)", rows)
 
     def _insert(self, person: tuple[str, bool, str], statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         with self._connection() as connection, _transaction(connection):
-            added = connection.execute(
-                "INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", person
-            )
+            added = connection.execute("INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", person)
             if not added.rowcount:
                 raise AlreadyVotedError
             connection.executemany(statement, rows)
@@ -155,9 +149,7 @@ class VoteStore:
         answers: dict[tuple[str, bool, str], list[str]] = {}
         for participant, follows, attention, preferred in rows:
             answers.setdefault((participant, bool(follows), attention), []).append(preferred)
-        return [
-            Vote(follows, attention, tuple(chosen)) for (_, follows, attention), chosen in answers.items()
-        ]
+        return [Vote(follows, attention, tuple(chosen)) for (_, follows, attention), chosen in answers.items()]
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

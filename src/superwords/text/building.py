@@ -117,9 +117,7 @@ def count_words(
     }
 
 
-def _find_words(
-    stream: TokenStream, row_of_sentence: np.ndarray, options: TextOptions, notes: dict[str, Any]
-) -> Words:
+def _find_words(stream: TokenStream, row_of_sentence: np.ndarray, options: TextOptions, notes: dict[str, Any]) -> Words:
     max_length = options.method.max_length
     parts = Parts(stream.sentence_document, stream.n_documents)
     if options.min_df == "auto":
@@ -134,9 +132,7 @@ def _find_words(
         documents = f"the {stream.n_documents:,} documents" if stream.n_documents > 1 else "the document"
         method = options.method.words
         if is_content(stream.token_flags).any():
-            raise InputError(
-                f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents."
-            )
+            raise InputError(f"No word is in at least {min_df} of {documents}; give a lower min_df or more documents.")
         if method in TAGGED:
             what = "noun or name" if method == "phrases" else "noun, name, verb or adjective"
             raise InputError(f"There is no {what} in {documents}; give more text, or ask for plain words.")
@@ -195,11 +191,7 @@ def _rows(stream: TokenStream, passage_sentences: int | None) -> tuple[np.ndarra
     first_sentence = np.cumsum(n_sentences) - n_sentences
     place = np.arange(len(document)) - first_sentence[document]
     parent = np.repeat(np.arange(stream.n_documents), n_passages)
-    return (
-        first_row[document] + place // passage_sentences,
-        parent,
-        np.arange(len(parent)) - first_row[parent],
-    )
+    return (first_row[document] + place // passage_sentences, parent, np.arange(len(parent)) - first_row[parent])
 
 
 def _tally(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:

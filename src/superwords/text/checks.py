@@ -17,15 +17,7 @@ from superwords.errors import InputError
 from superwords.text.phrases import TAGGED, is_folded, spelling_key
 from superwords.text.sentences import Tokenizer, check_segmenter, tokens
 from superwords.text.stream import Method
-from superwords.text.tagging import (
-    ADJECTIVE,
-    HANTA_MODELS,
-    NOUN,
-    VERB,
-    HanTaTagger,
-    make_lemmatizer,
-    make_tagger,
-)
+from superwords.text.tagging import ADJECTIVE, HANTA_MODELS, NOUN, VERB, HanTaTagger, make_lemmatizer, make_tagger
 
 MAX_LENGTH = 4  # tokens of a phrase
 RECIPE_FORMAT = 2
@@ -71,8 +63,7 @@ def check_languages(language: str | Iterable[str], n_documents: int | None = Non
     codes = {name: language_code(name) for name in dict.fromkeys(given)}
     if n_documents not in (None, len(given)):
         raise InputError(
-            f"There are {len(given)} languages for {n_documents} documents; "
-            "give one language, or one per document."
+            f"There are {len(given)} languages for {n_documents} documents; give one language, or one per document."
         )
     return [codes[name] for name in given]
 
@@ -88,9 +79,7 @@ def word_method(
     codes = sorted(set(languages))
     if tokenizer is not None:
         if not callable(tokenizer):
-            raise InputError(
-                f"tokenizer={tokenizer!r} cannot be called; give a function from a sentence to its words."
-            )
+            raise InputError(f"tokenizer={tokenizer!r} cannot be called; give a function from a sentence to its words.")
         lemmas = bool(lemmas)
     else:
         for code in codes:
@@ -263,16 +252,12 @@ def check_counts(counts: Any) -> sparse.csr_array:
 
 
 def check_sentences(document: Any, n: int) -> list[list[str]]:
-    parts: list[Any] = (
-        [None] if isinstance(document, str) or not isinstance(document, Iterable) else list(document)
-    )
+    parts: list[Any] = [None] if isinstance(document, str) or not isinstance(document, Iterable) else list(document)
     if all(isinstance(part, str) for part in parts):
         return [parts] if parts else []
     if all(isinstance(part, list | tuple) and all(isinstance(t, str) for t in part) for part in parts):
         return [list(part) for part in parts]
-    raise InputError(
-        f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens."
-    )
+    raise InputError(f"Document {n} is neither a list of tokens nor a list of sentences that are lists of tokens.")
 
 
 def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
@@ -283,9 +268,7 @@ def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
         raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
     if twice := _repeated(names):
         name, first, second = twice
-        raise InputError(
-            f"The id {name!r} is given twice, to documents {first} and {second}; give each its own."
-        )
+        raise InputError(f"The id {name!r} is given twice, to documents {first} and {second}; give each its own.")
     return names
 
 
@@ -297,8 +280,7 @@ def check_unique_words(words: Sequence[str]) -> list[str]:
     if twice := _repeated(words):
         word, first, second = twice
         raise InputError(
-            f"The vocabulary has the word {word!r} twice, at positions {first} and {second}; "
-            "give each word one column."
+            f"The vocabulary has the word {word!r} twice, at positions {first} and {second}; give each word one column."
         )
     return [str(word) for word in words]
 
@@ -306,9 +288,7 @@ def check_unique_words(words: Sequence[str]) -> list[str]:
 def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
     """Return the first name that was there before, and both its places."""
     first: dict[str, int] = {}
-    return next(
-        ((name, first[name], n) for n, name in enumerate(names) if first.setdefault(name, n) != n), None
-    )
+    return next(((name, first[name], n) for n, name in enumerate(names) if first.setdefault(name, n) != n), None)
 
 
 def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
@@ -322,7 +302,5 @@ def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
             f"The metadata are not a table ({reason}); give a DataFrame, or columns of one length."
         ) from None
     if len(table) != n_documents:
-        raise InputError(
-            f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document."
-        )
+        raise InputError(f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document.")
     return table

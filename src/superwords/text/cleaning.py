@@ -15,9 +15,7 @@ _INLINE = """a abbr acronym area audio b base bdi bdo big button canvas center c
     details dfn em embed font i iframe img input ins kbd label legend link map mark meta meter noscript object
     output param picture progress q rp rt ruby s samp script small source span strike strong style sub summary sup
     svg time track tt u var video wbr"""
-_TAG = re.compile(
-    rf"</?({'|'.join(f'{_BLOCK} {_INLINE}'.split())})(?:\s[^<>]*)?/?>|<!doctype[^<>]*>", re.IGNORECASE
-)
+_TAG = re.compile(rf"</?({'|'.join(f'{_BLOCK} {_INLINE}'.split())})(?:\s[^<>]*)?/?>|<!doctype[^<>]*>", re.IGNORECASE)
 _BREAKS = frozenset(_BLOCK.split())
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _HIDDEN = {"<!--": "-->", "<script": "</script>", "<style": "</style>"}  # elements whose content is not text

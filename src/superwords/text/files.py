@@ -101,13 +101,9 @@ def file_lines(path: Path, encoding: str) -> Iterator[str]:
                     _check_unpacked(path, size)
                 yield line
     except LookupError:
-        raise InputError(
-            f'The encoding {encoding!r} is not known; give one such as "utf-8" or "latin-1".'
-        ) from None
+        raise InputError(f'The encoding {encoding!r} is not known; give one such as "utf-8" or "latin-1".') from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError(
-            f"{path} is not a complete gzip file; compress it again or give the plain file."
-        ) from None
+        raise InputError(f"{path} is not a complete gzip file; compress it again or give the plain file.") from None
     except UnicodeError:
         raise InputError(f"{path} is not written in {encoding}; name its encoding.") from None
     except OSError as error:
@@ -145,9 +141,7 @@ def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
         place = f"{name}, line {number}"
         values = _from_json(line.rstrip(), place, "one JSON object per line") if line.strip() else None
         if values is not None and not isinstance(values, dict):
-            raise InputError(
-                f'{place}, is JSON but not an object; give one object such as {{"text": …}} per line.'
-            )
+            raise InputError(f'{place}, is JSON but not an object; give one object such as {{"text": …}} per line.')
         yield Row(place, values)
 
 
@@ -327,8 +321,7 @@ def text_of(row: Row, column: str) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):
         return list(value)
     raise InputError(
-        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; "
-        "give text, or a list of tokens."
+        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; give text, or a list of tokens."
     )
 
 
@@ -353,9 +346,7 @@ def whole_text(path: Path, encoding: str) -> str:
     for line in file_lines(path, encoding):
         length += len(line)
         if length > LONGEST_LINE:
-            raise InputError(
-                f"{path} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents."
-            )
+            raise InputError(f"{path} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents.")
         lines.append(line)
     text = "".join(lines)
     for pattern, replacement in _MARKDOWN if kind == ".md" else ():
@@ -435,9 +426,7 @@ def _package(name: str, path: Path, extra: str = "files") -> Any:
         return importlib.import_module(name)
     except ImportError:
         needed = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}.get(name, name)
-        raise InputError(
-            f"Reading {path.name} needs {needed}; install the extra superwords[{extra}]."
-        ) from None
+        raise InputError(f"Reading {path.name} needs {needed}; install the extra superwords[{extra}].") from None
 
 
 def _unpacked_size(path: Path) -> int:

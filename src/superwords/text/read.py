@@ -14,14 +14,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
-from superwords.text.checks import (
-    check_languages,
-    language_code,
-    passage_length,
-    threshold,
-    word_method,
-    words_to_drop,
-)
+from superwords.text.checks import check_languages, language_code, passage_length, threshold, word_method, words_to_drop
 from superwords.text.corpus import Corpus, n_sources
 from superwords.text.files import few, is_missing, size_of
 from superwords.text.languages import doubtful_language, has_stop_words
@@ -42,9 +35,7 @@ MISSING = frozenset({"na", "n/a", "nan", "null", "none", "-", "?", "."})  # grou
 MOST_GROUPS = 12  # values of a column that is proposed as groups
 LEAST_ROWS = 5  # documents of a group on average
 _ISO = re.compile(r"\s*\d{4}(-\d{1,2}(-\d{1,2})?([T ].*)?|/\d{1,2}/\d{1,2})?\s*")
-_DATE_NAME = re.compile(
-    r"(?:^|_)(date|datum|datetime|fecha|data|day|published|created)(?:$|_)", re.IGNORECASE
-)
+_DATE_NAME = re.compile(r"(?:^|_)(date|datum|datetime|fecha|data|day|published|created)(?:$|_)", re.IGNORECASE)
 _OTHER_DATE = re.compile(r"\s*\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b.*|\s*[^\W\d_]{3,12}\.? \d{1,2},? \d{4}\s*")
 # What a person may ask for when texts become words; `Corpus.from_texts` explains each.
 WORD_OPTIONS = ("min_df", "max_df", "words", "tagger", "lemmas", "drop", "drop_procedural")
@@ -181,14 +172,10 @@ def _with_columns(documents: Documents, groups: list[Any], date_format: str | No
                 "give the date format (--date-format %d.%m.%Y)."
             )
     for name in groups:
-        is_none = metadata[name].map(
-            lambda value: isinstance(value, str) and value != "" and _is_missing(value)
-        )
+        is_none = metadata[name].map(lambda value: isinstance(value, str) and value != "" and _is_missing(value))
         if is_none.any():
             metadata[name] = metadata[name].mask(is_none.astype(bool))
-            doubts.append(
-                f'The column {name!r} has {is_none.sum():,} values such as "NA", which count as missing.'
-            )
+            doubts.append(f'The column {name!r} has {is_none.sum():,} values such as "NA", which count as missing.')
     return replace(documents, metadata=metadata, doubts=tuple(doubts))
 
 
@@ -210,9 +197,7 @@ def _parse_dates(metadata: pd.DataFrame, date_format: str) -> None:
         elif n_good > most:
             most, nearest = n_good, f" ({name!r} has {bad.iloc[0]!r} in row {int(bad.index[0]) + 1})"
     if not has_dates:
-        raise InputError(
-            f"No column has dates in the format {date_format!r}{nearest}; give a format such as %d.%m.%Y."
-        )
+        raise InputError(f"No column has dates in the format {date_format!r}{nearest}; give a format such as %d.%m.%Y.")
 
 
 def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
@@ -274,9 +259,7 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
     if unit is not None:
         passage_length(unit)
     words, tagger, tokenizer = map(options.get, ("words", "tagger", "tokenizer"))
-    word_method(
-        words, [codes] if isinstance(codes, str) else codes, tagger, bool(options.get("lemmas")), tokenizer
-    )
+    word_method(words, [codes] if isinstance(codes, str) else codes, tagger, bool(options.get("lemmas")), tokenizer)
     for name in ("min_df", "max_df"):
         if options.get(name) not in (None, "auto"):
             threshold(options[name], sys.maxsize, name)
@@ -341,20 +324,14 @@ def corpus_lines(corpus: Corpus) -> list[str]:
         rule = f"Words in fewer than {number} {parts} are left out" if number > 1 else "No word is too rare"
         lines.append(f"{rule} (min-df {number}): {corpus.notes['min_df_chosen']}.")
     if n_sources(corpus) < FEW_DOCUMENTS:
-        lines.append(
-            f"These are too few documents for reliable concepts; at least {FEW_DOCUMENTS} are recommended."
-        )
+        lines.append(f"These are too few documents for reliable concepts; at least {FEW_DOCUMENTS} are recommended.")
     empty = corpus.notes.get("empty_documents", [])
     if empty:
-        lines.append(
-            f"Documents that have none of these words (they are kept): {len(empty):,} ({few(empty)})."
-        )
+        lines.append(f"Documents that have none of these words (they are kept): {len(empty):,} ({few(empty)}).")
     procedural = corpus.notes.get("procedural", [])
     if procedural and not corpus.notes["pruned"]["procedural"]:
         words = few(procedural)
-        lines.append(
-            f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out."
-        )
+        lines.append(f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out.")
     elif procedural:
         lines.append(f"Procedural words left out: {few(procedural)}.")
     return lines

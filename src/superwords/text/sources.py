@@ -103,9 +103,7 @@ def open_documents(
     if sparse.issparse(source):
         return _read_counts(source, vocabulary, encoding or UTF8, "the counts")
     if not isinstance(source, Iterable):
-        raise InputError(
-            f"Documents cannot be read from {type(source).__name__}; give a list of texts, {FILE_KINDS}."
-        )
+        raise InputError(f"Documents cannot be read from {type(source).__name__}; give a list of texts, {FILE_KINDS}.")
     rows = (Row(f"document {n}", {"text": value}) for n, value in enumerate(source))
     return _in_memory(rows, "the list", "text")
 
@@ -211,9 +209,7 @@ def _from_rows(
     if n_blank:
         notes.append(f"{n_blank:,} empty {'line was' if n_blank == 1 else 'lines were'} skipped.")
     if guess is not None:
-        notes.append(
-            f"There is no column 'text'; {guess!r} has the longest texts and was read (--text names another)."
-        )
+        notes.append(f"There is no column 'text'; {guess!r} has the longest texts and was read (--text names another).")
     columns: Any = metadata
     if not is_typed:
         columns = {column: _as_numbers([row[column] for row in metadata]) for column in metadata[0]}
@@ -244,9 +240,7 @@ class Hygiene:
     def look(self, value: Any, place: str) -> None:
         """Take account of a text or a list of tokens."""
         if self.are_tokens not in (None, isinstance(value, list)):
-            raise InputError(
-                f"{place}, differs in kind from those before it; give all as text or all as tokens."
-            )
+            raise InputError(f"{place}, differs in kind from those before it; give all as text or all as tokens.")
         self.are_tokens = isinstance(value, list)
         if self.are_tokens:
             return
@@ -368,9 +362,7 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
     return found
 
 
-def _read_stream(
-    stream: Any, name: str, text: str | None, id: str | None, encoding: str, kind: str = ""
-) -> Documents:
+def _read_stream(stream: Any, name: str, text: str | None, id: str | None, encoding: str, kind: str = "") -> Documents:
     """Read JSON lines, a table or one document per line from a stream that can be read only once."""
     buffered = BufferedReader(stream)
     if buffered.peek(2)[:2] == b"\x1f\x8b":
@@ -386,13 +378,9 @@ def _read_stream(
     return _in_memory(LINE_FILES[kind](lines, name), name, text, id, kind not in UNTYPED)
 
 
-def _read_counts(
-    counts: Any, vocabulary: Sequence[str] | str | Path | None, encoding: str, name: str
-) -> Documents:
+def _read_counts(counts: Any, vocabulary: Sequence[str] | str | Path | None, encoding: str, name: str) -> Documents:
     if vocabulary is None:
-        raise InputError(
-            f"{name} come without words; give the vocabulary, a list or a file with one word per line."
-        )
+        raise InputError(f"{name} come without words; give the vocabulary, a list or a file with one word per line.")
     source = "The vocabulary"
     if isinstance(vocabulary, str | Path):
         source = str(vocabulary)
@@ -401,8 +389,7 @@ def _read_counts(
         words = [str(word) for word in vocabulary]
     if len(words) != counts.shape[1]:
         raise InputError(
-            f"{source} has {len(words)} words but {name} have {counts.shape[1]} columns; "
-            "give one word per column."
+            f"{source} has {len(words)} words but {name} have {counts.shape[1]} columns; give one word per column."
         )
     every = range(counts.shape[0])
     return Documents([], [str(d) for d in every], pd.DataFrame(index=every), False, counts, words)

@@ -275,10 +275,7 @@ class HanTaTagger:
             tags = self._hanta.tag_sent(sentence, taglevel=0)
         except (KeyError, IndexError, ValueError):  # HanTa knows no path through some odd strings of symbols
             tags = [self._hanta.tag_word(word)[0][0] for word in sentence]
-        return [
-            VERB if _is_verb_after_all(tags, n, word) else self._class(tags[n])
-            for n, word in enumerate(sentence)
-        ]
+        return [VERB if _is_verb_after_all(tags, n, word) else self._class(tags[n]) for n, word in enumerate(sentence)]
 
 
 def _is_verb_after_all(tags: list[str], n: int, word: str) -> bool:

@@ -296,9 +296,7 @@ def document_frequency(gram: np.ndarray, document: np.ndarray, n_grams: int, n_d
     return np.bincount(is_there.indices, minlength=n_grams)
 
 
-def frequent_grams(
-    stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int, max_length: int
-) -> Grams:
+def frequent_grams(stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int, max_length: int) -> Grams:
     """Return sequences in at least `min_df` parts (`part` is each token's), grown from frequent shorter ones."""
 
     def is_frequent(begins: np.ndarray, gram: np.ndarray, words: np.ndarray, names: list[str]) -> np.ndarray:
@@ -317,9 +315,7 @@ def known_grams(stream: TokenStream, known: frozenset[str], max_length: int) -> 
     return _grown(stream, max_length, begins_known, is_last_kept=False)
 
 
-def _grown(
-    stream: TokenStream, max_length: int, is_kept: Callable[..., np.ndarray], is_last_kept: bool
-) -> Grams:
+def _grown(stream: TokenStream, max_length: int, is_kept: Callable[..., np.ndarray], is_last_kept: bool) -> Grams:
     """Return all single keys, and longer sequences grown from those kept, whose last key is kept too if asked."""
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)

@@ -92,11 +92,7 @@ class Catalog:
         return {
             "hidden": [self._as_sampled(j) for j in sorted(decided.hidden)],
             "merged": [
-                {
-                    "concept": j,
-                    "name": self.names[j - 1],
-                    "members": [self._as_sampled(one) for one in sorted(those)],
-                }
+                {"concept": j, "name": self.names[j - 1], "members": [self._as_sampled(one) for one in sorted(those)]}
                 for j, those in sorted(_members(decided).items())
             ],
             "themes": sorted(set(model.result_.themes.values())),
@@ -106,10 +102,7 @@ class Catalog:
 
     def _as_sampled(self, concept: int) -> dict[str, Any]:
         """Return a concept that is away by its own words."""
-        return {
-            "concept": concept,
-            "name": self.model.names_.get(concept, self._sampled_names[concept - 1]),
-        }
+        return {"concept": concept, "name": self.model.names_.get(concept, self._sampled_names[concept - 1])}
 
     @cached_property
     def _sampled_names(self) -> list[str]:
@@ -224,9 +217,7 @@ class Catalog:
             "automatic_name": self._automatic_names[j],
             "theme": result.themes.get(concept),
             "much_like_name": None if like is None else names[like - 1],
-            "members": [
-                self._as_sampled(one) for one in _members(decisions(self.model.choices_)).get(concept, [])
-            ],
+            "members": [self._as_sampled(one) for one in _members(decisions(self.model.choices_)).get(concept, [])],
             "others": [[j, names[j - 1]] for j in result.shown if j != concept],
         }
 
@@ -287,9 +278,7 @@ class Catalog:
         evidence = weight[row] * np.log1p(weight[row] * self.n_tokens[row])
         row = row[np.lexsort((row, -evidence))]
         known = self.row_names.iloc[row].reset_index(drop=True)
-        return known.assign(
-            weight=weight[row], probability=np.minimum(held[row], 1.0), tokens=self.n_tokens[row]
-        )
+        return known.assign(weight=weight[row], probability=np.minimum(held[row], 1.0), tokens=self.n_tokens[row])
 
     @cached_property
     def row_names(self) -> pd.DataFrame:
@@ -301,13 +290,9 @@ class Catalog:
         """Return number, label, id and shown groups of the whole documents."""
         return self._names_of("number", document_labels(self.corpus), *sources(self.corpus))
 
-    def _names_of(
-        self, number: str, labels: list[str], ids: Sequence[str], metadata: pd.DataFrame
-    ) -> pd.DataFrame:
+    def _names_of(self, number: str, labels: list[str], ids: Sequence[str], metadata: pd.DataFrame) -> pd.DataFrame:
         groups = {name: group_texts(metadata[key]) for name, key in self.shown_groups.items()}
-        return pd.DataFrame(
-            {number: np.arange(len(ids)), "label": texts(labels), "document": texts(ids), **groups}
-        )
+        return pd.DataFrame({number: np.arange(len(ids)), "label": texts(labels), "document": texts(ids), **groups})
 
     @cached_property
     def shown_groups(self) -> dict[str, Any]:
@@ -398,9 +383,7 @@ class Catalog:
             Column("ess_tail", "In the tails", "number"),
             Column("mcse", "Monte-Carlo error", "decimal"),
         ]
-        return Table(
-            columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in rows["label"]))
-        )
+        return Table(columns, rows.assign(quantity=texts(name[0].upper() + name[1:] for name in rows["label"])))
 
 
 class Pages:

@@ -13,9 +13,7 @@ from superwords.plots.clouds import POINTS_PER_INCH, Layout, heaviest_words, lay
 WIDTH, HEIGHT = 5.0, 3.0
 MOST_WORDS = 30
 FAINT = "#767676"  # a word that a group lacks: grey, and still read on white
-PALEST = (
-    0.1  # of the heaviest weight: the shade of lighter words would have a contrast below 4.5 to 1 on white
-)
+PALEST = 0.1  # of the heaviest weight: the shade of lighter words would have a contrast below 4.5 to 1 on white
 FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
 # matplotlib's settings and Python's warnings are the whole process's, so pictures are drawn one at a time.
 drawing = threading.Lock()
@@ -66,9 +64,7 @@ def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dic
     }
 
 
-def _placed(
-    layout: Layout, weights: Mapping[str, float], shares: Mapping[str, float]
-) -> list[dict[str, Any]]:
+def _placed(layout: Layout, weights: Mapping[str, float], shares: Mapping[str, float]) -> list[dict[str, Any]]:
     words = []
     for word, placed in layout.words.items():
         weight = weights.get(word, 0.0)

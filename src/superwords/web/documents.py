@@ -106,18 +106,12 @@ class DocumentPages(Pages):
         self._passages_of(document)
         metadata = sources(self.corpus)[1]
         known = self._documents[["label", "document", "tokens", "passages"]].iloc[[document]]
-        return {
-            **records(known)[0],
-            "labels": _metadata_pairs(metadata.iloc[document]),
-            "documents": len(metadata),
-        }
+        return {**records(known)[0], "labels": _metadata_pairs(metadata.iloc[document]), "documents": len(metadata)}
 
     def document_passages(self, document: int) -> Table:
         """Return the passages of a whole document, in their order."""
         table = self._listed(
-            self._rows.iloc[self._passages_of(document)],
-            Column("place", "Passage", "passage-link", link="row"),
-            [],
+            self._rows.iloc[self._passages_of(document)], Column("place", "Passage", "passage-link", link="row"), []
         )
         groups = self.catalog.shown_groups
         columns = [column for column in table.columns if column.key not in groups]
@@ -163,9 +157,7 @@ class DocumentPages(Pages):
             "labels": _metadata_pairs(self.corpus.metadata.iloc[row]),
             "tokens": int(self.catalog.n_tokens[row]),
             "parts": len(self._parts(row)),
-            "imputed": [
-                {"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0
-            ],
+            "imputed": [{"concept": j + 1, "name": names[j], "tokens": n} for j, n in total.most_common() if n > 0],
             **self._around(row),
         }
 
@@ -366,9 +358,7 @@ def spelled_places(text: str, words: Sequence[str]) -> list[Place]:
         return []
     by_spelling = {word.lower(): word for word in words}
     longest_first = sorted(by_spelling, key=lambda one: (-len(one), one))
-    pattern = re.compile(
-        rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}){_INFLECTED}(?!\w)", re.IGNORECASE
-    )
+    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}){_INFLECTED}(?!\w)", re.IGNORECASE)
     places = []
     for found in pattern.finditer(text):
         word = by_spelling.get(found.group(1).lower())

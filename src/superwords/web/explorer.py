@@ -149,8 +149,7 @@ class Views:
         other.answers = Answers()
         other.catalog = _with(self.catalog, model=model)
         other.documents, other.words, other.chains, other.relations = (
-            _with(part, catalog=other.catalog)
-            for part in (self.documents, self.words, self.chains, self.relations)
+            _with(part, catalog=other.catalog) for part in (self.documents, self.words, self.chains, self.relations)
         )
         if "landscape" in self.__dict__:
             other.landscape = _with(self.landscape, catalog=other.catalog)
@@ -184,9 +183,7 @@ class Views:
             yield lambda: search_index(catalog.model.result_)
             yield lambda: taste_views(catalog.model.result_)
 
-    def _cloud(
-        self, concept: int, column: str | None = None, first: str = "", second: str = ""
-    ) -> dict[str, Any]:
+    def _cloud(self, concept: int, column: str | None = None, first: str = "", second: str = "") -> dict[str, Any]:
         if column is not None:
             clouds = shares = [self.catalog.group_shares(concept, column, one) for one in (first, second)]
         else:
@@ -261,9 +258,7 @@ class Explorer:
     async def traces(self, request: Request) -> Response:
         """Answer with the traces as a picture."""
         return await self._answer(
-            request,
-            self._costly,
-            lambda views: Response(views.chains.traces, media_type="image/svg+xml"),
+            request, self._costly, lambda views: Response(views.chains.traces, media_type="image/svg+xml")
         )
 
     async def part(self, request: Request) -> Response:
@@ -288,9 +283,7 @@ class Explorer:
         if name not in self.views.tables or kind not in ("json", "csv"):
             raise HTTPException(404)
         return await self._answer(
-            request,
-            self._turnstile(name, kind),
-            lambda views: _table_answer(views.tables[name], given, name, kind),
+            request, self._turnstile(name, kind), lambda views: _table_answer(views.tables[name], given, name, kind)
         )
 
     async def decide(self, request: Request) -> Response:
@@ -314,9 +307,7 @@ class Explorer:
             model = self.decider.decide(before, given)
             is_same = model.result_.away == before.result_.away
             views = self.views
-            self.views = (
-                views.renamed(model) if is_same else Views(Catalog(model), views.index, views.bounded)
-            )
+            self.views = views.renamed(model) if is_same else Views(Catalog(model), views.index, views.bounded)
         if not is_same:
             threading.Thread(target=self.warm_up, daemon=True).start()
         return self._facts(self.views)

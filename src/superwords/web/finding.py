@@ -88,9 +88,7 @@ class TextIndex:
         return [" ".join(known.get(k, "").split()) for k in range(len(chosen))]
 
 
-def _fill(
-    database: sqlite3.Connection, name: str, given: Iterable[str], tokenizer: str, *options: str
-) -> None:
+def _fill(database: sqlite3.Connection, name: str, given: Iterable[str], tokenizer: str, *options: str) -> None:
     settings = ", ".join(["text", *options, f"tokenize='{tokenizer}'"])
     database.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({settings})")
     database.executemany(f"INSERT INTO {name}(rowid, text) VALUES (?, ?)", enumerate(given))
@@ -151,10 +149,7 @@ class WordPages(Pages):
         """Return one word, or several with commas between."""
         words = named_words(self.model.result_, word)
         rows = [self._words.iloc[word_index(self.model.result_, one)] for one in words]
-        return {
-            "words": words,
-            **{key: plain(rows[0][key]) for key in ("word", "rows", "tokens", "n_concepts")},
-        }
+        return {"words": words, **{key: plain(rows[0][key]) for key in ("word", "rows", "tokens", "n_concepts")}}
 
     def concepts(self, word: str) -> Table:
         """Return concepts that a word is a used word of, those that use it most first and leftovers last."""
@@ -226,9 +221,7 @@ class SearchPages(Pages):
         found = recommend(self.model.result_, liked, disliked, _shown(given))
         taught = tastes(self.model.result_, liked, disliked)
         sure = taught[taught["sure"] >= SURE]
-        ends = pd.concat(
-            [sure[sure["taste"] > 0].head(MOST_TASTES), sure[sure["taste"] < 0].tail(MOST_TASTES)]
-        )
+        ends = pd.concat([sure[sure["taste"] > 0].head(MOST_TASTES), sure[sure["taste"] < 0].tail(MOST_TASTES)])
         return {"hits": self._linked(found), "tastes": records(ends)}
 
     def _linked(self, table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -34,12 +34,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-STATIC_TYPES = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-}
+STATIC_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Result = TypeVar("Result")
 REASONS = {
     400: "This request cannot be understood.",
@@ -122,9 +117,7 @@ class TokenGate:
             answer = RedirectResponse("/", 303)
             secure = request.url.scheme == "https"
             # Lax, not strict: a strict cookie is not sent when a person comes from a link in a letter.
-            answer.set_cookie(
-                self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure
-            )
+            answer.set_cookie(self.cookie, self.pass_word, TOKEN_SECONDS, httponly=True, samesite="lax", secure=secure)
         await answer(scope, receive, send)
 
 
@@ -135,10 +128,7 @@ def _same(given: str, expected: str) -> bool:
 def protections(hosts: Sequence[str], gate: tuple[str, str] | None = None) -> list[Middleware]:
     """Return the middleware of an application: headers, host names, and a token with the message of its refusal."""
     allowed = [bracketed(host) for host in hosts]
-    layers = [
-        Middleware(SafeHeaders),
-        Middleware(TrustedHostMiddleware, allowed_hosts=allowed, www_redirect=False),
-    ]
+    layers = [Middleware(SafeHeaders), Middleware(TrustedHostMiddleware, allowed_hosts=allowed, www_redirect=False)]
     if gate is not None:
         layers.append(Middleware(TokenGate, token=gate[0], refusal=gate[1]))
     return layers
@@ -190,10 +180,7 @@ def plain_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     given = REASONS.get(error.status_code, error.detail)
     # The rest of a body that was refused is not read, so the connection cannot be used again.
-    headers = {
-        **(error.headers or {}),
-        **({"Connection": "close"} if error.status_code in (408, 413) else {}),
-    }
+    headers = {**(error.headers or {}), **({"Connection": "close"} if error.status_code in (408, 413) else {})}
     return PlainTextResponse(f"{given}\n", error.status_code, headers)
 
 

@@ -134,9 +134,7 @@ class Table:
             return max((float(value) for value in ends if not pd.isna(value)), default=0.0) or 1.0
         if column.kind != "share":
             return None
-        known = [
-            self.rows[name].max() for name in (column.key, column.high, column.beside) if name is not None
-        ]
+        known = [self.rows[name].max() for name in (column.key, column.high, column.beside) if name is not None]
         largest = max((float(value) for value in known if not pd.isna(value)), default=1.0)
         return 1.0 if largest > 0.5 or largest <= 0 else largest
 

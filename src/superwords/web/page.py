@@ -106,9 +106,7 @@ def share(value: Any, low: Any = None, high: Any = None) -> str:
 def _difference(value: Any, interval: list[Any]) -> str:
     if pd.isna(value):
         return "–"
-    value, *ends = (
-        points(one, 0 if abs(one) >= 0.0995 or abs(one) < 0.0005 else 1) for one in (value, *interval)
-    )
+    value, *ends = (points(one, 0 if abs(one) >= 0.0995 or abs(one) < 0.0005 else 1) for one in (value, *interval))
     return _with_interval(value, *ends) if ends else value
 
 

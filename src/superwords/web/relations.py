@@ -159,9 +159,7 @@ class RelationPages(Pages):
             CONCEPT_COLUMN,
             *([] if term else [Column("label", "Term")]),
             Column("effect", "Effect, other columns held fixed", "difference", "low", "high"),
-            Column(
-                "unadjusted", "Effect, this column alone", "difference", "unadjusted_low", "unadjusted_high"
-            ),
+            Column("unadjusted", "Effect, this column alone", "difference", "unadjusted_low", "unadjusted_high"),
             Column("probability_positive", "P(it is positive)", "share"),
         ]
         rows = rows.sort_values(["leftover", "effect"], ascending=[True, False], kind="stable")
@@ -180,12 +178,7 @@ class RelationPages(Pages):
         tree, names = self.tree, self.catalog.names
         given = self.model.result_.themes
         leaves = [
-            {
-                "concept": j,
-                "name": names[j - 1],
-                "proposed": tree.theme_names[int(theme) - 1],
-                "theme": given.get(j),
-            }
+            {"concept": j, "name": names[j - 1], "proposed": tree.theme_names[int(theme) - 1], "theme": given.get(j)}
             for j, theme in zip(tree.concepts, tree.theme)
         ]
         place = {j: k for k, j in enumerate(tree.concepts)}
@@ -212,9 +205,7 @@ class RelationPages(Pages):
 
 
 def _formula(given: Given) -> tuple[str, str]:
-    return bounded(given.get("formula", "").strip(), "formula", LONGEST_FORMULA), given.get(
-        "of", "prevalence"
-    )
+    return bounded(given.get("formula", "").strip(), "formula", LONGEST_FORMULA), given.get("of", "prevalence")
 
 
 def _surest(trends: pd.DataFrame) -> list[int]:
@@ -285,13 +276,7 @@ class Landscape(Pages):
         known, names = self.catalog.concept_rows, self.catalog.names
         shares = known["prevalence"].fillna(0.0)  # a concept without a word has no partner in any draw
         return [
-            {
-                "concept": int(j),
-                "name": names[j - 1],
-                "prevalence": float(share),
-                "x": float(x),
-                "y": float(y),
-            }
+            {"concept": int(j), "name": names[j - 1], "prevalence": float(share), "x": float(x), "y": float(y)}
             for j, share, (x, y) in zip(known["concept"], shares, self.places)
         ]
 

@@ -66,9 +66,7 @@ def write_report(model: ConceptModel, path: str | Path, *given: Any, **settings:
     try:
         write_atomic(out, page.encode("utf-8"))
     except OSError as error:
-        raise InputError(
-            f"The report {str(out)!r} could not be written: {error.strerror or error}."
-        ) from None
+        raise InputError(f"The report {str(out)!r} could not be written: {error.strerror or error}.") from None
     return out
 
 
@@ -195,9 +193,7 @@ class Report:
         for column in columns:
             if column not in known:
                 have = f"give one of {', '.join(map(repr, known))}" if known else "no column does"
-                raise InputError(
-                    f"The column {column!r} does not divide the documents into a few groups; {have}."
-                )
+                raise InputError(f"The column {column!r} does not divide the documents into a few groups; {have}.")
         return columns
 
     def groups(self, column: str) -> str:
@@ -224,10 +220,7 @@ class Report:
                 self.table(differences, "name", "one", "other", "difference", most=DIFFERENCES),
             ]
         label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
-        parts += [
-            _picture(lambda: group_prevalence(self.model, key), label),
-            self._prevalences(table, "group"),
-        ]
+        parts += [_picture(lambda: group_prevalence(self.model, key), label), self._prevalences(table, "group")]
         return "".join(parts)
 
     def _prevalences(self, table: pd.DataFrame, by: str) -> str:
@@ -260,9 +253,7 @@ class Report:
         if trends.rows.empty:
             return ""
         first, last = trends.rows["first"].iloc[0], trends.rows["last"].iloc[0]
-        label = (
-            f"Share of {self.rows} that use a concept by {column}, with intervals; × is a period without any"
-        )
+        label = f"Share of {self.rows} that use a concept by {column}, with intervals; × is a period without any"
         return (
             f'<h2 id="time">Over time: {escape(str(column))}</h2>'
             f"<p>From {escape(first)} to {escape(last)}. Change is how far a straight line through the shares of "
@@ -378,9 +369,7 @@ class Report:
             "effective sample size is the number of independent draws that would be as precise, and the Monte-Carlo "
             "error is the standard error of the mean over the draws.</p>"
             + self.table(self.catalog.convergence(), "quantity", "rhat", "ess", "mcse")
-            + _picture(
-                lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain"
-            )
+            + _picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain")
             + ("" if others.rows.empty else found)
             + f"<h3>Settings</h3>{_facts_list(_settings(self.model))}"
         )
@@ -411,15 +400,10 @@ def _settings(model: ConceptModel) -> list[tuple[str, str]]:
     unit = (notes.get("recipe") or {}).get("unit") or ("document" if corpus.parent is None else "passage")
     rows = [("Unit of analysis", str(unit))]
     if "min_df" in notes:
-        least, why = (
-            f"{notes['min_df']} {notes.get('min_df_counts', 'documents')}",
-            notes.get("min_df_chosen"),
-        )
+        least, why = (f"{notes['min_df']} {notes.get('min_df_counts', 'documents')}", notes.get("min_df_chosen"))
         rows.append(("Every word is in at least", f"{least} ({why})" if why else least))
     n_features, n_known = data.Y.shape[1], int(data.known.sum())
-    features = (
-        f"{n_features:,} features of {n_known:,} of the {len(data.known):,} words" if n_features else "none"
-    )
+    features = f"{n_features:,} features of {n_known:,} of the {len(data.known):,} words" if n_features else "none"
     return [
         *rows,
         ("Word features", features),

@@ -24,8 +24,7 @@ class Library(NamedTuple):
 TOMOTOPY = Library("tomotopy", "pip install 'superwords[compare]'")
 TOPICA = Library("topica", "pip install 'superwords[peers]'")
 BERTOPIC = Library(
-    "bertopic",
-    "pip install --no-deps bertopic && pip install umap-learn plotly tqdm pyyaml 'superwords[embeddings]'",
+    "bertopic", "pip install --no-deps bertopic && pip install umap-learn plotly tqdm pyyaml 'superwords[embeddings]'"
 )
 
 

@@ -71,12 +71,7 @@ def row_vectors(corpus: Corpus, filled: np.ndarray, n_components: int, seed: int
         warnings.simplefilter("ignore")
         umap = import_module("umap")
         reduce = umap.UMAP(
-            n_neighbors=_NEIGHBOURS,
-            n_components=_FEW,
-            min_dist=0.0,
-            metric="cosine",
-            random_state=seed,
-            n_jobs=1,
+            n_neighbors=_NEIGHBOURS, n_components=_FEW, min_dist=0.0, metric="cosine", random_state=seed, n_jobs=1
         )
         return np.asarray(reduce.fit_transform(vectors))
 

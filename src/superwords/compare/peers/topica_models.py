@@ -28,9 +28,7 @@ def hdp(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: int) 
     data = _documents(corpus)
     model = _topica().HDP(seed=seed, **setting).fit(data, iters=iterations, keep_theta_draws=False)
     return Fitted(
-        _with_tokens(model, data),
-        lambda halves: _predict(model, halves, seed=seed),
-        _rows(model, data, corpus),
+        _with_tokens(model, data), lambda halves: _predict(model, halves, seed=seed), _rows(model, data, corpus)
     )
 
 
@@ -43,9 +41,7 @@ def stm(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: int) 
     none = np.zeros((data.num_docs, 0))
     model = _topica().STM(setting["k"], seed=seed)
     model.fit(data, prevalence=none, iters=iterations, num_threads=1, keep_eta_cov=False)
-    return Fitted(
-        _with_tokens(model, data), lambda halves: _predict(model, halves), _rows(model, data, corpus)
-    )
+    return Fitted(_with_tokens(model, data), lambda halves: _predict(model, halves), _rows(model, data, corpus))
 
 
 def corex(corpus: Corpus, setting: Mapping[str, Any], seed: int, iterations: int) -> Fitted:

@@ -60,9 +60,7 @@ def pick_rows(n_rows: int, n_picked: int, seed: int, chain: int) -> np.ndarray:
     return np.sort(rng.choice(n_rows, n_picked, replace=False))
 
 
-def arrive(
-    init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.ndarray, seed: int, chain: int
-) -> State:
+def arrive(init: str, few_rows: Model, rows: np.ndarray, data: Data, theta: np.ndarray, seed: int, chain: int) -> State:
     """Return a start for all rows of `data`; `few_rows` is the model of a sample."""
     start = start_of(init, few_rows, theta, seed, chain)
     await_kernels()

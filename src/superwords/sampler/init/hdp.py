@@ -36,9 +36,7 @@ def tokens_of(counts: sparse.csr_array) -> tuple[TokenTopics, np.ndarray]:
     return TokenTopics(row, word, np.zeros(len(word), np.int64)), row_ptr
 
 
-def draw_topics(
-    counts: sparse.csr_array, n_topics: int, stream: np.ndarray, n_passes: int = PASSES
-) -> TokenTopics:
+def draw_topics(counts: sparse.csr_array, n_topics: int, stream: np.ndarray, n_passes: int = PASSES) -> TokenTopics:
     """Return the topic of every token after `n_passes` passes from a random start."""
     tokens, row_ptr = tokens_of(counts)
     _gibbs(row_ptr, tokens.word, tokens.topic, counts.shape[1], n_topics, n_passes, stream)

@@ -62,9 +62,7 @@ def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.flatnonzero(np.isin(document, drawn))
 
 
-def word_shares(
-    counts: sparse.csr_array, vectors: np.ndarray, source: np.ndarray, n_clusters: int
-) -> np.ndarray:
+def word_shares(counts: sparse.csr_array, vectors: np.ndarray, source: np.ndarray, n_clusters: int) -> np.ndarray:
     """Return φ (K, V), the word shares of about `n_clusters` clusters of rows.
 
     `vectors` (D, F) have unit length, `source` (D) is the document of each row. The result does not depend on a seed,
@@ -100,9 +98,7 @@ def _consensus_shares(
     return np.array(means).reshape(len(means), counts.shape[1])
 
 
-def _supported(
-    shares: np.ndarray, sample: np.ndarray, n: int, n_samples: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _supported(shares: np.ndarray, sample: np.ndarray, n: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return each cluster's group, and the about `n` groups found in most samples.
 
     Uses Ward's method on the Hellinger distances of the clusters' words. The tree is cut at n groups, or further down
@@ -139,9 +135,7 @@ def _distinctive(counts: sparse.csr_array, cluster: np.ndarray, n_clusters: int)
     return np.where(total > 1e-12, distinctive / np.where(total > 1e-12, total, 1.0), share)
 
 
-def spherical_kmeans(
-    vectors: np.ndarray, n_clusters: int, rng: np.random.Generator, n_restarts: int
-) -> np.ndarray:
+def spherical_kmeans(vectors: np.ndarray, n_clusters: int, rng: np.random.Generator, n_restarts: int) -> np.ndarray:
     """Return the cluster of each unit vector: the best of several runs of Lloyd.
 
     scikit-learn's sums depend on the number of threads, so it is not used here.

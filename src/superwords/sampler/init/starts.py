@@ -30,13 +30,7 @@ _STRUCTURE = 1  # a separate stream: the simulator that may have made the docume
 
 
 def initial_state(
-    init: str,
-    data: Data,
-    prior: Prior,
-    theta: np.ndarray,
-    seed: int,
-    chain: int,
-    shares: np.ndarray | None = None,
+    init: str, data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, shares: np.ndarray | None = None
 ) -> State:
     """Return the start named by `init`, such as rows, rows:20 or single.
 
@@ -120,9 +114,7 @@ def parse_start(init: str) -> tuple[str, int | None]:
     return name, int(number) if number else None
 
 
-def _from_topics(
-    topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator
-) -> State:
+def _from_topics(topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator) -> State:
     """Return a state in which each topic is a concept; draw π given it.
 
     A topic's concept is held by the documents with tokens of it, with the words of these on.
@@ -187,12 +179,7 @@ def counts_of(data: Data) -> sparse.csr_array:
 
 
 def _from_partition(
-    cluster: np.ndarray,
-    data: Data,
-    prior: Prior,
-    theta: np.ndarray,
-    rng: np.random.Generator,
-    everywhere: bool = False,
+    cluster: np.ndarray, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator, everywhere: bool = False
 ) -> State:
     """Return a state in which each cluster is a concept with all its words on.
 
@@ -218,9 +205,7 @@ def _from_partition(
     )
 
 
-def _from_prior(
-    data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator
-) -> State:
+def _from_prior(data: Data, prior: Prior, theta: np.ndarray, seed: int, chain: int, rng: np.random.Generator) -> State:
     """Draw from the prior; add a concept of all words where documents need one."""
     state = draw_structure(prior, data.length, theta.copy(), new_stream(seed, chain), _STRUCTURE)
     counts = counts_of(data)

@@ -96,12 +96,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     start = doc.used
     middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
     size_j = middle - start
-    log_u = (
-        math.log(uniform(stream))
-        + log_screened
-        - log_ways
-        - _log_weights(division, weight_j, weight_t, alpha_pi)
-    )
+    log_u = math.log(uniform(stream)) + log_screened - log_ways - _log_weights(division, weight_j, weight_t, alpha_pi)
     if penalty == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
     end, absent_t = draw_absent(t, penalty, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
@@ -139,9 +134,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     set_rest(doc, k, out)
     division = _weigh_division(j, t, alpha_pi, doc)
     before = doc.n_explaining[at] - (1 if doc.side[at] == 3 else 0)
-    log_ways = (
-        math.log(concepts.odds[t] * before / (doc.n_explaining[at] * n_left * chance)) + division.log_prior
-    )
+    log_ways = math.log(concepts.odds[t] * before / (doc.n_explaining[at] * n_left * chance)) + division.log_prior
     mass_j = doc.mass[k] - division.mass_old
     rough = log_ways + _rough_text(division, whole, mass_j, expected_mass(concepts, t), alpha_pi, doc)
     log_screened = screen(rough)

@@ -30,16 +30,7 @@ from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.join_leave import flip_concepts
 from superwords.sampler.moves.replace import swap_concepts
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
-from superwords.sampler.state import (
-    AFTER_CONCEPTS,
-    State,
-    Work,
-    finish_state,
-    grow_state,
-    new_state,
-    relabel,
-    sizes_of,
-)
+from superwords.sampler.state import AFTER_CONCEPTS, State, Work, finish_state, grow_state, new_state, relabel, sizes_of
 
 _SPARE = 16
 _SHORT = 100  # tokens
@@ -65,9 +56,7 @@ def sweep_membership(
     n_spare = max(_SPARE, math.ceil(model.steps.births))
     n_slots = len(sizes.holders) + n_spare
     regression = draw_regression(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
-    concepts = leave_one_out_counts(
-        sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed
-    )
+    concepts = leave_one_out_counts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed)
     longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
     new = new_state(state, len(data.length))

@@ -32,9 +32,7 @@ def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tupl
     rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
     sizes = sizes_of(now.state)
     if steps.sample_b1:
-        log_b1 = _slice(
-            math.log(prior.b1), partial(_log_b1, sizes=sizes, n_documents=n_rows, prior=prior), rng
-        )
+        log_b1 = _slice(math.log(prior.b1), partial(_log_b1, sizes=sizes, n_documents=n_rows, prior=prior), rng)
         prior = prior._replace(b1=math.exp(log_b1))
     if steps.sample_alpha_omega:
         rate = MASS_RATE + expected_concepts(prior.b1, n_rows)
@@ -72,9 +70,7 @@ def _log_b2(sizes: Sizes, prior: Prior) -> Callable[[float], float]:
         empty = gammaln(off + holders[:, None]) - gammaln(off) - gammaln(b2 + holders[:, None]) + gammaln(b2)
         on, out = b2 * lam, b2 * (1 - lam)
         filled = gammaln(on + m) - gammaln(on) + gammaln(out + of - m) - gammaln(out + of)
-        return float(
-            times_held @ (empty @ per_level) + times @ filled + log_normal(log_b2, math.log(B2_CENTRE))
-        )
+        return float(times_held @ (empty @ per_level) + times @ filled + log_normal(log_b2, math.log(B2_CENTRE)))
 
     return log_density
 

@@ -52,9 +52,7 @@ def flip_concepts(is_data_driven, doc, concepts, regression, stream):
             doc.accepted[JOIN] += _try_join(j, is_data_driven, doc, concepts, regression, stream)
         else:
             doc.tried[LEAVE] += 1
-            doc.accepted[LEAVE] += _try_leave(
-                doc.place[j] - 1, is_data_driven, doc, concepts, regression, stream
-            )
+            doc.accepted[LEAVE] += _try_leave(doc.place[j] - 1, is_data_driven, doc, concepts, regression, stream)
 
 
 @helper

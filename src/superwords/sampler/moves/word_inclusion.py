@@ -73,13 +73,7 @@ def move_words(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainSt
 
 
 def sweep_words(
-    state: State,
-    tokens: Tokens,
-    sizes: Sizes,
-    model: Model,
-    stream: np.ndarray,
-    sweep: int,
-    n_threads: int = 1,
+    state: State, tokens: Tokens, sizes: Sizes, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1
 ) -> tuple[State, Tokens]:
     """Update the vocabulary once, with `sizes`; return the new state and tokens."""
     n_pairs, n_words = len(state.concept), len(state.theta)

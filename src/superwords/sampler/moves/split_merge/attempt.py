@@ -51,16 +51,7 @@ from superwords.sampler.random import (
     open_stream_from_python,
     uniform_from_python,
 )
-from superwords.sampler.state import (
-    AFTER_SPLIT_MERGE,
-    Sizes,
-    State,
-    Tokens,
-    gathered,
-    relabel,
-    sizes_of,
-    sort_pairs,
-)
+from superwords.sampler.state import AFTER_SPLIT_MERGE, Sizes, State, Tokens, gathered, relabel, sizes_of, sort_pairs
 
 _PASSES = 2  # before the pass that is scored
 _ANY_PARTNER = 0.02  # weight of a merge of two concepts without a word in common
@@ -331,9 +322,7 @@ def _far(group: Group, first: int, weights: np.ndarray, model: Model) -> np.ndar
     return far
 
 
-def _draw_seeds(
-    group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray
-) -> Seeds | None:
+def _draw_seeds(group: Group, first: np.ndarray, second: np.ndarray, model: Model, stream: np.ndarray) -> Seeds | None:
     """Draw two distant words of the support; sometimes None, for a blind division."""
     if len(group.support) < 2 or uniform_from_python(stream) < _BLIND:
         return None
@@ -342,9 +331,7 @@ def _draw_seeds(
     return Seeds(s, _draw(_far(group, s, second, model), stream), share)
 
 
-def _log_seeds(
-    group: Group, seeds: Seeds | None, first: np.ndarray, second: np.ndarray, model: Model
-) -> float:
+def _log_seeds(group: Group, seeds: Seeds | None, first: np.ndarray, second: np.ndarray, model: Model) -> float:
     if seeds is None:
         return 0.0
     far = _far(group, seeds.first, second, model)
@@ -352,12 +339,7 @@ def _log_seeds(
 
 
 def _launch(
-    group: Group,
-    target: Sides | None,
-    seeds: Seeds | None,
-    n_outside: np.ndarray,
-    model: Model,
-    stream: np.ndarray,
+    group: Group, target: Sides | None, seeds: Seeds | None, n_outside: np.ndarray, model: Model, stream: np.ndarray
 ) -> tuple[Sides, float]:
     """Divide the group from scratch; the last pass makes the `target`, if given.
 
@@ -407,12 +389,7 @@ def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Proposal) -> Sizes
 
 
 def rebuild(
-    snapshot: Snapshot,
-    group: Group,
-    proposal: Proposal,
-    numbers: tuple[int, int],
-    sizes: Sizes,
-    stream: np.ndarray,
+    snapshot: Snapshot, group: Group, proposal: Proposal, numbers: tuple[int, int], sizes: Sizes, stream: np.ndarray
 ) -> Snapshot:
     """Return the state with the proposed group and its π redrawn; `sizes` its counts."""
     old, tokens = snapshot.state, snapshot.tokens

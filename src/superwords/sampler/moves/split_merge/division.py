@@ -69,11 +69,7 @@ def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) 
     # One sparse matrix (documents, words) of the tokens of both concepts: the first one's in the upper half of a number
     shift = np.where(np.repeat(is_first, np.diff(ptr)), _SHIFT, 1)
     used = sparse.csr_array(
-        (
-            tokens.entry[entries] * shift,
-            state.word[entries],
-            ptr[np.searchsorted(row, np.arange(len(docs) + 1))],
-        ),
+        (tokens.entry[entries] * shift, state.word[entries], ptr[np.searchsorted(row, np.arange(len(docs) + 1))]),
         shape=(len(docs), len(state.theta)),
     )
     used.sum_duplicates()
@@ -174,9 +170,7 @@ def make_rules(model: Model, group: Group, share: float) -> Rules:
     n_words = len(prior.lam)
     elsewhere = max(n_words - len(group.support), 1)
     lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
-    return Rules(
-        len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share
-    )
+    return Rules(len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share)
 
 
 @ref_kernel

@@ -136,9 +136,7 @@ def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Proposal:
     )
 
 
-def with_unused(
-    proposal: Proposal, context: Context, present: list[Unused] | None, stream: np.ndarray
-) -> Proposal:
+def with_unused(proposal: Proposal, context: Context, present: list[Unused] | None, stream: np.ndarray) -> Proposal:
     """Return the same with unused words: drawn in documents that change, else kept."""
     rest, changing, theta = context.rest, context.changing, context.theta
     unused = [_pick(context.kept, side.held & ~changing) for side in proposal.sides]
