@@ -36,7 +36,7 @@ from superwords.storage.model_file import ModelFile, is_model_file
 from superwords.tabular import plain, records
 from superwords.text.corpus import n_sources
 from superwords.text.files import digest
-from superwords.text.read import check_groups
+from superwords.text.read import group_columns
 
 _CONTENT = " (content)"
 # Options that are the command's own.
@@ -155,7 +155,7 @@ def resumed(checkpoint: Path, key: Mapping[str, Any], given: Mapping[str, Any]) 
             "give it as it was, or start again without --resume."
         )
     model = restored(stored, str(checkpoint))
-    check_groups(given["groups"], model.corpus_.metadata)
+    group_columns(given["groups"], model.corpus_.metadata)
     first, last = (end(chain.sweep for chain in model.chains_) for end in (min, max))
     done = f"{last:,}" if first == last else f"{first:,} to {last:,}"
     say(f"Continuing from {checkpoint}, after {done} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
@@ -311,7 +311,7 @@ def _checkpoint(output: Path) -> Path:
 def _advance(file: Path, output: Path, given: Mapping[str, Any]) -> tuple[ConceptModel, CheckpointedRun]:
     """Take the model in a file, or in the checkpoint of an interrupted run, to its last sweep."""
     checkpoint, earlier = _checkpoint(output), load(file)
-    check_groups(given["groups"], earlier.corpus_.metadata)
+    group_columns(given["groups"], earlier.corpus_.metadata)
     run = CheckpointedRun(checkpoint, model_key(given), given)
     options = {"progress": [run, not given["quiet"]], "n_jobs": given["jobs"], "cluster": given["cluster"]}
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from socket import gethostname
-from typing import Any, NamedTuple, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import pandas as pd
 from pandas.api.types import is_scalar
@@ -36,22 +36,18 @@ from scipy.io import mminfo, mmread
 from superwords.errors import InputError
 
 Item = TypeVar("Item")
+Row = tuple[str, dict[str, Any] | None]  # the place of a row and its values; an empty line has none
 
 DOCUMENT_FILES = (".txt", ".md", ".html", ".htm", ".docx", ".pdf")  # one document each, in a folder
-PIECE_BYTES = 400_000  # of files that one task reads
 LONGEST_LINE = 50_000_000  # characters of a line, or of a field of a CSV file
 MOST_UNPACKED = 100_000_000  # bytes of an archive, if it unpacks to more than
 LARGEST_RATIO = 200  # times its size
 _SAMPLE = 1 << 18  # bytes from which an encoding is guessed
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-_ENCODINGS = re.findall(
-    r"\w+",
-    """utf_16 cp1252 cp1250 iso8859_2 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 euc_jp gb18030
-    big5 cp949""",
-)
+_ENCODINGS = """utf_16 cp1252 cp1250 iso8859_2 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 euc_jp
+    gb18030 big5 cp949""".split()
 _CENTRAL = ("Polish", "Czech", "Slovak", "Hungarian", "Slovene", "Croatian", "Romanian")  # cp1250, not cp1252
 _UNDECODED = re.compile("[\udc80-\udcff]")
-_ARCHIVES = (".docx", ".xlsx", ".npz")  # of zip
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")
 _MARKDOWN = [
     (re.compile(r"^(```|~~~).*$", re.MULTILINE), ""),
@@ -59,13 +55,6 @@ _MARKDOWN = [
     (re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]|>[ \t]?)", re.MULTILINE), ""),
     (re.compile(r"(\*\*|__|`)"), ""),
 ]
-
-
-class Row(NamedTuple):
-    """Hold a row and its line number; an empty line has no values."""
-
-    place: str
-    values: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -118,31 +107,24 @@ def checked_lines(file: TextIO, name: str, encoding: str) -> Iterator[str]:
                 f"{name}, line {number}, is longer than {LONGEST_LINE:,} characters; "
                 "give one document per line, or cut it into smaller documents."
             )
-        undecoded = _UNDECODED.search(line)
-        if undecoded:
-            byte = ord(undecoded.group()) - 0xDC00
+        if undecoded := _UNDECODED.search(line):
             raise InputError(
-                f"{name}, line {number}, is not valid {encoding}: "
-                f"byte 0x{byte:02x} at column {undecoded.start() + 1}; "
-                "save it as UTF-8, or name its encoding (--encoding latin-1)."
+                f"{name}, line {number}, is not valid {encoding}: byte 0x{ord(undecoded.group()) - 0xDC00:02x} at "
+                f"column {undecoded.start() + 1}; save it as UTF-8, or name its encoding (--encoding latin-1)."
             )
         yield line
 
 
-def line_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
-    """Yield one document per line; empty lines are no documents."""
+def line_rows(lines: Iterable[str], name: str, is_json: bool = False) -> Iterator[Row]:
+    """Yield one document per line, as it is or as a JSON object; empty lines are no documents."""
     for number, line in enumerate(lines, start=1):
-        yield Row(f"{name}, line {number}", {"text": line.strip()} if line.strip() else None)
-
-
-def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
-    """Yield one JSON object per line."""
-    for number, line in enumerate(lines, start=1):
-        place = f"{name}, line {number}"
-        values = _from_json(line.rstrip(), place, "one JSON object per line") if line.strip() else None
-        if values is not None and not isinstance(values, dict):
+        place, bare = f"{name}, line {number}", line.strip()
+        values: Any = {"text": bare} if bare else None
+        if bare and is_json:
+            values = _from_json(line.rstrip(), place, "one JSON object per line")
+        if not isinstance(values, dict | None):
             raise InputError(f'{place}, is JSON but not an object; give one object such as {{"text": …}} per line.')
-        yield Row(place, values)
+        yield place, values
 
 
 def json_items(path: Path, text: str) -> Iterator[Row]:
@@ -157,7 +139,7 @@ def json_items(path: Path, text: str) -> Iterator[Row]:
         values = {"text": value} if isinstance(value, str) else value
         if not isinstance(values, dict):
             raise InputError(f"{path}, item {n}, is {type(value).__name__}; give objects or texts.")
-        yield Row(f"{path}, item {n}", values)
+        yield f"{path}, item {n}", values
 
 
 def _from_json(text: str, place: str, remedy: str) -> Any:
@@ -175,35 +157,32 @@ def _from_json(text: str, place: str, remedy: str) -> Any:
 def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Row]:
     """Yield rows of a delimited file with a header; the delimiter is by default the header's most frequent one."""
     source = iter(lines)
-    header_line = next(source, "")
-    if not header_line.strip():
+    first = next(source, "")
+    if not first.strip():
         return
-    delimiter = delimiter or max(",;\t", key=header_line.count)
     usual_limit = csv.field_size_limit(LONGEST_LINE)
+    reader = csv.reader(chain([first], source), delimiter=delimiter or max(",;\t", key=first.count), strict=True)
     start = 1
     try:
-        reader = csv.reader(chain([header_line], source), delimiter=delimiter, strict=True)
         header = [column.strip() for column in next(reader)]
         check_columns(header, f"{name}, line 1,")
         start = reader.line_num + 1
         for fields in reader:
-            place = f"{name}, line {start}"
-            start = reader.line_num + 1
+            place, start = f"{name}, line {start}", reader.line_num + 1
             if fields and len(fields) != len(header):
                 raise InputError(
                     f"{place}, has {len(fields)} fields but the header has {len(header)}; "
                     "put a field that holds the delimiter or a line break in double quotes."
                 )
-            yield Row(place, dict(zip(header, fields, strict=True)) if fields else None)
+            yield place, dict(zip(header, fields)) if fields else None
     except csv.Error as error:
+        problem = f"line {reader.line_num}, is malformed ({error}); check the double quotes near it."
         if "field limit" in str(error):
-            raise InputError(
-                f"{name}, line {start}, has a field longer than {LONGEST_LINE:,} characters; "
+            problem = (
+                f"line {start}, has a field longer than {LONGEST_LINE:,} characters; "
                 "check the double quotes near it, or cut the document into smaller ones."
-            ) from None
-        raise InputError(
-            f"{name}, line {reader.line_num}, is malformed ({error}); check the double quotes near it."
-        ) from None
+            )
+        raise InputError(f"{name}, {problem}") from None
     finally:
         csv.field_size_limit(usual_limit)
 
@@ -217,39 +196,33 @@ def check_columns(columns: Sequence[str], place: str) -> None:
 LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
-    ".jsonl": json_rows,
-    ".ndjson": json_rows,
+    ".jsonl": partial(line_rows, is_json=True),
+    ".ndjson": partial(line_rows, is_json=True),
     ".txt": line_rows,
 }
 
 
 def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None = None) -> Iterator[Row]:
     """Yield rows of a Parquet file, or of one of its row groups; of all columns, or of some."""
-    number = 0
     with _opened_parquet(path) as file:
         groups = None if group is None else [group]
-        for batch in file.iter_batches(batch_size=1000, row_groups=groups, columns=columns):
-            for values in batch.to_pylist():
-                number += 1
-                yield Row(f"{path}, row {number}", values)
+        batches = file.iter_batches(batch_size=1000, row_groups=groups, columns=columns)
+        rows = (values for batch in batches for values in batch.to_pylist())
+        for number, values in enumerate(rows, start=1):
+            yield f"{path}, row {number}", values
 
 
 def parquet_pieces(path: Path, column: str) -> list[TextStream]:
     """Return the row groups of a Parquet file."""
     with _opened_parquet(path) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
-    return [TextStream(partial(_group_texts, path.resolve(), g, column), n) for g, n in enumerate(sizes)]
-
-
-def _group_texts(path: Path, group: int, column: str) -> Iterator[str]:
-    _check_shared(path)
-    for row in parquet_rows(path, group, [column]):
-        yield text_of(row, column)
+    groups = [partial(parquet_rows, group=g, columns=[column]) for g in range(len(sizes))]
+    return [TextStream(partial(texts_of, [path.resolve()], read, column), n) for read, n in zip(groups, sizes)]
 
 
 @contextmanager
 def _opened_parquet(path: Path) -> Iterator[Any]:
-    parquet = _package("pyarrow.parquet", path, "parquet")
+    parquet = _package("pyarrow.parquet", path)
     try:
         with parquet.ParquetFile(path) as file:
             yield file
@@ -261,12 +234,6 @@ def _opened_parquet(path: Path) -> Iterator[Any]:
     except (importlib.import_module("pyarrow").ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
-
-
-def file_pieces(paths: Sequence[Path], encoding: str) -> list[TextStream]:
-    """Return files in order, in batches large enough for a task."""
-    some = batches([path.resolve() for path in paths], lambda path: path.stat().st_size, PIECE_BYTES)
-    return [TextStream(partial(_file_texts, batch, encoding), len(batch)) for batch in some]
 
 
 def batches(items: Iterable[Item], size: Callable[[Item], int], enough: int) -> Iterator[list[Item]]:
@@ -283,19 +250,6 @@ def batches(items: Iterable[Item], size: Callable[[Item], int], enough: int) -> 
         yield batch
 
 
-def _file_texts(paths: Sequence[Path], encoding: str) -> Iterator[str]:
-    for path in paths:
-        _check_shared(path)
-        yield whole_text(path, encoding)
-
-
-def _check_shared(path: Path) -> None:
-    if not path.exists():
-        raise InputError(
-            f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
-        )
-
-
 def few(names: Sequence[Any], most: int = 8) -> str:
     """Return the first few names and how many more there are."""
     more = len(names) - most
@@ -309,38 +263,43 @@ def is_missing(value: Any) -> bool:
 
 def text_of(row: Row, column: str) -> Any:
     """Return the text of a row, or its tokens."""
-    if row.values is None or column not in row.values:
-        raise InputError(f"{row.place}, has no {column!r}; give every document its text.")
-    value = row.values[column]
+    place, values = row
+    if values is None or column not in values:
+        raise InputError(f"{place}, has no {column!r}; give every document its text.")
+    value = values[column]
     if isinstance(value, str):
         return value
     if is_missing(value):
         return ""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple) and all(isinstance(token, str) for token in value):
         return list(value)
     raise InputError(
-        f"{row.place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; give text, or a list of tokens."
+        f"{place}, holds {type(value).__name__} {str(value)[:40]!r} in {column!r}; give text, or a list of tokens."
     )
+
+
+def texts_of(paths: Sequence[Path], read: Callable[[Path], Iterator[Row]], column: str) -> Iterator[str]:
+    """Yield the texts of files, on whatever machine."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(
+                f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
+            )
+        for row in read(path):
+            yield text_of(row, column)
+
+
+def document_rows(path: Path, encoding: str) -> Iterator[Row]:
+    """Yield the one row of a file that is one document."""
+    yield str(path), {"id": path.stem, "text": whole_text(path, encoding)}
 
 
 def whole_text(path: Path, encoding: str) -> str:
     """Return the text of a file that is one document."""
     kind = path.suffix.lower()
-    if kind == ".docx":
-        with _readable(path, "docx") as (docx, _):
-            document = docx.Document(str(path))
-            cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
-            return "\n\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
-    if kind == ".pdf":
-        with _readable(path, "pypdf") as (pypdf, _):
-            logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it cannot read is raised, too
-            pages = [page.extract_text() or "" for page in pypdf.PdfReader(str(path)).pages]
-        text = _HYPHENATED.sub("", "\n".join(pages))
-        if text.strip():
-            return text
-        raise InputError(f"{path} holds no text, only pictures; give it to a text recognition (OCR) first.")
+    if kind in PACKED_FILES:
+        return str(packed_contents(path, kind))
     lines: list[str] = []
     length = 0
     for line in file_lines(path, encoding):
@@ -354,88 +313,106 @@ def whole_text(path: Path, encoding: str) -> str:
     return text
 
 
-def excel_table(path: Path) -> pd.DataFrame:
-    """Return the first sheet of an Excel file, whose first row names the columns."""
-    with _readable(path, "openpyxl"):
-        return pd.read_excel(path, engine="openpyxl")
+def packed_contents(path: Path, kind: str) -> Any:
+    """Return the text, the table or the counts of a file of a packed format; refuse a decompression bomb.
+
+    Whatever the package that reads it raises for a damaged file becomes one message, and its warnings are ignored.
+    """
+    package, read = PACKED_FILES[kind]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library = _package(package, path) if package else None
+            return read(path, library, _unpacked_size(path))
+    except InputError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120]
+        remedy = "save the counts with scipy.sparse.save_npz" if kind == ".npz" else "save it again"
+        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); {remedy}.") from None
 
 
-def r_contents(path: Path) -> Any:
-    """Return a data frame, or what `_dfm` returns, from an R file."""
-    with _readable(path, "rdata") as (rdata, _):
-        parsed = rdata.parser.parse_file(path)
-        found = rdata.conversion.convert(parsed, {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm})
+def _word_text(path: Path, docx: Any, size: int) -> str:
+    document = docx.Document(str(path))
+    cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
+    return "\n\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])
+
+
+def _pdf_text(path: Path, pypdf: Any, size: int) -> str:
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it cannot read is raised, too
+    text = _HYPHENATED.sub("", "\n".join(page.extract_text() or "" for page in pypdf.PdfReader(str(path)).pages))
+    if text.strip():
+        return text
+    raise InputError(f"{path} holds no text, only pictures; give it to a text recognition (OCR) first.")
+
+
+def _excel_table(path: Path, openpyxl: Any, size: int) -> pd.DataFrame:
+    return pd.read_excel(path, engine="openpyxl")
+
+
+def _r_contents(path: Path, rdata: Any, size: int) -> Any:
+    """Return a data frame, or what `_dfm` returns."""
+    kinds = {**rdata.conversion.DEFAULT_CLASS_MAP, "dfm": _dfm}
+    found = rdata.conversion.convert(rdata.parser.parse_file(path), kinds)
     for value in found.values() if isinstance(found, dict) else [found]:
         if isinstance(value, pd.DataFrame | tuple):
             return value
     raise InputError(f"{path} holds neither a data frame nor a quanteda dfm; save one of these.")
 
 
-def _dfm(value: Any, attributes: Any) -> Any:
+def _dfm(value: Any, slots: Any) -> Any:
     """Return counts, words, names and variables of the documents from the slots of quanteda's dfm."""
-    get = attributes.__getitem__
-    shape = tuple(int(n) for n in get("Dim"))
-    counts = sparse.csc_array((get("x"), get("i"), get("p")), shape=shape)
-    documents, words = get("Dimnames").values() if isinstance(get("Dimnames"), dict) else get("Dimnames")
-    known = attributes.get("docvars")
+    shape = tuple(int(n) for n in slots["Dim"])
+    counts = sparse.csc_array((slots["x"], slots["i"], slots["p"]), shape=shape)
+    names = slots["Dimnames"]
+    documents, words = names.values() if isinstance(names, dict) else names
+    known = slots.get("docvars")
     if not isinstance(known, pd.DataFrame) or len(known) != len(documents):
         known = pd.DataFrame(index=range(len(documents)))
     metadata = known.drop(columns=["docname_", "docid_", "segid_"], errors="ignore").reset_index(drop=True)
     return counts, [str(word) for word in words], [str(name) for name in documents], metadata
 
 
-def matrix_market(path: Path) -> Any:
-    """Return the counts of a Matrix Market file, which has at least a byte for every row."""
-    with _readable(path) as (_, size):
-        n_rows = mminfo(path)[0]
-        if n_rows > size:
-            raise ValueError(f"it announces {n_rows:,} rows in {size:,} bytes")
-        return sparse.csr_array(mmread(path))
+def _matrix_market(path: Path, library: None, size: int) -> Any:
+    if (n_rows := mminfo(path)[0]) > size:  # a file has at least a byte for every row
+        raise ValueError(f"it announces {n_rows:,} rows in {size:,} bytes")
+    return sparse.csr_array(mmread(path))
 
 
-def saved_counts(path: Path) -> Any:
-    """Return the counts of a file of `scipy.sparse.save_npz`, whose places are within its bounds."""
-    with _readable(path, remedy="save the counts with scipy.sparse.save_npz"), path.open("rb") as file:
+def _saved_counts(path: Path, library: None, size: int) -> Any:
+    with path.open("rb") as file:
         counts = sparse.csr_array(sparse.load_npz(file))
-        counts.check_format(full_check=True)
+    counts.check_format(full_check=True)  # places are within the bounds
     return counts
 
 
-COUNT_FILES = {".npz": saved_counts, ".mtx": matrix_market}
+# The package that reads a kind of file, and how.
+PACKED_FILES: dict[str, tuple[str, Callable[[Path, Any, int], Any]]] = {
+    ".docx": ("docx", _word_text),
+    ".pdf": ("pypdf", _pdf_text),
+    ".xlsx": ("openpyxl", _excel_table),
+    ".npz": ("", _saved_counts),
+    ".mtx": ("", _matrix_market),
+    **dict.fromkeys((".rds", ".rda", ".rdata"), ("rdata", _r_contents)),
+}
 
 
-@contextmanager
-def _readable(path: Path, package: str = "", remedy: str = "save it again") -> Iterator[tuple[Any, int]]:
-    """Yield the package that reads a file, and the file's bytes unpacked; refuse a decompression bomb.
-
-    Whatever the package raises for a damaged file becomes one message, and its warnings are ignored.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield _package(package, path) if package else None, _unpacked_size(path)
-    except InputError:
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split())[:120]
-        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); {remedy}.") from None
-
-
-def _package(name: str, path: Path, extra: str = "files") -> Any:
+def _package(name: str, path: Path) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
         needed = {"docx": "python-docx", "pyarrow.parquet": "pyarrow"}.get(name, name)
+        extra = "parquet" if needed == "pyarrow" else "files"
         raise InputError(f"Reading {path.name} needs {needed}; install the extra superwords[{extra}].") from None
 
 
 def _unpacked_size(path: Path) -> int:
-    if path.suffix.lower() in _ARCHIVES:
+    size = 0
+    if path.suffix.lower() in (".docx", ".xlsx", ".npz"):
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-            _check_unpacked(path, size)
-            return size
-    size = 0
+        _check_unpacked(path, size)
+        return size
     with path.open("rb") as file:
         head = file.read(3)
         file.seek(0)
@@ -481,9 +458,8 @@ def guessed_encoding(path: Path) -> str | None:
     return None if best is None else str(best.encoding)
 
 
-def size_of(source: str | Path) -> int:
-    """Return bytes of a file, or of all files in a folder; 0 of what is neither."""
-    return sum(path.stat().st_size for path in files_of(Path(source)))
+def files_of(path: Path) -> list[Path]:
+    return sorted(one for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file())
 
 
 def digest(source: str | Path) -> str | None:
@@ -502,7 +478,3 @@ def _content(source: str, files: tuple[tuple[Path, int, int], ...]) -> str:
         with path.open("rb") as stream:
             hashlib.file_digest(stream, lambda: found)
     return found.hexdigest()
-
-
-def files_of(path: Path) -> list[Path]:
-    return sorted(one for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file())

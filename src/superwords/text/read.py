@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pandas as pd
 from superwords.errors import InputError, ReadingWarning
 from superwords.text.checks import check_languages, language_code, passage_length, threshold, word_method, words_to_drop
 from superwords.text.corpus import Corpus, n_sources
-from superwords.text.files import few, is_missing, size_of
+from superwords.text.files import few, files_of, is_missing
 from superwords.text.languages import doubtful_language, has_stop_words
 from superwords.text.sentences import LONGEST_TOKEN
 from superwords.text.sources import Documents, open_documents
@@ -104,9 +105,10 @@ def read_documents(
     """
     tell = say or (lambda line: None)
     if isinstance(documents, Corpus):
-        return _with_groups(documents, _group_columns(groups, documents.metadata))
+        columns = group_columns(groups, documents.metadata)
+        return replace(documents, notes={**documents.notes, "groups": columns}) if columns else documents
     found = open_documents(documents, text, id, encoding, vocabulary=vocabulary)
-    columns = _group_columns(groups, found.metadata)
+    columns = group_columns(groups, found.metadata)
     found = _with_columns(found, columns, date_format)
     for line in (*found.notes, *_proposals(found.metadata, columns)):
         tell(line)
@@ -118,15 +120,17 @@ def read_documents(
         kept = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given}
         corpus = Corpus.from_documents(found, unit=unit or "document", **kept)
     else:
-        given["language"] = codes
-        given["unit"] = unit or (PASSAGES if are_long(text for _, text in found.sample) else "document")
-        is_file = isinstance(documents, str | Path) and str(documents) != "-"
-        is_small = not is_file or size_of(documents) < TEXTS_KEPT_BELOW
-        given["keep_texts"] = is_small if keep_texts is None else keep_texts
-        if given["keep_texts"]:
+        if keep_texts is None:
+            is_file = isinstance(documents, str | Path) and str(documents) != "-"
+            size = sum(path.stat().st_size for path in files_of(Path(documents))) if is_file else 0
+            keep_texts = size < TEXTS_KEPT_BELOW
+        if keep_texts:
             found = replace(found, texts=list(found.texts))
-        corpus = Corpus.from_documents(found, n_jobs=n_jobs, progress=progress, **given)
-    corpus = _with_groups(corpus, columns)
+        unit = unit or (PASSAGES if are_long(text for _, text in found.sample) else "document")
+        given |= {"language": codes, "unit": unit, "keep_texts": keep_texts, "n_jobs": n_jobs, "progress": progress}
+        corpus = Corpus.from_documents(found, **given)
+    if columns:
+        corpus = replace(corpus, notes={**corpus.notes, "groups": columns})
     for line in corpus_lines(corpus):
         tell(line)
     for line in corpus_warnings(corpus, bool(given.get("drop_procedural"))):
@@ -164,9 +168,9 @@ def _with_columns(documents: Documents, groups: list[Any], date_format: str | No
     metadata, doubts = documents.metadata.copy(deep=False), list(documents.doubts)
     if date_format is not None:
         _parse_dates(metadata, date_format)
-    for name in metadata.columns:
-        if _DATE_NAME.search(str(name)) and _all_match(metadata[name], _OTHER_DATE):
-            example = next(value for value in metadata[name] if not _is_missing(value))
+    for name, values in metadata.items():
+        if _DATE_NAME.search(str(name)) and _all_match(values, _OTHER_DATE):
+            example = next(value for value in values if not _is_missing(value))
             doubts.append(
                 f"The column {name!r} has dates such as {example!r}, which trends cannot order; "
                 "give the date format (--date-format %d.%m.%Y)."
@@ -182,9 +186,7 @@ def _with_columns(documents: Documents, groups: list[Any], date_format: str | No
 def _parse_dates(metadata: pd.DataFrame, date_format: str) -> None:
     """Turn every column whose values all have a date format into dates; raise InputError if there is none."""
     has_dates, nearest, most = False, "", 0
-    for name in metadata.columns:
-        if metadata[name].dtype.kind in "Mfib":
-            continue
+    for name in metadata.columns[[kind.kind not in "Mfib" for kind in metadata.dtypes]]:
         texts = metadata[name].map(lambda value: None if _is_missing(value) else str(value).strip())
         try:
             dates = pd.to_datetime(texts, format=date_format, errors="coerce")
@@ -202,29 +204,24 @@ def _parse_dates(metadata: pd.DataFrame, date_format: str) -> None:
 
 def _proposals(metadata: pd.DataFrame, groups: Sequence[str]) -> Iterator[str]:
     """Yield a line about columns to compare, if none was named, and one about columns of dates."""
-    by_group = [] if groups else [name for name in metadata.columns if _is_group(metadata[name])]
-    if by_group:
-        yield f"Columns that could be compared: {', '.join(map(str, by_group[:5]))} (groups NAME)."
-    columns = metadata.items()
-    dates = [name for name, values in columns if values.dtype.kind == "M" or _all_match(values, _ISO)]
+    by_group, dates = [], []
+    for name, values in metadata.items():
+        are_texts = all(isinstance(value, str) for value in values.dropna().head(200))
+        with suppress(TypeError):  # lists and the like have no number of different values
+            if are_texts and 2 <= (n := values.nunique()) <= MOST_GROUPS and len(values) >= LEAST_ROWS * n:
+                by_group.append(str(name))
+        if values.dtype.kind == "M" or _all_match(values, _ISO):
+            dates.append(str(name))
+    if by_group and not groups:
+        yield f"Columns that could be compared: {', '.join(by_group[:5])} (groups NAME)."
     if dates:
-        yield f"Columns of dates, for trends: {', '.join(map(str, dates[:5]))}."
+        yield f"Columns of dates, for trends: {', '.join(dates[:5])}."
 
 
 def _is_missing(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().lower() in MISSING or not value.strip()
     return is_missing(value)
-
-
-def _is_group(values: pd.Series) -> bool:
-    if not all(isinstance(value, str) for value in values.dropna().head(200)):
-        return False
-    try:
-        n_values = values.nunique()
-    except TypeError:  # lists and the like
-        return False
-    return 2 <= n_values <= MOST_GROUPS and len(values) >= LEAST_ROWS * n_values
 
 
 def _all_match(values: pd.Series, pattern: re.Pattern[str]) -> bool:
@@ -266,22 +263,16 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
     words_to_drop(options.get("drop"))
 
 
-def _group_columns(groups: Any, metadata: pd.DataFrame) -> list[Any]:
-    """Return the columns to group by; a number that names a column may also be given as text."""
+def group_columns(groups: Any, metadata: pd.DataFrame) -> list[Any]:
+    """Return the columns to group by, each of which exists; a number that names one may also be given as text."""
     is_one = isinstance(groups, str) or not isinstance(groups, Iterable)
     given = [] if groups is None else [groups] if is_one else list(groups)
     by_text = {str(name): name for name in metadata.columns}
-    columns = [by_text.get(str(name), name) for name in given]
-    check_groups(columns, metadata)
-    return columns
-
-
-def check_groups(groups: Iterable[str] | None, metadata: pd.DataFrame) -> None:
-    """Say before the work that there is no such column to group by."""
-    for column in groups or []:
-        if column not in metadata.columns:
-            known = ", ".join(repr(name) for name in metadata.columns) or "none"
+    for column in given:
+        if str(column) not in by_text:
+            known = ", ".join(map(repr, metadata.columns)) or "none"
             raise InputError(f"There is no column {column!r} to group by; the columns are {known}.")
+    return [by_text[str(column)] for column in given]
 
 
 def are_long(texts: Iterable[str]) -> bool:
@@ -366,7 +357,3 @@ def corpus_warnings(corpus: Corpus, drop_procedural: bool = False) -> list[str]:
     if drop_procedural and not notes.get("procedural"):
         lines.append("No procedural words were found, so drop-procedural left none out.")
     return lines
-
-
-def _with_groups(corpus: Corpus, groups: list[str]) -> Corpus:
-    return replace(corpus, notes={**corpus.notes, "groups": groups}) if groups else corpus
