@@ -17,7 +17,7 @@ from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_STAR
 from superwords.text.sentences import sentence_spans, tokens
 from superwords.text.stream import Method, TokenStream, read_chunk
 from superwords.text.tagging import HANTA_MODELS, FastHanTa, make_tagger
-from superwords.text.vocabulary import Grams, can_be_word, cut_runs, known_grams
+from superwords.text.vocabulary import apply_words, can_be_word
 
 CARE = [
     "The health care reform helps seniors in the doughnut hole. Premiums fell.",
@@ -252,18 +252,9 @@ def test_cutting_agrees_with_a_naive_twin():
             *(np.zeros(1, np.int32),) * 5,
             {},
         )
-        grams = known_grams(stream, frozenset(known), 5)
-        units = unit_numbers(grams, known)
-        cut = cut_runs(stream, grams, units)
+        cut = apply_words(stream, known, 5)
         found = sorted((int(s), int(n), known[u]) for s, n, u in zip(cut.start, cut.length, cut.unit, strict=True))
         assert found == sorted(naive_cut(keys, flags, known))
-
-
-def unit_numbers(grams: Grams, known: list[str]) -> list[np.ndarray]:
-    return [
-        np.array([known.index(w) if (w := grams.joined(n, g)) in known else -1 for g in range(len(words))], np.int32)
-        for n, words in enumerate(grams.words, start=1)
-    ]
 
 
 def test_german_and_dutch_nouns():

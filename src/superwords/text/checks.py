@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -23,44 +22,21 @@ MAX_LENGTH = 4  # tokens of a phrase
 RECIPE_FORMAT = 2
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """How words are found and rows are cut.
-
-    `units` are words decided earlier: joined spelling → label (None: known, but counted nowhere); `vocabulary` are
-    the columns, if they are not all labels.
-    """
-
-    method: Method
-    passage_sentences: int | None = None
-    min_df: float | str = "auto"
-    max_df: float | None = None
-    drop: tuple[str, ...] = ()
-    drop_procedural: bool = False
-    units: Mapping[str, str | None] | None = None
-    vocabulary: list[str] | None = None
-
-
-def language_code(language: str) -> str:
-    """Return the code of a language: "en" for "en-US"; "none" is plain words without stop words."""
-    code = re.split(r"[-_]", str(language).strip().lower())[0]
-    if code != "none" and not re.fullmatch("[a-z]{2,3}", code):
-        raise InputError(
-            f'The language {language!r} is not a code; give one of two or three letters such as "en", '
-            'or "none" for plain words with no stop words.'
-        )
-    return code
-
-
 def check_languages(language: str | Iterable[str], n_documents: int | None = None) -> str | list[str]:
-    """Return the code of the language, or of each document's."""
+    """Return the code of the language ("en" for "en-US"; "none" is plain words without stop words), or of each."""
     if isinstance(language, str):
-        return language_code(language)
+        code = re.split(r"[-_]", language.strip().lower())[0]
+        if code != "none" and not re.fullmatch("[a-z]{2,3}", code):
+            raise InputError(
+                f'The language {language!r} is not a code; give one of two or three letters such as "en", '
+                'or "none" for plain words with no stop words.'
+            )
+        return code
     if not isinstance(language, Iterable):
         remedy = 'give a code such as "en", or one for each document'
         raise InputError("is not a language", "language", language, remedy)
     given = list(language)
-    codes = {name: language_code(name) for name in dict.fromkeys(given)}
+    codes = {name: str(check_languages(str(name))) for name in dict.fromkeys(given)}
     if n_documents not in (None, len(given)):
         raise InputError(
             f"There are {len(given)} languages for {n_documents} documents; give one language, or one per document."
@@ -87,28 +63,29 @@ def word_method(
     if words is None:
         can_tag = tokenizer is None and all(code in HANTA_MODELS for code in codes)
         words = "content" if tagger or can_tag else "plain"
-    kind, _, size = str(words).partition(":")
-    if kind == "ngrams" and size.isdigit() and int(size) > 0:
-        max_length = int(size)
-    elif words in ("content", "phrases", "plain"):
-        max_length = 1 if words == "plain" else MAX_LENGTH
-    else:
+    kind = str(words)
+    max_length = {"content": MAX_LENGTH, "phrases": MAX_LENGTH, "plain": 1}.get(kind)
+    if max_length is None:
         remedy = 'give "content", "phrases", "plain" or "ngrams:2" (or another number)'
-        raise InputError("is not known", "words", words, remedy)
+        max_length = _number_after("ngrams", "words", words, remedy)
+        kind = "ngrams" if max_length > 1 else "plain"
     for code in codes if words in TAGGED or lemmas else ():
         (make_tagger if words in TAGGED else make_lemmatizer)(code, tagger)
-    return Method(kind if max_length > 1 else "plain", tagger, lemmas, tokenizer, max_length)
+    return Method(kind, tagger, lemmas, tokenizer, max_length)
 
 
 def passage_length(unit: str) -> int | None:
     """Return the sentences of a passage: None for "document", 5 for "passages:5"."""
-    if unit == "document":
-        return None
-    kind, _, size = str(unit).partition(":")
-    if kind == "passages" and size.isdigit() and int(size) > 0:
-        return int(size)
     remedy = 'give "document", or "passages:5" for passages of five sentences'
-    raise InputError("is not known", "unit", unit, remedy)
+    return None if unit == "document" else _number_after("passages", "unit", unit, remedy)
+
+
+def _number_after(kind: str, parameter: str, value: str, remedy: str) -> int:
+    """Return the number of "KIND:NUMBER"."""
+    start, _, number = str(value).partition(":")
+    if start != kind or not number.isdigit() or int(number) < 1:
+        raise InputError("is not known", parameter, value, remedy)
+    return int(number)
 
 
 def threshold(value: float | str, n_documents: int, name: str) -> int:
@@ -131,13 +108,11 @@ def threshold(value: float | str, n_documents: int, name: str) -> int:
 
 def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
     """Return the words of a list, or of a file with one word per line."""
-    if drop is None:
-        return ()
-    if not isinstance(drop, Iterable | Path):
+    if not isinstance(drop, Iterable | Path | None):
         remedy = "give a list of words, or a file with one word per line"
         raise InputError("is not a list of words", "drop", drop, remedy)
     if not isinstance(drop, str | Path):
-        return tuple(str(word) for word in drop)
+        return tuple(map(str, drop or ()))
     try:
         lines = Path(drop).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -146,23 +121,6 @@ def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
             "give a UTF-8 text file with one word per line, or a list of words."
         ) from None
     return tuple(line.strip() for line in lines if line.strip())
-
-
-def recipe_of(options: TextOptions, language: str | None, units: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return all that is needed to find the same words in new text, as plain JSON."""
-    method, tokenizer = options.method, options.method.tokenizer
-    name = None if tokenizer is None else getattr(tokenizer, "__qualname__", type(tokenizer).__name__)
-    return {
-        "format": RECIPE_FORMAT,
-        "language": language,
-        "words": method.words,
-        "tagger": method.tagger,
-        "lemmas": method.lemmas,
-        "tokenizer": name,
-        "max_length": method.max_length,
-        "unit": f"passages:{options.passage_sentences}" if options.passage_sentences else "document",
-        "units": dict(units),
-    }
 
 
 def read_recipe(
@@ -188,25 +146,25 @@ def read_recipe(
 
 def units_of_labels(labels: Sequence[str], languages: Iterable[str], method: Method) -> dict[str, str | None]:
     """Return the joined spelling of each word of a bare vocabulary, as reading it in a text would give it."""
+    is_tagged = method.words in TAGGED
+    classes = (NOUN, ADJECTIVE) if method.words == "phrases" else (NOUN, ADJECTIVE, VERB)
     units: dict[str, str | None] = {}
     for language in sorted(languages):
+        tagger: Any = make_tagger(language, method.tagger) if is_tagged else None
+        if not is_tagged and is_folded(language, method.lemmas, method.words):
+            tagger = make_lemmatizer(language, method.tagger)
         for label in labels:
-            words = [token for token in tokens(label, language, method.tokenizer) if token[0].isalnum()]
-            units.setdefault("".join(spelling_key(_label_base(w, language, method)) for w in words), label)
+            spelling = ""
+            for word in filter(lambda token: token[0].isalnum(), tokens(label, language, method.tokenizer)):
+                base = word
+                if isinstance(tagger, HanTaTagger) and is_tagged:
+                    bases = (tagger.base(word, kind) for kind in classes)
+                    base = next((one for one in bases if one != word.lower()), word)
+                elif tagger is not None and not is_tagged:
+                    base = tagger.lemmas([word])[0]
+                spelling += spelling_key(base.lower())
+            units.setdefault(spelling, label)
     return units
-
-
-def _label_base(word: str, language: str, method: Method) -> str:
-    if method.words not in TAGGED:
-        if is_folded(language, method.lemmas, method.words):
-            word = make_lemmatizer(language, method.tagger).lemmas([word])[0]
-        return word.lower()
-    tagger = make_tagger(language, method.tagger)
-    if not isinstance(tagger, HanTaTagger):
-        return word.lower()
-    kinds = (NOUN, ADJECTIVE) if method.words == "phrases" else (NOUN, ADJECTIVE, VERB)
-    bases = (tagger.base(word, kind) for kind in kinds)
-    return next((base for base in bases if base != word.lower()), word.lower())
 
 
 def check_counts(counts: Any) -> sparse.csr_array:
@@ -263,7 +221,7 @@ def check_sentences(document: Any, n: int) -> list[list[str]]:
 def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
     if isinstance(ids, str) or not isinstance(ids, Iterable | None):
         raise InputError("is not a list", "ids", ids, "give one id per document")
-    names = [str(name) for name in (range(n_documents) if ids is None else ids)]
+    names = list(map(str, range(n_documents) if ids is None else ids))
     if len(names) != n_documents:
         raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
     if twice := _repeated(names):
@@ -282,7 +240,7 @@ def check_unique_words(words: Sequence[str]) -> list[str]:
         raise InputError(
             f"The vocabulary has the word {word!r} twice, at positions {first} and {second}; give each word one column."
         )
-    return [str(word) for word in words]
+    return list(map(str, words))
 
 
 def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
@@ -292,10 +250,9 @@ def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
 
 
 def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
-    if metadata is None:
-        return pd.DataFrame(index=range(n_documents))
     try:
-        table = pd.DataFrame(metadata).reset_index(drop=True)
+        given = pd.DataFrame(index=range(n_documents)) if metadata is None else metadata
+        table = pd.DataFrame(given).reset_index(drop=True)
     except (TypeError, ValueError) as error:
         reason = str(error).strip("!.")
         raise InputError(

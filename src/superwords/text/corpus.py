@@ -15,21 +15,9 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.jobs import n_workers
 from superwords.tabular import lines_as_html
-from superwords.text.building import count_words
-from superwords.text.checks import (
-    TextOptions,
-    check_counts,
-    check_languages,
-    check_metadata,
-    check_names,
-    check_sentences,
-    check_unique_words,
-    passage_length,
-    read_recipe,
-    units_of_labels,
-    word_method,
-    words_to_drop,
-)
+from superwords.text import checks
+from superwords.text.building import TextOptions, count_words
+from superwords.text.checks import check_metadata, check_names, check_unique_words
 from superwords.text.files import TextStream
 from superwords.text.sentences import Tokenizer
 from superwords.text.sources import Documents
@@ -148,7 +136,7 @@ class Corpus:
             ids = counts.index.tolist() if ids is None and counts.index.is_unique else ids
             is_sparse = all(isinstance(kind, pd.SparseDtype) for kind in counts.dtypes)
             counts = getattr(counts, "sparse").to_coo() if is_sparse else counts  # noqa: B009 (the stubs lack it)
-        matrix = check_counts(counts)
+        matrix = checks.check_counts(counts)
         n_documents, n_words = matrix.shape
         words = [f"word{i}" for i in range(n_words)] if vocabulary is None else [str(w) for w in vocabulary]
         if len(words) != n_words:
@@ -242,20 +230,20 @@ class Corpus:
         n_documents = len(documents)
         if n_documents == 0:
             raise InputError("There are no documents; give at least one text.")
-        languages = check_languages(language, n_documents)
+        languages = checks.check_languages(language, n_documents)
         codes = {languages} if isinstance(languages, str) else set(languages)
         units = None
         if recipe is None:
-            method = word_method(words, codes, tagger, lemmas, tokenizer)
+            method = checks.word_method(words, codes, tagger, lemmas, tokenizer)
         else:
-            method, known, units = read_recipe(recipe, tokenizer)
+            method, known, units = checks.read_recipe(recipe, tokenizer)
             if known is not None and isinstance(languages, str):
                 languages = known
         columns = None if vocabulary is None else check_unique_words(vocabulary)
         if units is None and columns is not None:
-            units = units_of_labels(columns, codes, method)
-        how = (min_df, max_df, words_to_drop(drop), drop_procedural)
-        options = TextOptions(method, passage_length(unit), *how, units, columns)
+            units = checks.units_of_labels(columns, codes, method)
+        how = (min_df, max_df, checks.words_to_drop(drop), drop_procedural)
+        options = TextOptions(method, checks.passage_length(unit), *how, units, columns)
         names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
         of_each = repeat(languages) if isinstance(languages, str) else languages
         stream = stream_texts(documents, of_each, method, n_workers(n_jobs), progress)
@@ -296,14 +284,14 @@ class Corpus:
         >>> Corpus.from_tokens([["tea", "milk"], ["tea"]], min_df=1).n_tokens
         3
         """
-        sentences = [check_sentences(document, d) for d, document in enumerate(documents)]
+        sentences = [checks.check_sentences(document, d) for d, document in enumerate(documents)]
         if not sentences:
             raise InputError("There are no documents; give at least one list of tokens.")
         names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
         columns = None if vocabulary is None else check_unique_words(vocabulary)
         units = None if vocabulary is None else {word: word for word in vocabulary}
-        how = (min_df, max_df, words_to_drop(drop), False)
-        options = TextOptions(Method("tokens"), passage_length(unit), *how, units, columns)
+        how = (min_df, max_df, checks.words_to_drop(drop), False)
+        options = TextOptions(Method("tokens"), checks.passage_length(unit), *how, units, columns)
         return cls(**count_words(stream_tokens(sentences), options, names, table))
 
     @classmethod

@@ -44,8 +44,8 @@ MOST_UNPACKED = 100_000_000  # bytes of an archive, if it unpacks to more than
 LARGEST_RATIO = 200  # times its size
 _SAMPLE = 1 << 18  # bytes from which an encoding is guessed
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-_ENCODINGS = """utf_16 cp1252 cp1250 iso8859_2 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp1257 cp874 cp932 euc_jp
-    gb18030 big5 cp949""".split()
+_KNOWN = "utf_16 cp1252 cp1250 iso8859_2 cp1251 koi8_r cp1253 cp1254 cp1255 cp1256 cp1257 cp874"
+_ENCODINGS = f"{_KNOWN} cp932 euc_jp gb18030 big5 cp949".split()
 _CENTRAL = ("Polish", "Czech", "Slovak", "Hungarian", "Slovene", "Croatian", "Romanian")  # cp1250, not cp1252
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_])")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError, ReadingWarning
-from superwords.text.checks import check_languages, language_code, passage_length, threshold, word_method, words_to_drop
+from superwords.text.checks import check_languages, passage_length, threshold, word_method, words_to_drop
 from superwords.text.corpus import Corpus, n_sources
 from superwords.text.files import few, files_of, is_missing
 from superwords.text.languages import doubtful_language, has_stop_words
@@ -158,7 +158,7 @@ def warn_about(documents: Documents, language: str | Sequence[str]) -> str | lis
     if doubt is not None:
         _warn(doubt)
     for code in sorted({codes} if isinstance(codes, str) else set(codes)):
-        if code != "none" and not has_stop_words(language_code(code)):
+        if code != "none" and not has_stop_words(str(check_languages(code))):
             _warn(f"There is no stop-word list for the language {code!r}, so every word counts.")
     return codes
 

@@ -320,11 +320,11 @@ def _read_stream(stream: Any, name: str, text: str | None, id: str | None, encod
 def _read_counts(counts: Any, vocabulary: Sequence[str] | str | Path | None, encoding: str, name: str) -> Documents:
     if vocabulary is None:
         raise InputError(f"{name} come without words; give the vocabulary, a list or a file with one word per line.")
-    source, words = "The vocabulary", vocabulary
     if isinstance(vocabulary, str | Path):
         source = str(vocabulary)
         words = [line.strip() for line in files.file_lines(Path(vocabulary), encoding) if line.strip()]
-    words = list(map(str, words))
+    else:
+        source, words = "The vocabulary", list(map(str, vocabulary))
     if len(words) != counts.shape[1]:
         raise InputError(
             f"{source} has {len(words)} words but {name} have {counts.shape[1]} columns; give one word per column."
