@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from experiments.generators import plant_corpus
 from superwords import ConceptModel, Corpus
+from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.settings import scale_features
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.model import Prior, make_data
@@ -289,8 +290,9 @@ NEED_NO_FIT = ("fit", "fit_transform", "set_output", "start")
 
 
 def test_what_only_a_fitted_model_has_says_so():
-    own = [name for name in vars(ConceptModel) if not name.startswith("_") and name not in NEED_NO_FIT]
-    fitted_names = [name for name in ConceptModel.__annotations__ if name.endswith("_")]
+    own = {name for of in (ConceptModel, FittedModel) for name in vars(of) if not name.startswith("_")}
+    own -= {*NEED_NO_FIT, *ConceptModel().get_params()}
+    fitted_names = [name for name in FittedModel.__annotations__ if name.endswith("_")]
     for name in {*own, *fitted_names} - {"set_fit_request", "set_transform_request", "set_split_request"}:
         with pytest.raises(NotFittedError, match="This ConceptModel is not fitted yet; call fit first"):
             getattr(ConceptModel(), name)(*CALLS.get(name, []))

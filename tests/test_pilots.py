@@ -21,11 +21,10 @@ from superwords.fitting.pilots import (
     measure,
     n_pilot_sweeps,
     rows_of,
-    words_of,
 )
-from superwords.fitting.running import Schedule
 from superwords.fitting.settings import make_schedule
 from superwords.fitting.starting import prepare, shares_of
+from superwords.posterior.draws import Schedule
 from superwords.posterior.resampling import found_again
 from superwords.progress import Watcher
 from superwords.sampler.init.rows import _supported, row_vectors, sample_rows, spherical_kmeans, word_shares
@@ -253,8 +252,6 @@ def test_a_pilot_has_the_words_that_are_frequent_in_its_sample():
     assert frequent_words(rare).tolist() == list(range(1, 40))
     by_row = replace(noted, notes={"min_df": 6, "min_df_counts": "passages"})
     assert 0 in frequent_words(by_row)
-    few = words_of(rare, frequent_words(rare))
-    assert (few.n_words, few.vocabulary[0]) == (39, corpus.vocabulary[1])
     model = fitted(rare, n_concepts=4, lam=np.full(40, 0.2))
     assert 0 not in model.pilots_.word
     assert model.pilots_.word.max() == 39

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from superwords.analysis import curation, groups, naming, tables
@@ -27,27 +23,21 @@ from superwords.analysis import over_time as dated
 from superwords.analysis import themes as theming
 from superwords.analysis import verdict as agreement
 from superwords.analysis import words as word_tables
-from superwords.analysis.verdict import APPROXIMATE
 from superwords.cluster import joined
 from superwords.errors import InputError
 from superwords.fitting import binding as bound
-from superwords.fitting import defaults
-from superwords.fitting import folding as foldin
-from superwords.fitting.fitted_model import UnknownWords
+from superwords.fitting import defaults, folding, on_request
+from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.forecast import Forecast, check_memory
-from superwords.fitting.moves import move_statistics, move_table
+from superwords.fitting.moves import move_table
 from superwords.fitting.on_cluster import on_cluster
-from superwords.fitting.on_request import condition_chains, condition_table, split_chains, split_table
 from superwords.fitting.pilots import NOTE, run_pilots
-from superwords.fitting.running import Schedule, in_threads, run_chains
+from superwords.fitting.running import in_threads, run_chains
 from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
 from superwords.fitting.shards import sample_shards
 from superwords.fitting.starting import prepare, start_chains
 from superwords.jobs import n_workers
-from superwords.posterior.draws import ChainDraws, Draws, Kept
-from superwords.posterior.resampling import Pilots
-from superwords.posterior.result import Result
-from superwords.posterior.trace_tree import for_arviz, trace_tree
+from superwords.posterior.draws import ChainDraws, Draws, Schedule
 from superwords.progress import Callbacks, Watcher, make_watcher
 from superwords.sampler.chain import Chain
 from superwords.search import discovery
@@ -56,18 +46,13 @@ from superwords.storage import model as storage
 from superwords.storage.arrays import construct
 from superwords.storage.model_file import Choice, translate_corruption
 from superwords.tabular import lines_as_html
-from superwords.text.corpus import Corpus, n_sources, row_name
+from superwords.text.corpus import n_sources, row_name
 
 _CONCEPTS, _WORDS = 5, 6  # of a printed model
 
-Changed = TypeVar("Changed")
 
-
-class UnfittedError(InputError, NotFittedError):
-    """The model has not seen any documents yet."""
-
-
-class ConceptModel(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class ConceptModel(FittedModel):
     """Concepts of a corpus: the nested beta process of El-Arini, Fox and Guestrin (2012), sampled exactly.
 
     `superwords.fit` reads documents of any kind and then fits this model. It is a scikit-learn transformer:
@@ -85,8 +70,8 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     n_chains : int
         Chains that are run side by side.
     n_sweeps, n_burn_in, thin : int
-        Sweeps of each chain, those before the first kept draw (half of them if not given), and of how many
-        sweeps one draw is kept (so that about 100 are kept if not given).
+        Sweeps of each chain, those before the first kept draw (by default half of them), and of how many sweeps one
+        draw is kept (by default so that about 100 are kept).
     n_concepts : int, optional
         Roughly how many concepts the chains start with. They seldom change the number by much. If not given, half,
         once and twice the rule's number (0.24 N^0.4 for N tokens, √N / 10 below 6,000) are tried on samples of the
@@ -126,19 +111,12 @@ class ConceptModel(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_concepts_ : int
-        Concepts that are listed: the consensus over chains.
-    concept_word_, doc_concept_, co_membership_ : array
-        (J, V) words of concepts, (D, J) posterior mean weights of documents, (V, V) probability that two words
-        share a concept.
-    trace_ : xarray.DataTree or arviz.InferenceData
-        Traces in ArviZ layout, as the installed ArviZ reads it.
+    corpus_, order_ : Corpus, array
+        What was fitted, and its rows in the order of the chains.
+    chains_, seed_ : list of Chain, int
+        The chains at their last sweep, and the seed that was used.
     pilots_ : Pilots
         The concepts of the pilots (`superwords.posterior.resampling.found_again` matches others with them).
-    corpus_, chains_, seed_ : Corpus, list of Chain, int
-        What was fitted, the chains at their last sweep, and the seed that was used.
-    n_features_in_, feature_names_in_ : int, array
-        The vocabulary under scikit-learn's names.
 
     Examples
     --------
@@ -151,77 +129,30 @@ class ConceptModel(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        alpha_omega: float | str | None = None,
-        lam: Any = None,
-        theta: Any = None,
-        alpha_pi: float | None = None,
-        K: float | None = None,
-        alpha_sigma: float | None = None,
-        beta_sigma: float | None = None,
-        b1: float | str = defaults.B1,
-        b2: float | str = defaults.B2,
-        n_chains: int = defaults.N_CHAINS,
-        n_sweeps: int = defaults.N_SWEEPS,
-        n_burn_in: int | None = None,
-        thin: int | None = None,
-        n_concepts: int | None = None,
-        n_pilots: int = defaults.N_PILOTS,
-        init: str | Sequence[str] = defaults.INIT,
-        start_rows: int | str | None = defaults.START_ROWS,
-        standardize_features: bool = True,
-        steps: str = "exact",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        progress: Any = defaults.PROGRESS,
-        cluster: str | None = None,
-        approximate: str | None = None,
-    ):
-        self.alpha_omega = alpha_omega
-        self.lam = lam
-        self.theta = theta
-        self.alpha_pi = alpha_pi
-        self.K = K
-        self.alpha_sigma = alpha_sigma
-        self.beta_sigma = beta_sigma
-        self.b1 = b1
-        self.b2 = b2
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.n_burn_in = n_burn_in
-        self.thin = thin
-        self.n_concepts = n_concepts
-        self.n_pilots = n_pilots
-        self.init = init
-        self.start_rows = start_rows
-        self.standardize_features = standardize_features
-        self.steps = steps
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.progress = progress
-        self.cluster = cluster
-        self.approximate = approximate
-
-    corpus_: Corpus
-    order_: np.ndarray
-    seed_: int
-    schedule_: Schedule
-    chains_: list[Chain]
-    kept_: list[ChainDraws]
-    pilots_: Pilots
-    choices_: list[Choice]
-    identity_: str  # of the file that the model was read from
-    unknown_words_: UnknownWords
-
-    if not TYPE_CHECKING:  # else every name would pass for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise an error that says so where a fitted attribute is read before a fit."""
-            is_known = name in ConceptModel.__annotations__ or hasattr(ConceptModel, name)
-            if not self.__sklearn_is_fitted__() and is_known:
-                raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
-            return object.__getattribute__(self, name)
+    alpha_omega: float | str | None = None
+    lam: Any = None
+    theta: Any = None
+    alpha_pi: float | None = None
+    K: float | None = None
+    alpha_sigma: float | None = None
+    beta_sigma: float | None = None
+    b1: float | str = defaults.B1
+    b2: float | str = defaults.B2
+    n_chains: int = defaults.N_CHAINS
+    n_sweeps: int = defaults.N_SWEEPS
+    n_burn_in: int | None = None
+    thin: int | None = None
+    n_concepts: int | None = None
+    n_pilots: int = defaults.N_PILOTS
+    init: str | Sequence[str] = defaults.INIT
+    start_rows: int | str | None = defaults.START_ROWS
+    standardize_features: bool = True
+    steps: str = "exact"
+    n_jobs: int | None = None
+    random_state: Any = None
+    progress: Any = defaults.PROGRESS
+    cluster: str | None = None
+    approximate: str | None = None
 
     def fit(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES, row_vectors: Any = None) -> ConceptModel:
         """Sample the concepts of documents.
@@ -263,10 +194,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         watcher = make_watcher(self.progress)
         with joined(self.cluster, self.n_jobs, watcher.say):
             self.start(X, features, watcher, row_vectors)
-            self._sample(watcher)
-        self._forget()
-        self._summarize()
-        return self
+            return self._finish(watcher)
 
     def fit_transform(self, X: Any, y: Any = None, *, features: Any = defaults.FEATURES) -> Any:
         """Fit the model and return `doc_concept_`, the posterior mean weights of these documents.
@@ -289,7 +217,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """
         return self.fit(X, y, features=features).doc_concept_
 
-    def transform(self, X: Any, *, n_sweeps: int = foldin.SWEEPS, return_inclusion: bool = False) -> Any:
+    def transform(self, X: Any, *, n_sweeps: int = folding.SWEEPS, return_inclusion: bool = False) -> Any:
         """Return the weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
 
         Parameters
@@ -314,7 +242,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         True
         """
         with joined(self.cluster, self.n_jobs):
-            return foldin.transform(self, X, n_sweeps, return_inclusion)
+            return folding.transform(self, X, n_sweeps, return_inclusion)
 
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Sample on, with the bits an uninterrupted run would have had.
@@ -337,11 +265,9 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         30
         """
         more = whole_number("n_sweeps", n_sweeps, 1)
-        if self.approximate is not None:
-            self._make_exact()
+        self._make_exact()
         schedule = self.schedule_
-        n_kept = [len(one.kept_sweeps) for one in self.kept_]
-        if any(schedule.n_kept(one.sweep) != n for one, n in zip(self.chains_, n_kept)):
+        if any(schedule.n_kept(one.sweep) != len(kept.kept_sweeps) for one, kept in zip(self.chains_, self.kept_)):
             schedule = schedule._replace(n_burn_in=max(one.sweep for one in self.chains_))
         self.schedule_ = schedule._replace(n_sweeps=schedule.n_sweeps + more)
         return self.resume()
@@ -370,7 +296,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         >>> model.split(1, n_sweeps=10)["chain"].tolist()
         [0, 1]
         """
-        return split_table(self, self._sample_anew(n_sweeps, lambda: split_chains(self, concept)))
+        return self._sample_anew(n_sweeps, lambda: on_request.split_chains(self, concept))
 
     def condition(
         self,
@@ -403,23 +329,30 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         >>> model.condition(pin={1: word}, n_sweeps=10)["pinned"][0] == [word]
         True
         """
-        return condition_table(self, self._sample_anew(n_sweeps, lambda: condition_chains(self, pin, ban)))
+        return self._sample_anew(n_sweeps, lambda: on_request.condition_chains(self, pin, ban))
 
-    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Changed]) -> Changed:
-        """Change the chains' states, drop all draws and sample on; return what `change` returns."""
+    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Callable[[], pd.DataFrame]]) -> pd.DataFrame:
+        """Change the chains' states, drop all draws and sample on; return the table of the change."""
         more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
-        if self.approximate is not None:
-            self._make_exact()
+        self._make_exact()
         before = self.sampled_.consensus.description
-        changed = change()
+        table = change()
         done = max(one.sweep for one in self.chains_)
-        self.kept_ = [ChainDraws(chain=c) for c in range(len(self.chains_))]
-        self.schedule_ = self.schedule_._replace(n_sweeps=done + more, n_burn_in=done + more // 2)
+        self._drop_draws(self.schedule_._replace(n_sweeps=done + more, n_burn_in=done + more // 2))
+        self._finish(make_watcher(self.progress), before)
+        return table()
+
+    def _make_exact(self) -> None:
+        """Continue an approximation with the exact chain from its end; its draws are dropped."""
+        if self.approximate is not None:
+            self.approximate = None
+            notes = {name: note for name, note in self.corpus_.notes.items() if name != agreement.APPROXIMATE}
+            self.corpus_ = replace(self.corpus_, notes=notes)
+            self._drop_draws(self.schedule_._replace(n_burn_in=self.schedule_.n_sweeps))
+
+    def _drop_draws(self, schedule: Schedule) -> None:
+        self.kept_, self.schedule_ = [ChainDraws(chain=c) for c in range(len(self.chains_))], schedule
         self._forget()
-        self._sample(make_watcher(self.progress))
-        self._forget()
-        self._carry_choices(before)
-        return changed
 
     def resume(self) -> ConceptModel:
         """Take the chains to the planned number of sweeps, after an interruption or from a file.
@@ -435,13 +368,19 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         True
         """
         before = self.sampled_.consensus.description if self.choices_ else None
+        return self._finish(make_watcher(self.progress), before)
+
+    def _finish(self, watcher: Watcher, before: sparse.csc_array | None = None) -> ConceptModel:
+        """Take the chains to their last sweep and summarize; choices follow the concepts described by `before`."""
         try:
-            self._sample(make_watcher(self.progress))
+            if any(one.sweep < self.schedule_.n_sweeps for one in self.chains_):
+                self._run(watcher, self.chains_, self.kept_, self.schedule_, self)
         finally:
             if any(map(len, self.kept_)):
                 self._forget()
                 self._carry_choices(before)
-        self._summarize()
+        if self.sampled_.has_concepts:
+            self.sampled_.summary  # noqa: B018
         return self
 
     def save(self, path: str | Path, draws: str = "spaced", texts: bool = True) -> Path:
@@ -486,33 +425,21 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         """Check everything that is given, run the pilots, and set the chains at their start."""
         given, tell = self.get_params(), watcher or Watcher()
         prepared = prepare(given, X, features, tell, row_vectors)
-        corpus, order, model, theta = prepared[:4]
-        seed = make_seed(self.random_state)
-        schedule = make_schedule(given)
-        piloted = run_pilots(given, prepared, features, schedule, tell)
-        if piloted.reason is not None:
-            corpus = replace(corpus, notes={**corpus.notes, NOTE: piloted.reason})
+        seed, schedule, notes = make_seed(self.random_state), make_schedule(given), dict(prepared.corpus.notes)
+        pilots, chosen = run_pilots(given, prepared, features, schedule, tell)
+        if chosen.reason is not None:
+            notes[NOTE] = chosen.reason
         if self.approximate is None:
-            chains = start_chains(given, prepared, seed, tell.say, piloted.n_concepts)
+            chains = start_chains(given, prepared, seed, tell.say, chosen.n_concepts)
             kept = [ChainDraws(chain=c) for c in range(len(chains))]
         else:
             run = partial(self._run, tell)
-            chains, kept, schedule, note = sample_shards(given, model, theta, seed, schedule, run)
-            corpus = replace(corpus, notes={**corpus.notes, APPROXIMATE: note})
+            sampled = sample_shards(given, prepared.model, prepared.theta, seed, schedule, run)
+            chains, kept, schedule, notes[agreement.APPROXIMATE] = sampled
         self._forget()
-        self.corpus_, self.order_, self.seed_ = corpus, order, seed
+        self.corpus_, self.order_, self.seed_ = replace(prepared.corpus, notes=notes), prepared.order, seed
         self.schedule_, self.chains_, self.kept_ = schedule, chains, kept
-        self.choices_ = []
-        self.pilots_ = piloted.pilots
-
-    def _summarize(self) -> None:
-        """Compute the list of concepts and the summary that tables are made of; `n_concepts_` only looks it up."""
-        if self.sampled_.has_concepts:
-            self.sampled_.summary  # noqa: B018
-
-    def _sample(self, watcher: Watcher) -> None:
-        if any(one.sweep < self.schedule_.n_sweeps for one in self.chains_):
-            self._run(watcher, self.chains_, self.kept_, self.schedule_, self)
+        self.choices_, self.pilots_ = [], pilots
 
     def _run(
         self, watcher: Watcher, chains: list[Chain], kept: list[ChainDraws], schedule: Schedule, watched: Any = None
@@ -529,41 +456,6 @@ class ConceptModel(TransformerMixin, BaseEstimator):
                 is_watched = type(watcher) is not Watcher
                 run_chains(chains, seen.kept_, schedule, self.n_jobs, callbacks if is_watched else None, runner)
 
-    def _make_exact(self) -> None:
-        """Continue with the exact chain from the end of the approximation, whose draws are dropped."""
-        self.approximate = None
-        notes = {name: note for name, note in self.corpus_.notes.items() if name != APPROXIMATE}
-        self.corpus_ = replace(self.corpus_, notes=notes)
-        self.kept_ = [ChainDraws(chain=c) for c in range(len(self.chains_))]
-        self.schedule_ = self.schedule_._replace(n_burn_in=self.schedule_.n_sweeps)
-        self._forget()
-
-    def _carry_choices(self, before: sparse.csc_array | None) -> None:
-        """Keep people's choices about concepts that are still there, and warn of those that are lost."""
-        if before is not None:
-            self.choices_, lost = curation.carried(self.choices_, before, self.sampled_.consensus.description)
-            for sentence in lost:
-                warnings.warn(sentence, stacklevel=3)
-
-    def _forget(self) -> None:
-        """Drop what was computed from earlier draws."""
-        for name in ("sampled_", "result_", "unknown_words_"):
-            self.__dict__.pop(name, None)
-
-    @cached_property
-    def result_(self) -> Result:
-        """What was found, with people's choices, read-only: tables, plots and pages are made of it."""
-        return curation.curated(self.sampled_, self.choices_)
-
-    @cached_property
-    def sampled_(self) -> Result:
-        """What was found, before anything that people decided about it."""
-        prior, pilots = self.chains_[0].model.prior, self.__dict__.get("pilots_")
-        return Result(self.corpus_, self.order_, prior, Draws(self.kept_), pilots=pilots)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "chains_" in self.__dict__
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.positive_only = True
@@ -572,19 +464,16 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return a summary: number of concepts, amount of text, first words, agreement of chains."""
         if not self.__sklearn_is_fitted__():
             return super().__repr__(N_CHAR_MAX)
-        return "\n".join(self._lines())
-
-    def _lines(self) -> list[str]:
-        """Return a summary: number of concepts, amount of text, first words, agreement of chains."""
         corpus = self.corpus_
         rows = f"{corpus.n_documents:,} {row_name(corpus)}"
         if corpus.parent is not None:
             rows += f" of {n_sources(corpus):,} documents"
         if not self.result_.has_concepts:
             done = min(chain.sweep for chain in self.chains_)
-            return [f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."]
+            return f"ConceptModel of {rows}: no draw is kept yet, after {done:,} sweeps."
         table = tables.of_shown(self.result_, self.concepts(_WORDS))
         n = len(table)
         kind = "" if self.approximate is None else f", an approximation ({self.approximate})"
@@ -593,7 +482,7 @@ class ConceptModel(TransformerMixin, BaseEstimator):
         lines += [f"{j}: {', '.join(words)}" for j, words in zip(first["concept"], first["top_words"])]
         if n > _CONCEPTS:
             lines.append(f"… and {n - _CONCEPTS:,} more; model.concepts() lists all.")
-        return [*lines, str(self.verdict())]
+        return "\n".join([*lines, str(self.verdict())])
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -756,92 +645,6 @@ class ConceptModel(TransformerMixin, BaseEstimator):
             raise InputError(f"{ask!r} cannot be asked; give a function from prompt to text, or the reply itself.")
         self.choose([*self.choices_, *curation.propose(self.result_, found)])
         return naming.proposal_table(self.result_, found)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Words of the vocabulary; scikit-learn's name for the number of columns that `fit` saw."""
-        return self.result_.corpus.n_words
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """The words of the vocabulary, under scikit-learn's name for them."""
-        return np.array(self.result_.corpus.vocabulary, dtype=object)
-
-    @property
-    def draws_(self) -> Draws:
-        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
-        return self.result_.draws
-
-    @property
-    def best_draw_(self) -> Kept:
-        """The most probable of the spaced draws."""
-        return self.result_.best_draw
-
-    @property
-    def consensus_draw_(self) -> Kept:
-        """The spaced draw whose concepts are most like the listed ones."""
-        return self.result_.consensus_draw
-
-    @property
-    def n_concepts_(self) -> int:
-        """Concepts that are listed, which are those of every table: the consensus over chains."""
-        return self.result_.n_concepts
-
-    @property
-    def concept_word_(self) -> np.ndarray:
-        """(J, V): share of the documents holding j that have word i on, m_ji / m_j, the mean over the draws."""
-        return self.result_.concept_word[self._shown]
-
-    @property
-    def doc_concept_(self) -> Any:
-        """(D, J): posterior mean weights of the listed concepts, 0 where a document never uses a concept.
-
-        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept.
-        Tokens of concepts that are not listed count nowhere, so rows may sum to less than 1. Sparse above 50 million
-        cells. Columns are those of `get_feature_names_out`: concepts that people merged into others or hid have none.
-        """
-        return self.result_.doc_concept[:, self._shown]
-
-    @property
-    def _shown(self) -> slice | list[int]:
-        """Columns (0, 1, …) of the concepts that people left in place."""
-        return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
-
-    @property
-    def co_membership_(self) -> Any:
-        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
-
-        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
-        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
-        """
-        return self.result_.co_membership
-
-    @property
-    def trace_(self) -> Any:
-        """Traces in ArviZ layout: an xarray DataTree, or an `InferenceData` where ArviZ 0.x is installed.
-
-        `posterior` has, by chain and draw, "log_joint", "n_concepts", "n_memberships" and "n_words_on"; "prevalence"
-        and "strength" of the listed concepts, with their numbers as the coordinate "concept" and NaN where a draw has
-        no match of one; and the sampled hyperparameters ("b1", "b2", "alpha_omega", and "theta" by word) as far as
-        they vary. Where more than 1,000 draws are kept over all chains, those of concepts and hyperparameters are in
-        the group `concepts`, over evenly spaced draws. `sample_stats` has the log density, the sweep and, where all
-        draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
-        `observed_data` the number of tokens of each document. `moves` has what the moves of each chain tried and
-        accepted, and their seconds (see `moves()`).
-        """
-        trace = trace_tree(self.result_)
-        trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
-        return for_arviz(trace)
-
-    @property
-    def descriptions_(self) -> dict[int, str]:
-        """Sentences that describe concepts, by number, as they were proposed."""
-        return self.result_.descriptions
-
-    @property
-    def names_(self) -> dict[int, str]:
-        """Names that people gave to concepts, by id; they are kept in the model file."""
-        return self.result_.names
 
 
 for _name, _method in list(vars(ConceptModel).items()):

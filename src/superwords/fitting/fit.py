@@ -1,4 +1,4 @@
-"""`superwords.fit`: the one door from documents of any kind to their concepts."""
+"""`superwords.fit`: from documents of any kind to their concepts."""
 
 from __future__ import annotations
 
@@ -47,28 +47,15 @@ def fit(
         Texts in memory; or the path of a .csv, .tsv, .jsonl (each also .gz), .parquet, .txt (one document per
         line) or .npz file, or of a folder of .txt files.
     text, id : str, optional
-        The columns that hold the text and the name of each document; "text" (or the only column) and "id" if not
-        given.
+        The columns that hold the text ("text", or the only column, if not given) and the name ("id") of each document.
     groups : str or list of str, optional
         Columns to compare later, such as party.
     language : str or list of str
         A code such as "en", one code per document, or "column:NAME" for the column that holds them.
-    n_chains, n_sweeps : int
-        Chains that are run side by side, and sweeps of each.
-    random_state : int, optional
-        The same seed gives the same concepts, to the bit, whatever `n_jobs` is.
-    cluster : str, optional
-        Run on a cluster (docs/cluster.md): "auto" starts one on this machine, "HOST:PORT" joins one. It does not
-        change a bit of the result.
+    n_chains, n_sweeps, random_state, cluster, n_jobs, progress
+        As of `ConceptModel`. The same seed gives the same concepts, to the bit, on any number of cores and machines.
     features : "auto", array, str, mapping, list or None
-        What is known of the words: numbers (V, F), or names as in "cooccurrence,seeds:FILE". {group: words} are
-        seed words, next to others in a list: ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence,
-        where it is informative. None: nothing.
-    n_jobs : int, optional
-        Cores to use; -1 and None are all.
-    progress : bool, "auto" or function
-        Whether to show progress; "auto" does in a terminal and in a notebook. A function is called with a
-        `Progress` after each sweep.
+        As of `ConceptModel.fit`; also names as in "cooccurrence,seeds:FILE".
     **options
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
         `drop_procedural`, `tokenizer`, `encoding`, `date_format`, `keep_texts` and, for ready counts, `vocabulary`;
@@ -96,44 +83,33 @@ def fit(
 
 
 def fit_documents(
-    model: ConceptModel,
-    documents: Any,
-    reading: Mapping[str, Any],
-    features: Any = defaults.FEATURES,
-    row_vectors: Any = None,
+    model: ConceptModel, documents: Any, reading: Mapping[str, Any], features: Any, row_vectors: Any = None
 ) -> ConceptModel:
     """Read documents as `reading` says and fit a model, both as `checked` returned them."""
     watcher = make_watcher(model.progress)
     with joined(model.cluster, model.n_jobs, watcher.say):
         with watcher.reading() as read:
             corpus = read_documents(documents, n_jobs=model.n_jobs, progress=read, say=watcher.say, **reading)
-        named = {"features": features, "row_vectors": row_vectors if isinstance(row_vectors, str) else None}
-        corpus = with_source(corpus, documents, {**reading, **named})
+        if not isinstance(documents, Corpus):
+            # A note of where the documents come from and how they were read (`paper.verify`).
+            vectors = row_vectors if isinstance(row_vectors, str) else None
+            asked = {**reading, "features": features, "row_vectors": vectors}
+            note = {name: _recorded(value) for name, value in asked.items() if value is not None}
+            if isinstance(documents, str | Path):
+                note |= {"file": Path(documents).name, "sha256": digest(documents)}
+            corpus = replace(corpus, notes={**corpus.notes, "source": note | {"features": _recorded(features)}})
         return model._fit_checked(corpus, features, row_vectors)
-
-
-def with_source(corpus: Corpus, documents: Any, asked: Mapping[str, Any]) -> Corpus:
-    """Return the corpus with a note of where its documents come from and how they were read (`paper.verify`)."""
-    if isinstance(documents, Corpus):
-        return corpus
-    is_file = isinstance(documents, str | Path)
-    note = {name: _recorded(value) for name, value in asked.items() if value is not None}
-    note |= {"file": Path(documents).name, "sha256": digest(documents)} if is_file else {}
-    note["features"] = _recorded(asked["features"])
-    return replace(corpus, notes={**corpus.notes, "source": note})
 
 
 def _recorded(value: Any) -> Any:
     """Return an argument as JSON has it; numbers of words are not repeated, and files are named."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Path):
-        return str(value)
     if isinstance(value, Mapping):
         return {str(name): _recorded(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_recorded(one) for one in value]
-    return "array"
+    return str(value) if isinstance(value, Path) else "array"
 
 
 def checked(asked: Mapping[str, Any]) -> tuple[ConceptModel, dict[str, Any]]:

@@ -1,17 +1,31 @@
-"""What functions of a fitted `ConceptModel` need of it."""
+"""What a fit leaves behind: the chains, their draws, people's choices, and the arrays that follow from them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import xarray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
-from superwords.posterior.draws import ChainDraws, Schedule
+from superwords.analysis import curation
+from superwords.errors import InputError
+from superwords.fitting.moves import move_statistics
+from superwords.posterior.draws import ChainDraws, Draws, Kept, Schedule
 from superwords.posterior.resampling import Pilots
 from superwords.posterior.result import Result
+from superwords.posterior.trace_tree import for_arviz, trace_tree
 from superwords.sampler.chain import Chain
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
+
+
+class UnfittedError(InputError, NotFittedError):
+    """The model has not seen any documents yet."""
 
 
 class UnknownWords(NamedTuple):
@@ -21,8 +35,8 @@ class UnknownWords(NamedTuple):
     examples: list[str]
 
 
-class FittedModel(Protocol):
-    """The attributes of a fitted `ConceptModel`."""
+class FittedModel(TransformerMixin, BaseEstimator):
+    """The fitted attributes of a `ConceptModel`."""
 
     corpus_: Corpus
     order_: np.ndarray
@@ -32,12 +46,127 @@ class FittedModel(Protocol):
     kept_: list[ChainDraws]
     pilots_: Pilots
     choices_: list[Choice]
-    identity_: str
+    identity_: str  # of the file that the model was read from
     unknown_words_: UnknownWords
     n_jobs: int | None
 
+    if not TYPE_CHECKING:  # else every name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says so where a fitted attribute is read before a fit."""
+            is_known = name in FittedModel.__annotations__ or hasattr(type(self), name)
+            if not self.__sklearn_is_fitted__() and is_known:
+                raise UnfittedError("This ConceptModel is not fitted yet; call fit first.")
+            return object.__getattribute__(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "chains_" in self.__dict__
+
+    @cached_property
+    def result_(self) -> Result:
+        """What was found, with people's choices, read-only: tables, plots and pages are made of it."""
+        return curation.curated(self.sampled_, self.choices_)
+
+    @cached_property
+    def sampled_(self) -> Result:
+        """What was found, before anything that people decided about it."""
+        prior, pilots = self.chains_[0].model.prior, self.__dict__.get("pilots_")
+        return Result(self.corpus_, self.order_, prior, Draws(self.kept_), pilots=pilots)
+
+    def _forget(self) -> None:
+        """Drop what was computed from earlier draws."""
+        for name in ("sampled_", "result_", "unknown_words_"):
+            self.__dict__.pop(name, None)
+
+    def _carry_choices(self, before: sparse.csc_array | None) -> None:
+        """Keep people's choices about concepts that are still there, and warn of those that are lost."""
+        if before is not None:
+            self.choices_, lost = curation.carried(self.choices_, before, self.sampled_.consensus.description)
+            for sentence in lost:
+                warnings.warn(sentence, stacklevel=4)
+
     @property
-    def sampled_(self) -> Result: ...
+    def n_features_in_(self) -> int:
+        """Words of the vocabulary; scikit-learn's name for the number of columns that `fit` saw."""
+        return self.result_.corpus.n_words
+
     @property
-    def result_(self) -> Result: ...
-    def get_params(self) -> dict[str, Any]: ...
+    def feature_names_in_(self) -> np.ndarray:
+        """The words of the vocabulary, under scikit-learn's name for them."""
+        return np.array(self.result_.corpus.vocabulary, dtype=object)
+
+    @property
+    def draws_(self) -> Draws:
+        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
+        return self.result_.draws
+
+    @property
+    def best_draw_(self) -> Kept:
+        """The most probable of the spaced draws."""
+        return self.result_.best_draw
+
+    @property
+    def consensus_draw_(self) -> Kept:
+        """The spaced draw whose concepts are most like the listed ones."""
+        return self.result_.consensus_draw
+
+    @property
+    def n_concepts_(self) -> int:
+        """Concepts that are listed, which are those of every table: the consensus over chains."""
+        return self.result_.n_concepts
+
+    @property
+    def concept_word_(self) -> np.ndarray:
+        """(J, V): share of the documents holding j that have word i on, m_ji / m_j, the mean over the draws."""
+        return self.result_.concept_word[self._shown]
+
+    @property
+    def doc_concept_(self) -> Any:
+        """(D, J): posterior mean weights of the listed concepts, 0 where a document never uses a concept.
+
+        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept.
+        Tokens of concepts that are not listed count nowhere, so rows may sum to less than 1. Sparse above 50 million
+        cells. Columns are those of `get_feature_names_out`: concepts that people merged into others or hid have none.
+        """
+        return self.result_.doc_concept[:, self._shown]
+
+    @property
+    def _shown(self) -> slice | list[int]:
+        """Columns (0, 1, …) of the concepts that people left in place."""
+        return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
+
+    @property
+    def co_membership_(self) -> Any:
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
+
+        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
+        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
+        """
+        return self.result_.co_membership
+
+    @property
+    def trace_(self) -> Any:
+        """Traces in ArviZ layout: an xarray DataTree, or an `InferenceData` where ArviZ 0.x is installed.
+
+        `posterior` has, by chain and draw, "log_joint", "n_concepts", "n_memberships" and "n_words_on"; "prevalence"
+        and "strength" of the listed concepts, with their numbers as the coordinate "concept" and NaN where a draw has
+        no match of one; and the sampled hyperparameters ("b1", "b2", "alpha_omega", and "theta" by word) as far as
+        they vary. Where more than 1,000 draws are kept over all chains, those of concepts and hyperparameters are in
+        the group `concepts`, over evenly spaced draws. `sample_stats` has the log density, the sweep and, where all
+        draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
+        `observed_data` the number of tokens of each document. `moves` has what the moves of each chain tried and
+        accepted, and their seconds (see `moves()`).
+        """
+        trace = trace_tree(self.result_)
+        trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
+        return for_arviz(trace)
+
+    @property
+    def descriptions_(self) -> dict[int, str]:
+        """Sentences that describe concepts, by number, as they were proposed."""
+        return self.result_.descriptions
+
+    @property
+    def names_(self) -> dict[int, str]:
+        """Names that people gave to concepts, by id; they are kept in the model file."""
+        return self.result_.names

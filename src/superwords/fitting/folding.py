@@ -82,22 +82,39 @@ def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> O
 
 
 def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWords]:
-    """Return counts with the columns of the corpus `known`, and what had to be left out."""
+    """Return counts with the columns of the corpus `known`, and what had to be left out, with a warning."""
     if isinstance(X_new, Corpus):
-        return _aligned(known, X_new)
-    if isinstance(X_new, list | tuple | pd.Series) and len(X_new) == 0:
+        new = X_new
+    elif isinstance(X_new, list | tuple | pd.Series) and len(X_new) == 0:
         return sparse.csr_array((0, known.n_words), dtype=np.int32), UnknownWords(0, [])
-    if isinstance(X_new, str) or are_texts(X_new):
-        return _aligned(known, _read_texts(known, X_new))
-    if isinstance(X_new, pd.DataFrame):
-        return _aligned(known, Corpus.from_counts(X_new))
-    counts = check_counts(X_new)
-    if counts.shape[1] != known.n_words:
-        raise InputError(
-            f"The new counts have {counts.shape[1]} columns but the model knows {known.n_words} words; "
-            "give one column per word of the model, or a Corpus, whose words have names."
-        )
-    return counts, UnknownWords(0, [])
+    elif isinstance(X_new, str) or are_texts(X_new):
+        new = _read_texts(known, X_new)
+    elif isinstance(X_new, pd.DataFrame):
+        new = Corpus.from_counts(X_new)
+    else:
+        counts = check_counts(X_new)
+        if counts.shape[1] != known.n_words:
+            raise InputError(
+                f"The new counts have {counts.shape[1]} columns but the model knows {known.n_words} words; "
+                "give one column per word of the model, or a Corpus, whose words have names."
+            )
+        return counts, UnknownWords(0, [])
+    column = pd.Index(known.vocabulary, dtype=object).get_indexer(pd.Index(new.vocabulary, dtype=object))
+    counts, total = sparse.coo_array(new.counts), np.asarray(new.counts.sum(axis=0)).ravel()
+    at = column[counts.col]
+    entries = counts.data[at >= 0], (counts.row[at >= 0], at[at >= 0])
+    shape = new.n_documents, known.n_words
+    aligned = check_counts(sparse.csr_array(sparse.coo_array(entries, shape=shape)))
+    total[column >= 0] = 0
+    if total.sum() == 0:
+        noted = new.notes.get("unknown_examples", {})
+        return aligned, UnknownWords(int(new.notes.get("unknown_words", 0)), list(noted)[:_EXAMPLES])
+    common = np.argsort(-total, kind="stable")[:_EXAMPLES]
+    unknown = UnknownWords(int(total.sum()), [new.vocabulary[i] for i in common if total[i] > 0])
+    sentence = f"{unknown.n_tokens:,} tokens of the new documents are words that the model does not know"
+    examples = ", ".join(unknown.examples)
+    warnings.warn(f"{sentence}; they are left out: {examples}.", UnknownWordsWarning, stacklevel=4)
+    return aligned, unknown
 
 
 def _read_texts(known: Corpus, texts: Any) -> Corpus:
@@ -113,31 +130,8 @@ def _read_texts(known: Corpus, texts: Any) -> Corpus:
             "Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])."
         )
     given = texts if isinstance(texts, str) else list(texts)
-    return Corpus.from_texts(
-        given, language=recipe["language"], vocabulary=known.vocabulary, recipe=recipe, keep_texts=False
-    )
-
-
-def _aligned(known: Corpus, new: Corpus) -> tuple[sparse.csr_array, UnknownWords]:
-    """Return the columns in the vocabulary's order; warn of words that have none."""
-    number = {word: i for i, word in enumerate(known.vocabulary)}
-    column = np.array([number.get(word, -1) for word in new.vocabulary], np.int64)
-    counts = sparse.coo_array(new.counts)
-    at = column[counts.col]
-    is_known = at >= 0
-    shape = (new.n_documents, known.n_words)
-    entries = counts.data[is_known], (counts.row[is_known], at[is_known])
-    aligned = check_counts(sparse.csr_array(sparse.coo_array(entries, shape=shape)))
-    total = np.where(column < 0, np.asarray(new.counts.sum(axis=0)).ravel(), 0)
-    if total.sum() == 0:
-        noted = new.notes.get("unknown_examples", {})
-        return aligned, UnknownWords(int(new.notes.get("unknown_words", 0)), list(noted)[:_EXAMPLES])
-    common = np.argsort(-total, kind="stable")[:_EXAMPLES]
-    unknown = UnknownWords(int(total.sum()), [new.vocabulary[i] for i in common if total[i] > 0])
-    sentence = f"{unknown.n_tokens:,} tokens of the new documents are words that the model does not know"
-    examples = ", ".join(unknown.examples)
-    warnings.warn(f"{sentence}; they are left out: {examples}.", UnknownWordsWarning, stacklevel=5)
-    return aligned, unknown
+    how = {"language": recipe["language"], "vocabulary": known.vocabulary, "recipe": recipe, "keep_texts": False}
+    return Corpus.from_texts(given, **how)
 
 
 def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
@@ -167,7 +161,6 @@ def fold(
     if n_documents == 0 or n_concepts == 0:
         return Folded(*(np.zeros((n_documents, n_concepts)) for _ in range(2)))
     is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
-
     cut = (sparse.csr_array(counts[first : first + _BLOCK]) for first in range(0, n_documents, _BLOCK))
     of_block = partial(_fold_block, concepts, seed, n_sweeps, is_dense)
     machines = current()
@@ -180,6 +173,9 @@ def fold(
     return Folded(*(stack(parts) for parts in zip(*blocks)))
 
 
+_is_compiled = False
+
+
 def fold_elsewhere(fold_it: Callable[[Any], Any], counts: Any) -> Any:
     """Fold in a worker of a cluster; the first worker of a machine compiles, the others wait."""
     global _is_compiled
@@ -189,9 +185,6 @@ def fold_elsewhere(fold_it: Callable[[Any], Any], counts: Any) -> Any:
         folded = fold_it(counts)
     _is_compiled = True
     return folded
-
-
-_is_compiled = False
 
 
 def _fold_block(

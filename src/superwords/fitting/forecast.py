@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from superwords.errors import InputError
-from superwords.fitting.running import Schedule
 from superwords.machine import available_memory, free_disk, peak_memory, temporary_folder
-from superwords.posterior.draws import ChainDraws, most_spaced
+from superwords.posterior.draws import ChainDraws, Schedule, most_spaced
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import n_words
@@ -31,10 +30,9 @@ _WORTH_TELLING = 120.0  # seconds that are left
 
 def memory_of_chain(chain: Chain) -> float:
     """Return bytes that a chain takes while it runs, without its data."""
-    state = chain.state
-    cells = n_concepts(state) * n_words(chain.model.data)
-    parts = len(state.word), len(state.concept), len(state.doc_ptr), cells
-    return float(sum(n * size for n, size in zip(parts, (_PER_ENTRY, _PER_PAIR, _PER_DOCUMENT, _PER_CELL))))
+    state, cells = chain.state, n_concepts(chain.state) * n_words(chain.model.data)
+    pairs, documents = _PER_PAIR * len(state.concept), _PER_DOCUMENT * len(state.doc_ptr)
+    return float(_PER_ENTRY * len(state.word) + pairs + documents + _PER_CELL * cells)
 
 
 def words_on(chains: Sequence[Chain]) -> float:
@@ -51,9 +49,8 @@ def disk_of_draw(chains: Sequence[Chain]) -> float:
 
 def memory_of_summary(chains: Sequence[Chain], schedule: Schedule) -> float:
     """Return the bytes that the summary of the draws takes at the end."""
-    n_pairs = max(len(one.state.concept) for one in chains)
-    n_draws = min(len(chains) * schedule.n_kept(schedule.n_sweeps), most_spaced(n_pairs, words_on(chains)))
-    return n_draws * words_on(chains) * _PER_SUMMED
+    most = most_spaced(max(len(one.state.concept) for one in chains), words_on(chains))
+    return min(len(chains) * schedule.n_kept(schedule.n_sweeps), most) * words_on(chains) * _PER_SUMMED
 
 
 def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) -> float:
@@ -64,11 +61,9 @@ def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) ->
     if free is None or need <= free:
         return need
     fit = int(free // each) if summing <= free else 0
-    remedy = (
-        f"{fit} at a time would fit ({{n_jobs:{fit}}})"
-        if fit >= 1
-        else "fewer words (a larger {min_df}) or fewer documents would need less"
-    )
+    remedy = "fewer words (a larger {min_df}) or fewer documents would need less"
+    if fit >= 1:
+        remedy = f"{fit} at a time would fit ({{n_jobs:{fit}}})"
     what = f"{_chains(n_at_once)} at a time" if need > summing else "Summing up the draws"
     problem = f"{what} would need about {_size(need)} of memory, and {_size(free)} are free"
     raise InputError(problem, remedy=remedy)
@@ -76,43 +71,32 @@ def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) ->
 
 def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: Schedule) -> float:
     """Return the bytes that the draws to come will take on disk; raise if there is no room."""
-    to_come = [max(0, schedule.n_kept(schedule.n_sweeps) - len(kept)) for kept in draws]
-    need, file = sum(to_come) * disk_of_draw(chains), Path(draws[0].file.name)
+    n_draws = sum(max(0, schedule.n_kept(schedule.n_sweeps) - len(kept)) for kept in draws)
+    need, file = n_draws * disk_of_draw(chains), Path(draws[0].file.name)
     folder = file.resolve().parent if file.is_file() else temporary_folder()
     free = free_disk(folder)
     if need <= free:
         return need
     thin = schedule.thin * math.ceil(need / max(free, 1.0))
-    remedy = (
-        f"keeping one draw in {thin} would fit ({{thin:{thin}}})"
-        if thin <= schedule.n_sweeps - schedule.n_burn_in
-        else "fewer chains, fewer documents or a larger {min_df} would need less"
-    )
-    problem = (
-        f"The {sum(to_come):,} draws to be kept would need about {_size(need)} of disk, and {_size(free)} are free "
-        "in {folder}"
-    )
-    raise InputError(problem, remedy=remedy, folder=folder)
+    remedy = "fewer chains, fewer documents or a larger {min_df} would need less"
+    if thin <= schedule.n_sweeps - schedule.n_burn_in:
+        remedy = f"keeping one draw in {thin} would fit ({{thin:{thin}}})"
+    problem = f"The {n_draws:,} draws to be kept would need about {_size(need)} of disk, and {_size(free)} are free "
+    raise InputError(problem + "in {folder}", remedy=remedy, folder=folder)
 
 
 class Forecast(Watcher):
     """Check the disk, and report after a few sweeps of each running chain what the rest will take.
 
-    Parameters
-    ----------
-    report
-        Called with one sentence.
-    n_at_once
-        Chains that run at the same time.
-    memory
-        Bytes that they take, as `check_memory` returns them; None if they run on other machines.
+    `report` is called with one sentence. `n_at_once` chains run at the same time and take `memory` bytes, as
+    `check_memory` returns them; None if they run on other machines.
     """
 
     def __init__(self, report: Callable[[str], None], n_at_once: int, memory: float | None = None):
         self._report, self._n_at_once, self._memory = report, n_at_once, memory
         self._first: dict[int, Progress] = {}
         self._seconds: dict[int, float] = {}  # per sweep, by chain
-        self._is_told = False
+        self._is_reported = False
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
@@ -123,24 +107,22 @@ class Forecast(Watcher):
     def __call__(self, progress: Progress) -> None:
         first = self._first.setdefault(progress.chain, progress)
         done = progress.sweep - first.sweep
-        if self._is_told or done < _LOOKED_AT - 1:
+        if self._is_reported or done < _LOOKED_AT - 1:
             return
         self._seconds[progress.chain] = (progress.seconds - first.seconds) / done
-        if len(self._seconds) >= self._n_at_once:
-            self._is_told = True
-            self._tell(sum(self._seconds.values()) / len(self._seconds))
-
-    def _tell(self, per_sweep: float) -> None:
+        if len(self._seconds) < self._n_at_once:
+            return
+        self._is_reported = True
+        per_sweep = sum(self._seconds.values()) / len(self._seconds)
         seconds = sweeps_in_turn(self._left, self._n_at_once) * per_sweep
         if seconds < _WORTH_TELLING:
             return
-        n_chains = sum(left > 0 for left in self._left)
-        memory = ""
-        if self._memory is not None:
-            memory = f"{_size(self._memory + 1e6 * peak_memory())} of memory and "
+        n_chains, minutes = sum(left > 0 for left in self._left), round(seconds / 60)
         at_once = "" if n_chains <= self._n_at_once else f", {self._n_at_once} at a time"
+        time = f"{minutes} minutes" if minutes < 120 else f"{seconds / 3600:.1f} hours"
+        memory = "" if self._memory is None else f"{_size(self._memory + 1e6 * peak_memory())} of memory and "
         self._report(
-            f"{_chains(n_chains)} of {max(self._left):,} sweeps{at_once}: about {_clock(seconds)} at "
+            f"{_chains(n_chains)} of {max(self._left):,} sweeps{at_once}: about {time} at "
             f"{per_sweep:.2g} s a sweep; {memory}{_size(self._disk)} of disk for the draws."
         )
 
@@ -159,8 +141,3 @@ def _chains(n: int) -> str:
 
 def _size(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{max(1.0, n_bytes / 1e6):.0f} MB"
-
-
-def _clock(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes < 120 else f"{seconds / 3600:.1f} hours"

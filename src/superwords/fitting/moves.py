@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,33 +26,27 @@ def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
     >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
     True
     """
-    total = sum(sum(chain.seconds.values()) for chain in chains)
+    counts = move_statistics(chains).sum("chain")
     rows = []
     for move in MOVES:
-        seconds = sum(chain.seconds.get(move, 0.0) for chain in chains)
-        for at, kind in enumerate(PROPOSALS.get(move, ("",))):
-            tried, accepted = (sum(one[kind] for one in counts) for counts in _counts(chains))
-            rates = [tried, accepted, accepted / tried if tried else np.nan]
-            time = [seconds, seconds / total] if at == 0 and total else [np.nan, np.nan]
-            called = move.replace("_merge", " and merge").replace("_", " ")
-            rows.append([called, kind, *(rates if kind else [np.nan] * 3), *time])
-    return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
+        called, seconds = move.replace("_merge", " and merge").replace("_", " "), float(counts.seconds.sel(move=move))
+        for kind in PROPOSALS.get(move, ("",)):
+            tried, accepted = (
+                int(one.sel(proposal=kind)) if kind else np.nan for one in (counts.tried, counts.accepted)
+            )
+            rows.append([called, kind, tried, accepted, accepted / tried if tried else np.nan, seconds])
+            seconds = np.nan
+    table = pd.DataFrame(rows, columns=COLUMNS[:-1])
+    return table.assign(time_share=table["seconds"] / (table["seconds"].sum() or np.nan))
 
 
 def move_statistics(chains: Sequence[Chain]) -> xarray.Dataset:
     """Return the counts by chain: `tried` and `accepted` by proposal, `seconds` by move."""
     kinds = [kind for known in PROPOSALS.values() for kind in known]
-    tried, accepted = ([[one[kind] for kind in kinds] for one in counts] for counts in _counts(chains))
+    counts = {name: [[getattr(chain, name)[kind] for kind in kinds] for chain in chains] for name in COLUMNS[2:4]}
     seconds = [[chain.seconds.get(move, 0.0) for move in MOVES] for chain in chains]
     return xarray.Dataset(
-        {
-            "tried": (("chain", "proposal"), np.array(tried, int)),
-            "accepted": (("chain", "proposal"), np.array(accepted, int)),
-            "seconds": (("chain", "move"), np.array(seconds, float)),
-        },
+        {name: (("chain", "proposal"), np.array(values, int)) for name, values in counts.items()}
+        | {"seconds": (("chain", "move"), np.array(seconds, float))},
         {"chain": np.arange(len(chains)), "proposal": kinds, "move": list(MOVES)},
     )
-
-
-def _counts(chains: Sequence[Chain]) -> tuple[list[Counter[str]], list[Counter[str]]]:
-    return [chain.tried for chain in chains], [chain.accepted for chain in chains]

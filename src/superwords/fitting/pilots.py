@@ -7,7 +7,7 @@ pilots depend on the data and the settings, not on the seed. Together they take 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import permutations
@@ -21,21 +21,12 @@ from threadpoolctl import threadpool_limits
 
 from superwords.features.specs import make_features, says_only_the_text
 from superwords.fitting.defaults import N_PILOTS
-from superwords.fitting.running import Schedule
 from superwords.fitting.settings import make_start_rows, make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
 from superwords.jobs import n_workers
-from superwords.posterior.alignment import Usage, described, find_partners, usage_of
-from superwords.posterior.draws import Kept
-from superwords.posterior.resampling import (
-    LEAST_JACCARD,
-    Pilots,
-    first_words,
-    found_again,
-    gather_pilots,
-    jaccard,
-    no_pilots,
-)
+from superwords.posterior.alignment import described, find_partners, usage_of
+from superwords.posterior.draws import Kept, Schedule
+from superwords.posterior.resampling import LEAST_JACCARD, Pilots, first_words, found_again, gather_pilots, jaccard
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
@@ -63,22 +54,17 @@ class Found(NamedTuple):
     share: np.ndarray  # (J) of the tokens
 
 
-class Sample(NamedTuple):
-    """The model of a sample of the rows."""
+class Measured(NamedTuple):
+    """The concepts that another pilot finds again, in the mean over pairs of pilots."""
 
-    problem: Prepared
-    words: np.ndarray  # of the whole vocabulary, that are frequent enough in the sample
-    rule: int  # number of concepts
-
-    def number(self, asked: int | None, multiple: float) -> int:
-        """Return the number of concepts to start with."""
-        return asked or max(2, round(multiple * self.rule))
+    information: float  # Σ s log₂ 1/s over the shares s of the tokens in these concepts: bits per token
+    text: float  # Σ s
 
 
-class Outcome(NamedTuple):
-    pilots: Pilots
+class Chosen(NamedTuple):
+    multiple: float  # of the rule's number
     n_concepts: int | None  # to start with; None: by the rule
-    reason: str | None  # of that number, in a sentence
+    reason: str | None = None  # in a sentence
 
 
 def n_pilot_sweeps(given: Mapping[str, Any], schedule: Schedule) -> int:
@@ -94,8 +80,7 @@ def has_pilots(given: Mapping[str, Any], prepared: Prepared, schedule: Schedule)
     They are not for starts other than "rows", for an approximation, for fewer than 40 rows, and where chains are so few
     and short that a pilot would have fewer than eight sweeps.
     """
-    names = {parse_start(one)[0] for one in make_starts(given)}
-    if names != {"rows"} or given["approximate"] is not None:
+    if {parse_start(one)[0] for one in make_starts(given)} != {"rows"} or given["approximate"] is not None:
         return False
     is_tiny = np.count_nonzero(prepared.model.data.length) < 2 * FEWEST_DOCUMENTS
     return not is_tiny and n_pilot_sweeps(given, schedule) >= _FEWEST_SWEEPS
@@ -103,86 +88,66 @@ def has_pilots(given: Mapping[str, Any], prepared: Prepared, schedule: Schedule)
 
 def run_pilots(
     given: Mapping[str, Any], prepared: Prepared, features: Any, schedule: Schedule, tell: Watcher
-) -> Outcome:
+) -> tuple[Pilots, Chosen]:
     """Run the pilots: choose the number of concepts where none is given, then fit each sample with it."""
+    n_sweeps, n_pilots = n_pilot_sweeps(given, schedule), given["n_pilots"]
     if not has_pilots(given, prepared, schedule):
-        if given["n_pilots"] not in (0, N_PILOTS):  # asked for
+        if n_pilots not in (0, N_PILOTS):  # asked for
             tell.say(
                 f"No pilots are run: they need the start 'rows', at least {2 * FEWEST_DOCUMENTS} rows, and longer "
                 f"or more chains, so that each pilot has {_FEWEST_SWEEPS} sweeps."
             )
-        return Outcome(no_pilots(), None, None)
-    n_sweeps, n_pilots = n_pilot_sweeps(given, schedule), given["n_pilots"]
-    asked = parse_start(make_starts(given)[0])[1]
+        return gather_pilots([], []), Chosen(1.0, None)
     tell.say(f"{n_pilots} pilots on random {SHARE:.0%} samples of the documents, {n_sweeps} sweeps each.")
     await_kernels()
-    n_words = prepared.corpus.n_words
+    data, asked = prepared.model.data, parse_start(make_starts(given)[0])[1]
+    n_part = make_start_rows(given, n_documents(data))
+    rows = np.arange(n_documents(data)) if n_part is None else pick_rows(n_documents(data), n_part, 0, 0)
+    drawn = [rows[sample_rows(prepared.source[rows], np.random.default_rng([_SEED, b]))] for b in range(n_pilots)]
     with threadpool_limits(1), ThreadPoolExecutor(n_workers(given["n_jobs"])) as pool:
-        rows = _samples(prepared, given, n_pilots)
-        samples = list(pool.map(lambda one: _sample(given, prepared, features, one), rows))
+        samples = list(pool.map(lambda one: _sample(given, prepared, features, one), drawn))
         shares: dict[tuple[int, int], np.ndarray] = {}
 
-        def fit_one(b: int, multiple: float, sweeps: int) -> Found:
-            n = samples[b].number(asked, multiple)
-            if (b, n) not in shares:
-                shares[b, n] = shares_of(samples[b].problem, {**given, "start_rows": None}, n)
-            found = _fit(samples[b].problem, given, b, shares[b, n], sweeps)
-            scores = np.zeros((len(found.scores), n_words))
-            scores[:, samples[b].words] = found.scores
-            return Found(scores, found.share)
+        def fit_all(which: Iterable[int], multiple: float, sweeps: int) -> list[Found]:
+            def fit_one(b: int) -> Found:
+                problem, words = samples[b]
+                n = asked or max(2, round(multiple * usual_number(problem.model.data, "rows")))
+                if (b, n) not in shares:
+                    shares[b, n] = shares_of(problem, {**given, "start_rows": None}, n)
+                found = _fit(problem, given, b, shares[b, n], sweeps)
+                scores = np.zeros((len(found.scores), prepared.corpus.n_words))
+                scores[:, words] = found.scores
+                return found._replace(scores=scores)
 
-        def fit_all(which: Sequence[int], multiple: float, sweeps: int) -> list[Found]:
-            return list(pool.map(lambda b: fit_one(b, multiple, sweeps), which))
+            return list(pool.map(fit_one, which))
 
-        chosen = Chosen(1.0, asked, None)
+        chosen = Chosen(1.0, asked)
         look, n_look = range((n_pilots + 1) // 2), round(_FIRST_LOOK * n_sweeps)
         if asked is None and n_look >= _SHORTEST_LOOK:  # shorter pilots favour too few concepts
-            rule = usual_number(prepared.model.data, "rows")
-            chosen = choose_number(rule, lambda multiple: measure(fit_all(look, multiple, n_look)))
+            chosen = choose_number(usual_number(data, "rows"), lambda times: measure(fit_all(look, times, n_look)))
             tell.say(str(chosen.reason))
         fitted = fit_all(range(n_pilots), chosen.multiple, n_sweeps)
-    pilots = gather_pilots([one.scores for one in fitted], [one.share for one in fitted])
-    return Outcome(pilots, chosen.n_concepts, chosen.reason)
-
-
-class Measured(NamedTuple):
-    """What the concepts that another pilot finds again tell, in the mean over pairs of pilots."""
-
-    information: float  # Σ s log₂ 1/s over the shares s of the tokens in these concepts: bits per token
-    text: float  # Σ s
-
-
-class Chosen(NamedTuple):
-    multiple: float  # of the rule's number
-    n_concepts: int | None  # to start with; None: by the rule
-    reason: str | None
+    return gather_pilots([one.scores for one in fitted], [one.share for one in fitted]), chosen
 
 
 def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chosen:
-    """Choose the number of concepts whose found-again concepts tell most about the text.
+    """Choose the number of concepts whose found-again concepts are most informative about the text.
 
-    Half, once and twice the rule's number are tried and, as long as the largest is the best, twice as many again. A
-    concept found again counts by its information: the share of the text in it would favour a few broad concepts. The
-    rule's number is kept unless another tells at least 20% more: between samples of one corpus it varies by
-    about 15%, and a number that changes with the sample changes every concept.
-
-    Parameters
-    ----------
-    rule
-        The rule's number.
-    measure_with
-        Returns what is found again, by the multiple of the rule's number.
+    Half, once and twice the rule's number are tried (`measure_with` takes the multiple) and, as long as the largest is
+    the best, twice as many again. A concept found again counts by its information: the share of the text in it would
+    favour a few broad concepts. The rule's number is kept unless another has at least 20% more information: between
+    samples of one corpus it varies by about 15%, and a number that changes with the sample changes every concept.
     """
     # Of multiples with the same number, the first counts.
     tried = {max(2, round(multiple * rule)): multiple for multiple in MULTIPLES[::-1]}
     found = {n: measure_with(multiple) for n, multiple in tried.items()}
     usual = max(2, rule)
-
-    def chosen() -> int:
+    while True:
         best = max(found, key=lambda n: found[n].information)
-        return best if found[best].information >= _WORTH * found[usual].information else usual
-
-    while (best := chosen()) == max(found) and usual < best < _MOST_TIMES * usual:
+        if found[best].information < _WORTH * found[usual].information:
+            best = usual
+        if best != max(found) or not usual < best < _MOST_TIMES * usual:
+            break
         tried[2 * best] = 2 * tried[best]
         found[2 * best] = measure_with(tried[2 * best])
     others = ", ".join(f"{one.text:.0%} with {n}" for n, one in sorted(found.items()) if n != best)
@@ -195,50 +160,43 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
 
 
 def measure(fits: Sequence[Found]) -> Measured:
-    """Return what the concepts of a pilot that another one finds again tell, in the mean over the pairs.
+    """Return the information in the concepts of a pilot that another one finds again, in the mean over the pairs.
 
     Concepts of one pilot that have the same first words count as one: splitting a concept adds no information.
     """
-    fits = [_united(one) for one in fits]
-    single = [gather_pilots([one.scores], [one.share]) for one in fits]
-    pairs = []
-    for a, b in permutations(range(len(fits)), 2):
-        share = fits[a].share[found_again(fits[a].scores, single[b]) > 0]
-        pairs.append(Measured(float(entr(share).sum() / np.log(2)), float(share.sum())))
+    united = []
+    for scores, share in fits:
+        words = first_words(scores)
+        n, group = connected_components(jaccard(words, words) >= LEAST_JACCARD - 1e-12, directed=False)
+        member = np.equal.outer(np.arange(n), group).astype(float)
+        united.append(Found(member @ scores, member @ share))
+    single = [gather_pilots([one.scores], [one.share]) for one in united]
+    pairs_of = permutations(range(len(fits)), 2)
+    again = [united[a].share[found_again(united[a].scores, single[b]) > 0] for a, b in pairs_of]
+    pairs = [(entr(share).sum() / np.log(2), share.sum()) for share in again]
     return Measured(*np.mean(pairs, axis=0).tolist()) if pairs else Measured(0.0, 0.0)
 
 
-def _united(found: Found) -> Found:
-    """Return the concepts with those that have the same first words summed."""
-    words = first_words(found.scores)
-    n, group = connected_components(jaccard(words, words) >= LEAST_JACCARD - 1e-12, directed=False)
-    member = np.equal.outer(np.arange(n), group).astype(float)
-    return Found(member @ found.scores, member @ found.share)
-
-
-def _samples(prepared: Prepared, given: Mapping[str, Any], n_pilots: int) -> list[np.ndarray]:
-    """Return the rows of the model in each pilot; of a large corpus, of those that the start is made from."""
-    n_rows = n_documents(prepared.model.data)
-    n_part = make_start_rows(given, n_rows)
-    pool = np.arange(n_rows) if n_part is None else pick_rows(n_rows, n_part, 0, 0)
-    source = prepared.source[pool]
-    return [pool[sample_rows(source, np.random.default_rng([_SEED, b]))] for b in range(n_pilots)]
-
-
-def _sample(given: Mapping[str, Any], prepared: Prepared, features: Any, rows: np.ndarray) -> Sample:
-    """Return the model of a sample of the rows, as a reader of these documents alone would have it."""
+def _sample(
+    given: Mapping[str, Any], prepared: Prepared, features: Any, rows: np.ndarray
+) -> tuple[Prepared, np.ndarray]:
+    """Return the model of a sample of the rows, as a reader of these documents alone would have it, and its words."""
     corpus = rows_of(prepared.corpus, prepared.order[rows])
-    words = frequent_words(corpus)
-    corpus = words_of(corpus, words)
+    words, sentences = frequent_words(corpus), corpus.sentences
+    corpus = replace(
+        corpus,
+        counts=sparse.csr_array(corpus.counts[:, words]),
+        vocabulary=[corpus.vocabulary[i] for i in words],
+        sentences=None if sentences is None else sparse.csr_array(sentences[:, words]),
+    )
+    found = prepared.features
     if says_only_the_text(features):
         found = make_features(features, corpus)
-    else:
-        found = prepared.features
-        found = found._replace(values=None if found.values is None else np.asarray(found.values)[words])
-    place = None if prepared.vectors is None else prepared.vectors[rows]
+    elif found.values is not None:
+        found = found._replace(values=np.asarray(found.values)[words])
+    vectors = None if prepared.vectors is None else prepared.vectors[rows]
     own = {name: np.asarray(given[name])[words] for name in ("lam", "theta") if np.ndim(given[name]) == 1}
-    problem = model_of({**given, **own}, corpus, found, place, prepared.beside_words)
-    return Sample(problem, words, usual_number(problem.model.data, "rows"))
+    return model_of({**given, **own}, corpus, found, vectors, prepared.beside_words), words
 
 
 def frequent_words(corpus: Corpus) -> np.ndarray:
@@ -251,16 +209,6 @@ def frequent_words(corpus: Corpus) -> np.ndarray:
     frequency = np.asarray(presence.sum(axis=0)).ravel()
     kept = np.flatnonzero(frequency >= corpus.notes.get("min_df", 1))
     return kept if len(kept) else np.arange(corpus.n_words)
-
-
-def words_of(corpus: Corpus, words: np.ndarray) -> Corpus:
-    """Return the corpus with some of its words alone."""
-    return replace(
-        corpus,
-        counts=sparse.csr_array(corpus.counts[:, words]),
-        vocabulary=[corpus.vocabulary[i] for i in words],
-        sentences=None if corpus.sentences is None else sparse.csr_array(corpus.sentences[:, words]),
-    )
 
 
 def rows_of(corpus: Corpus, rows: np.ndarray) -> Corpus:
@@ -284,33 +232,22 @@ def rows_of(corpus: Corpus, rows: np.ndarray) -> Corpus:
 
 
 def _fit(problem: Prepared, given: Mapping[str, Any], number: int, shares: np.ndarray, n_sweeps: int) -> Found:
-    """Run one chain and gather the words of its concepts from its last draws."""
-    init = make_starts(given)[0]
-    state = start_of(init, problem.model, problem.theta, _SEED, number, shares)
-    chain = Chain(problem.model, state, _SEED, number)
-    n_burn_in = n_sweeps - max(1, round(_KEPT * n_sweeps))
+    """Run one chain; return the concepts of its last draw, averaged over their partners in its last draws."""
+    state = start_of(make_starts(given)[0], problem.model, problem.theta, _SEED, number, shares)
     draws = []
-    for draw in chain.advance(n_sweeps):
-        if draw.sweep > n_burn_in:
+    for draw in Chain(problem.model, state, _SEED, number).advance(n_sweeps):
+        if draw.sweep > n_sweeps - max(1, round(_KEPT * n_sweeps)):
             usage = usage_of(Kept(draw.sweep, draw.state, draw.tokens, 0.0))
             draws.append((usage, np.bincount(draw.state.concept, draw.tokens.pair, len(usage.holders))))
-    return summed_up(draws)
-
-
-def summed_up(draws: Sequence[tuple[Usage, np.ndarray]]) -> Found:
-    """Return the concepts of the last draw, their words and tokens averaged over their partners in all draws.
-
-    A draw is given as what the documents use its concepts for, and the tokens of each concept.
-    """
     last, _ = draws[-1]
     reference = described(last.used, last.holders)
     used, tokens = np.zeros(last.used.shape), np.zeros(len(last.holders))
     n_found = np.zeros(len(last.holders))
-    for usage, pairs in draws:
+    for usage, in_concept in draws:
         partner = find_partners(reference, described(usage.used, usage.holders)).of
         ours = np.flatnonzero(partner >= 0)
         used[ours] += usage.used[partner[ours]].toarray()
-        tokens[ours] += pairs[partner[ours]] / max(1.0, pairs.sum())
+        tokens[ours] += in_concept[partner[ours]] / max(1.0, in_concept.sum())
         n_found[ours] += 1
     times = np.maximum(n_found, 1)
     used /= times[:, None]

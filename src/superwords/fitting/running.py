@@ -1,4 +1,4 @@
-"""Running several chains side by side: same bits at any number of jobs, stopped cleanly, advanced later.
+"""Run several chains side by side: the same bits at any number of jobs, stopped cleanly, advanced later.
 
 A *runner* is given chains as plain arrays and hands back what they do, sweep by sweep. Here they run in threads
 (`in_threads`) or on a cluster (`fitting.on_cluster`); whatever else passes on what `sweeps_of` gives, in its order, is
@@ -14,12 +14,10 @@ from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from superwords.jobs import n_workers
-from superwords.posterior.draws import ChainDraws, Kept, keep
-from superwords.posterior.draws import Schedule as Schedule
+from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
@@ -63,59 +61,40 @@ def sweeps_of(task: Task, is_stopped: Callable[[], bool]) -> Iterator[Swept]:
     chain.go_to(task.position)
     chain.n_threads = task.n_threads
     next_position = monotonic() + task.position_every
-    log_joint = _LogJoint(task.is_reported)
+    # The log joint is that of the last kept draw; before there is one, it is computed now and then.
+    log_joint, next_joint = float("nan"), 0.0 if task.is_reported else np.inf
     is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
     while not is_last:
         tried, accepted = chain.tried.total(), chain.accepted.total()
         (draw,) = chain.advance(1)
-        kept = None
+        kept = position = None
         if schedule.keeps(draw.sweep):
             tried, accepted = chain.tried.total() - tried, chain.accepted.total() - accepted
             kept = keep(draw, chain.model, accepted / max(tried, 1))
+            log_joint, next_joint = kept.log_joint, np.inf
+        elif (now := monotonic()) >= next_joint:
+            log_joint = chain.log_joint()
+            next_joint = monotonic() + max(_LOG_JOINT_EVERY, (monotonic() - now) / _MOST_TIME)
         is_last = chain.sweep >= schedule.n_sweeps or is_stopped()
-        position = None
         if is_last or monotonic() >= next_position:
             position = chain.position()
             next_position = monotonic() + task.position_every
-        progress = Progress(
-            task.chain,
-            chain.sweep,
-            schedule.n_sweeps,
-            n_concepts(chain.state),
-            log_joint.of(chain, kept),
-            perf_counter() - start,
-        )
-        yield Swept(progress, kept, position)
-
-
-class _LogJoint:
-    """Of the last kept draw; before there is one, computed now and then."""
-
-    def __init__(self, is_reported: bool) -> None:
-        self.value = float("nan")
-        self.next = 0.0 if is_reported else np.inf
-
-    def of(self, chain: Chain, kept: Kept | None) -> float:
-        if kept is not None:
-            self.value, self.next = kept.log_joint, np.inf
-        elif (start := monotonic()) >= self.next:
-            self.value = chain.log_joint()
-            self.next = monotonic() + max(_LOG_JOINT_EVERY, (monotonic() - start) / _MOST_TIME)
-        return self.value
-
-
-def _run_chain(task: Task, receive: Receive, stop: threading.Event) -> None:
-    for swept in sweeps_of(task, stop.is_set):
-        receive(swept)
+        done = chain.sweep, schedule.n_sweeps, n_concepts(chain.state), log_joint, perf_counter() - start
+        yield Swept(Progress(task.chain, *done), kept, position)
 
 
 def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
     """Run the chains in threads of this process, in which `receive` is called."""
+
+    def run(task: Task) -> None:
+        for swept in sweeps_of(task, stop.is_set):
+            receive(swept)
+
     await_kernels()
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     with threadpool_limits(1), ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for job in [pool.submit(_run_chain, task, receive, stop) for task in tasks]:
+            for job in [pool.submit(run, task) for task in tasks]:
                 job.result()
         except BaseException:
             stop.set()
@@ -155,24 +134,10 @@ def run_chains(
     for chain, kept in zip(chains, draws, strict=True):
         kept.cut(chain.sweep)
     every = np.inf if watcher is None else watcher.every
-    to_run = [c for c, one in enumerate(chains) if one.sweep < schedule.n_sweeps]
+    to_run = [(c, one) for c, one in enumerate(chains) if one.sweep < schedule.n_sweeps]
     n_threads = max(1, n_workers(n_jobs) // max(1, len(to_run))) if runner is in_threads else 1
-    tasks = [
-        Task(c, one.model, one.seed, one.position(), schedule, every, watcher is not None, n_threads)
-        for c, one in ((c, chains[c]) for c in to_run)
-    ]
+    rest = schedule, every, watcher is not None, n_threads
+    tasks = [Task(c, one.model, one.seed, one.position(), *rest) for c, one in to_run]
     runner(tasks, max(1, min(len(tasks), n_workers(n_jobs))), receive, stop)
     if raised:
         raise raised[0]
-
-
-def document_order(counts: sparse.csr_array, ids: list[str]) -> np.ndarray:
-    """Return an order of the documents that depends on what they hold, not on how they came: by content, then by id.
-
-    The chain scans documents in this order, so that shuffled input gives the same concepts.
-    """
-    keys = [
-        (counts.indices[a:b].tobytes(), counts.data[a:b].tobytes(), ids[d])
-        for d, (a, b) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:]))
-    ]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__))

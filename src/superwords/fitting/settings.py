@@ -1,4 +1,4 @@
-"""From what a user gives (or leaves out) to the hyperparameters, with one sentence where it cannot be used."""
+"""Turn what a user gives (or leaves out) into hyperparameters; what cannot be used raises one sentence."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy import sparse
 from superwords.cluster import check_cluster
 from superwords.errors import InputError
 from superwords.features.specs import check_spec, is_spec
-from superwords.fitting.running import Schedule
 from superwords.jobs import n_workers
+from superwords.posterior.draws import Schedule
 from superwords.progress import make_watcher
 from superwords.sampler.compiling import compile_ahead
 from superwords.sampler.init.grow import LARGE, ROWS
@@ -32,13 +32,16 @@ SAMPLED = ("alpha_omega", "b1", "b2")
 B1_PER_DOCUMENT, B2_LEAST, DOCUMENTS_PER_B2, CONCEPTS_AT_LARGE_B1 = 0.3, 5.0, 60.0, 1.0
 _LARGE_B1 = 0.1  # per document
 _UNCORRELATED = 1e-6
-THETA_NAMES = ("uniform", "frequency", "root", "sample")
 KEPT_PER_CHAIN = 100
 STEPS = {"exact": Steps(), "prior": PRIOR_PROPOSALS}
-
-
 MOST_ROWS = 8_000  # of a shard, by default
 _SHARDS = re.compile(r"shards:(?P<shards>[1-9]\d{0,5})(x(?P<rows>[1-9]\d{0,8}))?")
+_REMEDIES = {  # where a parameter has a name that is not known
+    "approximate": "give 'shards:8' for eight shards, or 'shards:8x5000' for eight of 5,000 rows each",
+    "start_rows": "give 'auto', a number of rows, or None",
+    "steps": "choose 'exact' or 'prior'",
+    "theta": "give 'uniform', 'frequency', 'root', 'sample', or numbers",
+}
 
 
 def check_model(given: Mapping[str, Any], features: Any) -> None:
@@ -54,23 +57,25 @@ def check_model(given: Mapping[str, Any], features: Any) -> None:
     parse_approximation(given["approximate"])
     make_watcher(given["progress"])
     # Rules of the corpus are tried on one that fits what is given.
-    make_prior({**given, "lam": None}, _any_counts(1))
-    make_lam(given["lam"], _any_counts(given["lam"]), is_b2_large=True)
-    make_theta(given["theta"], _any_counts(given["theta"]))
+    lam, theta = (
+        sparse.csr_array(np.ones((1, 1 if isinstance(one, str | None) else max(1, np.size(one))), np.int32))
+        for one in (given["lam"], given["theta"])
+    )
+    make_prior(given, lam)
+    make_theta(given["theta"], theta)
     if is_spec(features):
         check_spec(features)
     compile_ahead()
 
 
-def _any_counts(per_word: Any) -> sparse.csr_array:
-    n_words = 1 if per_word is None or isinstance(per_word, str) else max(1, np.size(per_word))
-    return sparse.csr_array(np.ones((1, n_words), np.int32))
+def _unknown(name: str, value: Any) -> InputError:
+    return InputError("is not known", name, value, _REMEDIES[name])
 
 
 def make_schedule(given: Mapping[str, Any]) -> Schedule:
     """Return the schedule; by default half of the sweeps are burn-in and about 100 draws are kept."""
-    n_sweeps, n_burn_in, thin = given["n_sweeps"], given["n_burn_in"], given["thin"]
-    n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
+    n_burn_in, thin = given["n_burn_in"], given["thin"]
+    n_sweeps = whole_number("n_sweeps", given["n_sweeps"], 1)
     burn_in = n_sweeps // 2 if n_burn_in is None else whole_number("n_burn_in", n_burn_in, 0)
     if burn_in >= n_sweeps:
         problem = f"leaves no draw of {{n_sweeps:{n_sweeps}}}"
@@ -78,13 +83,12 @@ def make_schedule(given: Mapping[str, Any]) -> Schedule:
     most = n_sweeps - burn_in
     every = max(1, most // KEPT_PER_CHAIN) if thin is None else whole_number("thin", thin, 1)
     if every > most:
-        problem = f"keeps no draw of the {most} sweeps after burn-in"
-        raise InputError(problem, "thin", every, "give a smaller {thin}")
+        raise InputError(f"keeps no draw of the {most} sweeps after burn-in", "thin", every, "give a smaller {thin}")
     return Schedule(n_sweeps, burn_in, every)
 
 
 def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
-    """Return where each chain starts."""
+    """Return where each chain starts, with the number of concepts that is asked for, if any."""
     init, n_chains = given["init"], whole_number("n_chains", given["n_chains"], 1)
     if isinstance(init, str):
         init = [init] * n_chains
@@ -92,21 +96,17 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
         parse_start(init)  # which refuses it
     if len(init) != n_chains:
         raise InputError(f"init names {len(init)} starts for {n_chains} chains; give one for each, or one for all.")
-    return [_numbered(start, given["n_concepts"]) for start in init]
-
-
-def _numbered(init: str, n_concepts: int | None) -> str:
-    """Return the start with the number of concepts that is asked for, if any."""
-    name, number = parse_start(init)
-    if n_concepts is None:
-        return init
-    n = whole_number("n_concepts", n_concepts, 1)
-    if number is not None or name not in NUMBERED:
-        raise InputError(
-            f"n_concepts={n} and init={init!r} do not go together; leave one of them out, or give init as one of "
-            f"{', '.join(map(repr, NUMBERED))}."
-        )
-    return f"{name}:{n}"
+    parsed = [parse_start(start) for start in init]
+    if given["n_concepts"] is None:
+        return list(init)
+    n = whole_number("n_concepts", given["n_concepts"], 1)
+    for start, (name, number) in zip(init, parsed):
+        if number is not None or name not in NUMBERED:
+            raise InputError(
+                f"n_concepts={n} and init={start!r} do not go together; leave one of them out, or give init as one of "
+                f"{', '.join(map(repr, NUMBERED))}."
+            )
+    return [f"{name}:{n}" for name, _ in parsed]
 
 
 def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
@@ -116,7 +116,7 @@ def make_start_rows(given: Mapping[str, Any], n_rows: int) -> int | None:
         return None
     if isinstance(rows, str):
         if rows != "auto":
-            raise InputError("is not known", "start_rows", rows, "give 'auto', a number of rows, or None")
+            raise _unknown("start_rows", rows)
         rows = ROWS if n_rows > LARGE else n_rows
     rows = whole_number("start_rows", rows, 1)
     return rows if rows < n_rows else None
@@ -133,14 +133,13 @@ def parse_approximation(approximate: Any) -> Plan | None:
         return None
     found = _SHARDS.fullmatch(approximate) if isinstance(approximate, str) else None
     if found is None or found["shards"] == "1":
-        remedy = "give 'shards:8' for eight shards, or 'shards:8x5000' for eight of 5,000 rows each"
-        raise InputError("is not known", "approximate", approximate, remedy)
+        raise _unknown("approximate", approximate)
     return Plan(int(found["shards"]), int(found["rows"] or MOST_ROWS))
 
 
 def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
     """Return the hyperparameters: given numbers are held fixed, others follow a rule of the corpus."""
-    n_documents = counts.shape[0]
+    n_documents, n_words = counts.shape
 
     def positive(name: str, default: float) -> float:
         value = given[name]
@@ -154,48 +153,24 @@ def make_prior(given: Mapping[str, Any], counts: sparse.csr_array) -> Prior:
     b1 = positive("b1", B1_PER_DOCUMENT * n_documents)
     b2 = positive("b2", B2_LEAST + n_documents / DOCUMENTS_PER_B2)
     is_b1_large = b1 > max(1.0, _LARGE_B1 * n_documents)
-    return Prior(
-        alpha_omega=positive("alpha_omega", CONCEPTS_AT_LARGE_B1 / n_documents if is_b1_large else 1.0),
-        b1=b1,
-        b2=b2,
-        lam=make_lam(given["lam"], counts, is_b2_large=b2 >= B2_LEAST),
-        alpha_pi=positive("alpha_pi", 1.0),
-        K=positive("K", 0.5),
-        alpha_sigma=positive("alpha_sigma", 2.0),
-        beta_sigma=positive("beta_sigma", 1.0),
-        alpha_theta=1.0,
-    )
+    alpha_omega = positive("alpha_omega", CONCEPTS_AT_LARGE_B1 / n_documents if is_b1_large else 1.0)
+    rules = {"alpha_pi": 1.0, "K": 0.5, "alpha_sigma": 2.0, "beta_sigma": 1.0}
+    others = {name: positive(name, default) for name, default in rules.items()}
+    lam = given["lam"]
+    if lam is None:
+        large = b2 >= B2_LEAST
+        lam = lam_by_use(counts, WORDS_AT_LARGE_B2) if large else min(0.5, WORDS_PER_CONCEPT / n_words)
+    lam = _per_word("lam", lam, n_words, 1.0, "every λ must lie strictly between 0 and 1")
+    return Prior(b1=b1, b2=b2, alpha_omega=alpha_omega, lam=lam, alpha_theta=1.0, **others)
 
 
 def make_steps(given: Mapping[str, Any]) -> Steps:
     """Return the moves of a sweep: the named kind, and the hyperparameters it samples."""
     if given["steps"] not in list(STEPS):
-        raise InputError("is not known", "steps", given["steps"], "choose 'exact' or 'prior'")
-
-    def sampled(name: str) -> bool:
-        return isinstance(given[name], str) and given[name] == "sample"
-
-    return STEPS[given["steps"]]._replace(
-        sample_theta=sampled("theta"),
-        sample_alpha_omega=sampled("alpha_omega"),
-        sample_b1=sampled("b1"),
-        sample_b2=sampled("b2"),
-    )
-
-
-def make_lam(lam: Any, counts: sparse.csr_array, is_b2_large: bool) -> np.ndarray:
-    n_words = counts.shape[1]
-    if lam is None and is_b2_large:
-        lam = lam_by_use(counts, WORDS_AT_LARGE_B2)
-    elif lam is None:
-        lam = min(0.5, WORDS_PER_CONCEPT / n_words)
-    values = per_word("lam", lam, n_words)
-    bad = ~((values > 0) & (values < 1))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        where = "" if np.ndim(lam) == 0 else f" for word {at}"
-        raise InputError(f"lam is {values[at]}{where}; every λ must lie strictly between 0 and 1.")
-    return values
+        raise _unknown("steps", given["steps"])
+    named = ("theta", *SAMPLED)
+    sampled = {f"sample_{name}": isinstance(given[name], str) and given[name] == "sample" for name in named}
+    return STEPS[given["steps"]]._replace(**sampled)
 
 
 def lam_by_use(counts: sparse.csr_array, words_on: float) -> np.ndarray:
@@ -210,30 +185,29 @@ def make_theta(theta: Any, counts: sparse.csr_array) -> np.ndarray:
     if theta is None or (isinstance(theta, str) and theta in ("uniform", "sample")):
         return np.ones(n_words)
     if isinstance(theta, str):
-        if theta not in THETA_NAMES:
-            remedy = "give 'uniform', 'frequency', 'root', 'sample', or numbers"
-            raise InputError("is not known", "theta", theta, remedy)
+        if theta not in ("frequency", "root"):
+            raise _unknown("theta", theta)
         frequency = np.asarray(counts.sum(axis=0)).ravel() + 0.5
         values = frequency if theta == "frequency" else np.sqrt(frequency)
     else:
-        values = per_word("theta", theta, n_words)
-        bad = ~((values > 0) & np.isfinite(values))
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            raise InputError(f"theta is {values[at]} for word {at}; every θ must be a positive, finite number.")
+        values = _per_word("theta", theta, n_words, np.inf, "every θ must be a positive, finite number")
     return values / values.mean()
 
 
-def per_word(name: str, value: Any, n_words: int) -> np.ndarray:
+def _per_word(name: str, value: Any, n_words: int, end: float, rule: str) -> np.ndarray:
+    """Return a number for each word, from one for all or for each; all must lie between 0 and `end`."""
     try:
         values = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise InputError("is not a number", name, value, "give a number, or one per word") from None
-    if values.ndim == 0:
-        return np.full(n_words, float(values))
-    if values.shape != (n_words,):
+    if values.ndim and values.shape != (n_words,):
         raise InputError(f"{name} has shape {values.shape}; give a number, or one per word ({n_words}).")
-    return values.copy()
+    is_each, values = bool(values.ndim), np.broadcast_to(values, n_words).copy()
+    wrong = np.flatnonzero(~((values > 0) & (values < end)))
+    if len(wrong):
+        where = f" for word {wrong[0]}" if is_each else ""
+        raise InputError(f"{name} is {values[wrong[0]]}{where}; {rule}.")
+    return values
 
 
 def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray | None:
@@ -252,12 +226,12 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
             f"The features have shape {values.shape}; give one row per word of the vocabulary, ({n_words}, F)."
         )
     if np.isinf(values).any():
-        row, column = (int(x) for x in np.argwhere(np.isinf(values))[0])
+        row, column = np.argwhere(np.isinf(values))[0]
         raise InputError(
             f"The feature in row {row}, column {column} is infinite; give finite numbers, or NaN for unknown words."
         )
     unknown = np.isnan(values).any(axis=1)
-    n_partly = int((unknown & ~np.isnan(values).all(axis=1)).sum())
+    n_partly = (unknown & ~np.isnan(values).all(axis=1)).sum()
     if n_partly:
         warnings.warn(
             f"{n_partly} words have some features missing (NaN) and some not; they count as words without features.",
@@ -268,20 +242,14 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
         return None
     if standardize:
         known = values[~unknown]
-        spread = known.std(axis=0)
-        if are_uncorrelated(known):
-            spread = np.full(len(spread), np.sqrt(np.square(spread).mean()))
+        centred, spread = known - known.mean(axis=0), known.std(axis=0)
+        products = centred.T @ centred
+        size = np.sqrt(np.diag(products))
+        products[np.diag_indices_from(products)] = 0.0
+        if (np.abs(products) <= _UNCORRELATED * np.outer(size, size)).all():  # principal components
+            spread[:] = np.sqrt(np.square(spread).mean())
         values = (values - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return values
-
-
-def are_uncorrelated(values: np.ndarray) -> bool:
-    """Return whether the columns are principal components: no two of them correlate."""
-    centred = values - values.mean(axis=0)
-    products = centred.T @ centred
-    size = np.sqrt(np.diag(products))
-    products[np.diag_indices_from(products)] = 0.0
-    return bool((np.abs(products) <= _UNCORRELATED * np.outer(size, size)).all())
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -290,22 +258,19 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def make_seed(random_state: Any) -> int:
-    """Return a 63-bit seed from None (fresh), a whole number, or a numpy generator."""
-    check_seed(random_state)
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return int(random_state)
-
-
 def check_seed(random_state: Any) -> None:
     """Raise if this is not a seed, without drawing from a generator."""
     if random_state is None or isinstance(random_state, np.random.Generator | np.random.RandomState):
         return
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        remedy = "give a whole number of at least 0, or None"
-        raise InputError("is not a seed", "random_state", random_state, remedy)
+        raise InputError("is not a seed", "random_state", random_state, "give a whole number of at least 0, or None")
+
+
+def make_seed(random_state: Any) -> int:
+    """Return a 63-bit seed from None (fresh), a whole number, or a numpy generator."""
+    check_seed(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(np.random.default_rng().integers(2**63) if random_state is None else random_state)

@@ -18,11 +18,10 @@ from scipy import sparse
 from superwords.cluster import current
 from superwords.errors import InputError
 from superwords.fitting.folding import fold_elsewhere
-from superwords.fitting.running import Schedule
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
 from superwords.posterior.alignment import Usage, described, find_partners, longer, united_places, usage_of
-from superwords.posterior.draws import ChainDraws, Kept, keep
+from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
 from superwords.sampler.init.starts import counts_of

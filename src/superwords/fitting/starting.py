@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 from superwords.errors import InputError
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.features.word_vectors import text_vectors
-from superwords.fitting.running import document_order
 from superwords.fitting.settings import make_prior, make_start_rows, make_starts, make_steps, make_theta, scale_features
 from superwords.jobs import n_workers
 from superwords.progress import Watcher
@@ -39,7 +38,7 @@ class Prepared(NamedTuple):
     features: MadeFeatures
     placing: np.ndarray | None  # (V, F) word vectors that place the rows for the start; None: the features
     vectors: np.ndarray | None  # (D, F) of the model's rows, in place of those of their words
-    beside_words: bool = False  # the vectors are used beside those of the words
+    beside_words: bool  # the vectors are used beside those of the words
 
     @property
     def source(self) -> np.ndarray:
@@ -52,64 +51,29 @@ def prepare(given: Mapping[str, Any], X: Any, features: Any, tell: Watcher, row_
     with tell.reading() if are_texts(X) else nullcontext() as reading:
         corpus = corpus_of(X, n_jobs=given["n_jobs"], progress=reading, say=tell.say)
     found = make_features(features, corpus, tell.say)
-    if found.seeds:
-        corpus = replace(corpus, notes={**corpus.notes, "seeds": found.seeds})
-    if isinstance(row_vectors, str):
-        corpus = replace(corpus, notes={**corpus.notes, "row_vectors": row_vectors})
-        return model_of(given, corpus, found, _vectors_of_texts(corpus, row_vectors), beside_words=True)
-    return model_of(given, corpus, found, check_row_vectors(row_vectors, corpus.n_documents))
+    of_texts = isinstance(row_vectors, str)
+    notes = ({"seeds": found.seeds} if found.seeds else {}) | ({"row_vectors": row_vectors} if of_texts else {})
+    corpus = replace(corpus, notes={**corpus.notes, **notes})
+    return model_of(given, corpus, found, _row_vectors(row_vectors, corpus), beside_words=of_texts)
 
 
-def _vectors_of_texts(corpus: Corpus, model: str) -> np.ndarray:
-    """Return a language model's vectors of the rows' texts, centred; 0 where a text has none."""
-    if corpus.texts is None:
-        remedy = "give texts, and keep them ({keep_texts})"
-        raise InputError("needs the texts of the rows", "row_vectors", model, remedy)
-    vectors = text_vectors(corpus.texts, model)
-    known = ~np.isnan(vectors).any(axis=1)
-    return (
-        np.where(known[:, None], vectors - vectors[known].mean(axis=0), 0.0) if known.any() else np.zeros_like(vectors)
-    )
-
-
-def model_of(
-    given: Mapping[str, Any],
-    corpus: Corpus,
-    found: MadeFeatures,
-    row_vectors: np.ndarray | None,
-    beside_words: bool = False,
-) -> Prepared:
-    """Return the model of a corpus with these features."""
-    order = document_order(corpus.counts, corpus.ids)
-    counts = sparse.csr_array(corpus.counts[order])
-    prior, theta = make_prior(given, counts), make_theta(given["theta"], counts)
-    is_scaled = given["standardize_features"] and found.standardize
-    values = scale_features(found.values, counts.shape[1], is_scaled)
-    affinity, steps = make_affinity(counts, values), make_steps(given)
-    model = Model(prior, make_data(counts, values), affinity, steps)
-    vectors = None if row_vectors is None else row_vectors[order]
-    needs_words = values is None and (vectors is None or beside_words) and "rows" in _names(given)
-    placing = _company(corpus) if needs_words else None
-    return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words)
-
-
-def _names(given: Mapping[str, Any]) -> set[str]:
-    return {parse_start(one)[0] for one in make_starts(given)}
-
-
-def _company(corpus: Corpus) -> np.ndarray | None:
-    """Return the words' co-occurrence, for a start without features; None where there is none."""
-    return scale_features(make_features(AUTO, corpus).values, corpus.n_words, standardize=True)
-
-
-def check_row_vectors(row_vectors: Any, n_rows: int) -> np.ndarray | None:
-    """Return vectors of the rows as an array, or raise an `InputError` that names what is wrong."""
-    if row_vectors is None:
+def _row_vectors(given: Any, corpus: Corpus) -> np.ndarray | None:
+    """Return vectors of the rows, 0 where one is unknown; those of their texts by a language model are centred."""
+    if given is None:
         return None
+    if isinstance(given, str):
+        if corpus.texts is None:
+            remedy = "give texts, and keep them ({keep_texts})"
+            raise InputError("needs the texts of the rows", "row_vectors", given, remedy)
+        vectors = text_vectors(corpus.texts, given)
+        known = ~np.isnan(vectors).any(axis=1)
+        centre = vectors[known].mean(axis=0) if known.any() else 0.0
+        return np.where(known[:, None], vectors - centre, 0.0)
     try:
-        values = np.array(row_vectors, dtype=float)
+        values = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise InputError("row_vectors are not numbers; give a rows-by-columns array.") from None
+    n_rows = corpus.n_documents
     if values.ndim != 2 or len(values) != n_rows:
         raise InputError(f"row_vectors has shape {values.shape}; give one vector per row of the corpus, ({n_rows}, F).")
     if np.isinf(values).any():
@@ -117,54 +81,71 @@ def check_row_vectors(row_vectors: Any, n_rows: int) -> np.ndarray | None:
     return np.where(np.isnan(values).any(axis=1, keepdims=True), 0.0, values)
 
 
-def shares_of(prepared: Prepared, given: Mapping[str, Any], n: int | None) -> np.ndarray:
-    """Return the word shares of about `n` clusters of rows; of many rows, of a part of them.
+def document_order(corpus: Corpus) -> np.ndarray:
+    """Return an order of the documents by what they hold, then by id.
 
-    Which part does not depend on the seed.
+    The chain scans documents in this order, so that shuffled input gives the same concepts.
     """
+    counts = corpus.counts
+    parts = zip(*(np.split(one, counts.indptr[1:-1]) for one in (counts.indices, counts.data)), corpus.ids)
+    keys = [(words.tobytes(), numbers.tobytes(), name) for words, numbers, name in parts]
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def model_of(
+    given: Mapping[str, Any], corpus: Corpus, found: MadeFeatures, row_vectors: np.ndarray | None, beside_words: bool
+) -> Prepared:
+    """Return the model of a corpus with these features."""
+    order = document_order(corpus)
+    counts = sparse.csr_array(corpus.counts[order])
+    prior, theta = make_prior(given, counts), make_theta(given["theta"], counts)
+    values = scale_features(found.values, counts.shape[1], given["standardize_features"] and found.standardize)
+    model = Model(prior, make_data(counts, values), make_affinity(counts, values), make_steps(given))
+    vectors = None if row_vectors is None else row_vectors[order]
+    placing, is_by_rows = None, any(parse_start(one)[0] == "rows" for one in make_starts(given))
+    if is_by_rows and values is None and (vectors is None or beside_words):  # then by the words' co-occurrence
+        placing = scale_features(make_features(AUTO, corpus).values, corpus.n_words, standardize=True)
+    return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words)
+
+
+def shares_of(prepared: Prepared, given: Mapping[str, Any], n: int | None) -> np.ndarray:
+    """Return the word shares of about `n` clusters of rows; of many, of a part that does not depend on the seed."""
     data = prepared.model.data
     n_part = make_start_rows(given, n_documents(data))
     picked = None if n_part is None else pick_rows(n_documents(data), n_part, 0, 0)
-    n = n or usual_number(data, "rows")
-    placing, vectors = prepared.placing, prepared.vectors
-    return row_shares(data, n, prepared.source, placing, vectors, picked, prepared.beside_words)
+    by = prepared.source, prepared.placing, prepared.vectors
+    return row_shares(data, n or usual_number(data, "rows"), *by, picked, prepared.beside_words)
 
 
 def start_chains(
     given: Mapping[str, Any], prepared: Prepared, seed: int, say: Callable[[str], None], n_concepts: int | None = None
 ) -> list[Chain]:
     """Return a chain for each start that is asked for, with `n_concepts` where it leaves the number open."""
-    model, theta = prepared.model, prepared.theta
-    starts, n_rows = make_starts(given), n_documents(model.data)
+    model, theta, starts = prepared.model, prepared.theta, make_starts(given)
+    n_rows = n_documents(model.data)
     n_part = make_start_rows(given, n_rows)
+    parsed = {one: parse_start(one) for one in starts}
+    names = {name for name, _ in parsed.values()}
     if n_part is not None:
-        _say_part(starts, n_part, n_rows, say)
-    of_rows = [one for one in dict.fromkeys(starts) if parse_start(one)[0] == "rows"]
-    shares = {one: shares_of(prepared, given, parse_start(one)[1] or n_concepts) for one in of_rows}
+        part = f"{n_part:,} of the {n_rows:,} rows"
+        if "rows" in names:
+            say(f"Large corpus: the start is made from clusters of {part}, which the others then join.")
+        if names & set(NUMBERED) - {"rows"}:
+            say(f"Large corpus: each chain starts with {SWEEPS} sweeps on {part}, which the others then join.")
+    shares = {one: shares_of(prepared, given, n or n_concepts) for one, (name, n) in parsed.items() if name == "rows"}
 
     def start(chain: int) -> State:
         init = starts[chain]
-        name = parse_start(init)[0]
-        if n_part is None or name == "rows" or name not in NUMBERED:
+        if n_part is None or init in shares or parsed[init][0] not in NUMBERED:
             return start_of(init, model, theta, seed, chain, shares.get(init))
         rows = pick_rows(n_rows, n_part, seed, chain)
-        part = part_of(model, rows, given)
-        return arrive(init, part, rows, model.data, theta, seed, chain)
+        return arrive(init, part_of(model, rows, given), rows, model.data, theta, seed, chain)
 
     # Linear algebra on one thread: its results could otherwise depend on how many there are.
     n_at_once = min(len(starts), n_workers(given["n_jobs"]))
     with threadpool_limits(1), ThreadPoolExecutor(n_at_once) as pool:
         states = list(pool.map(start, range(len(starts))))
     return [Chain(model, state, seed, chain) for chain, state in enumerate(states)]
-
-
-def _say_part(starts: Sequence[str], n_part: int, n_rows: int, say: Callable[[str], None]) -> None:
-    names = {parse_start(one)[0] for one in starts}
-    part = f"{n_part:,} of the {n_rows:,} rows"
-    if "rows" in names:
-        say(f"Large corpus: the start is made from clusters of {part}, which the others then join.")
-    if names & set(NUMBERED) - {"rows"}:
-        say(f"Large corpus: each chain starts with {SWEEPS} sweeps on {part}, which the others then join.")
 
 
 def part_of(model: Model, rows: np.ndarray, given: Mapping[str, Any]) -> Model:
