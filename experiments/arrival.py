@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from experiments.congress import MEMBERS, load_debate
 from experiments.harness import Lab
 from superwords.compare import contenders
-from superwords.compare.baselines import add_documents, tomotopy_module
+from superwords.compare.peers import named_tokens, tomotopy_module
 from superwords.features import cooccurrence
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
@@ -120,7 +120,8 @@ def seconds_of_lda(counts: sparse.csr_array) -> float:
     """Return CPU seconds of an iteration of LDA on the same rows, one worker."""
     tomotopy = tomotopy_module()
     model = tomotopy.LDAModel(k=TOPICS, tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, seed=1)
-    add_documents(model, counts)
+    for tokens in filter(None, named_tokens(counts)):
+        model.add_doc(tokens)
     model.train(WARM, workers=1)
     start = process_time()
     model.train(ITERATIONS, workers=1)

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from experiments.generators import Planted, plant_corpus
 from experiments.harness import Lab
 from experiments.scale import MEASURED, N_SWEEPS, SIZES, run_scale, run_threads
-from superwords.compare.baselines import add_documents, tomotopy_module
+from superwords.compare.peers import named_tokens, tomotopy_module
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.machine import peak_memory
@@ -85,7 +85,8 @@ def time_hdp(planted: Planted, n_iterations: int) -> float:
     """Return milliseconds per iteration of tomotopy's HDP on the same counts, one worker."""
     tomotopy = tomotopy_module()
     model = tomotopy.HDPModel(tw=tomotopy.TermWeight.ONE, min_cf=0, rm_top=0, seed=1)
-    add_documents(model, planted.counts)
+    for tokens in filter(None, named_tokens(planted.counts)):
+        model.add_doc(tokens)
     model.train(20, workers=1)
     start = perf_counter()
     model.train(n_iterations, workers=1)

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 import superwords
-from experiments.harness import Lab, read_lines
-from superwords.analysis.ranking import coherence, presence, scores
-from superwords.compare.baselines import hdp
+from experiments.harness import Lab, fit_topics, read_lines
+from superwords.analysis.ranking import coherence, presence
 from superwords.compare.contenders import Found, ranked, word_sets
 from superwords.compare.judging import Judge, make_judges, peer_coherence
 from superwords.compare.judging import matched as size_matched
@@ -164,7 +163,7 @@ def _best_topics(split: Split, words: list[int], judge: Judge, iterations: int, 
     """
     tried = []
     for name, rows in (("members", split.documents), ("passages", split.windows)):
-        chains = [hdp(rows.counts, rows.vocabulary, iterations, N_CHAINS * seed + c) for c in range(N_CHAINS)]
+        chains = [fit_topics("HDP", rows.counts, iterations, N_CHAINS * seed + c) for c in range(N_CHAINS)]
         best = max(chains, key=lambda topics: topics.log_likelihood)
         found = Found(best.topic_word, best.topic_word, np.nan)
         for ranking, npmi in peer_coherence(found, words, judge).items():
@@ -193,9 +192,9 @@ def _write_study(model: ConceptModel, split: Split, hdp_iterations: int, seed: i
         lab.say(f"not in the vocabulary, so not in the study: {', '.join(missing)}")
     found = list(dict.fromkeys(label for label in labels.values() if label is not None))
     columns = [vocabulary.index(word) for word in found]
-    judge = make_judges(split.held_out)[0]
+    judge = make_judges(split.held_out)["windows"]
     topics = _best_topics(split, columns, judge, hdp_iterations, seed, lab)
-    weights, m_ji = word_sets(model, scores(model.result_.summary.words, len(vocabulary)))
+    weights, m_ji = word_sets(model)
     _write_coherence(Found(weights, m_ji, np.nan), topics, judge, found, columns, lab)
     uses = concept_uses(model)
     askable = [word for word, i in zip(found, columns) if uses[:, i].any()]

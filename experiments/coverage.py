@@ -16,7 +16,7 @@ import pandas as pd
 import superwords
 from experiments.harness import Lab
 from superwords import ConceptModel, Corpus
-from superwords.compare.measures import wilson
+from superwords.compare.judging import wilson
 
 _TIMES = 6  # rows in all, per fitted row
 _LIKE = 0.7

@@ -63,12 +63,12 @@ def experiment(
             variants={f"superwords, {TEXT_VECTORS}": {"row_vectors": "wordllama"}} if vectors else None,
             peer_seeds=peer_seeds,
         )
-        lab.table(f"{name}_labels.csv", found.alignment, show=True)
-        lab.table(f"{name}_reliability.csv", found.reliability, show=True)
-        lab.table(f"{name}_effects.csv", found.effects, show=True)
-        lab.table(f"{name}_runs.csv", found.runs)
-        lab.table(f"{name}_ahead.csv", ahead(found.runs), show=True)
-        aligned.append(found.alignment.assign(corpus=name))
+        lab.table(f"{name}_labels.csv", found["labels"], show=True)
+        lab.table(f"{name}_reliability.csv", found["reliability"], show=True)
+        lab.table(f"{name}_effects.csv", found["label_effects"], show=True)
+        lab.table(f"{name}_runs.csv", found["label_runs"])
+        lab.table(f"{name}_ahead.csv", ahead(found["label_runs"]), show=True)
+        aligned.append(found["labels"].assign(corpus=name))
     return pd.concat(aligned, ignore_index=True)
 
 

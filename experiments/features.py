@@ -10,10 +10,9 @@ import pandas as pd
 
 import superwords
 from experiments.harness import GrowingTable, Lab
-from superwords.analysis.ranking import scores
 from superwords.compare.contenders import word_sets
+from superwords.compare.judging import alignment, reliability, top_sets
 from superwords.compare.labels import with_interval
-from superwords.compare.measures import alignment, reliability, top_sets
 from superwords.errors import InputError
 from superwords.features import cooccurrence, embeddings
 from superwords.text.corpus import Corpus
@@ -42,7 +41,7 @@ def experiment(
                 options: dict[str, Any] = {"n_chains": chains, "n_sweeps": sweeps, "random_state": seed}
                 given = word_features(corpus, variant, seed)
                 model = superwords.fit(corpus, features=given, n_jobs=lab.jobs, progress=False, **options)
-                words.append(word_sets(model, scores(model.result_.summary.words, corpus.n_words))[0])
+                words.append(word_sets(model)[0])
                 found = {"case": name, "features": variant, "seed": seed, "concepts": model.n_concepts_}
                 table.add([found | measures(corpus, np.asarray(model.doc_concept_))])
             rows.append({"case": name, "features": variant} | reliability([top_sets(one) for one in words]))

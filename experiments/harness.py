@@ -19,14 +19,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy import stats
+from scipy import sparse, stats
 
 import superwords
+from superwords.compare.peers import ITERATIONS, live_topics, topic_model, topic_shares
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
@@ -183,6 +184,24 @@ def bars(table: pd.DataFrame, label: str, value: str, title: str, ours: Sequence
     bare(axes)
     figure.set_layout_engine("tight")
     return figure
+
+
+class Topics(NamedTuple):
+    """What a topic model found in the counts; rows of both matrices sum to 1, but for empty documents."""
+
+    topic_word: np.ndarray  # (T, V)
+    doc_topic: np.ndarray  # (D, T)
+    log_likelihood: float  # per token
+
+
+def fit_topics(name: str, counts: Any, iterations: int = ITERATIONS, seed: int = 0, **setting: Any) -> Topics:
+    """Fit HDP, or LDA with `k` topics, and return its last state."""
+    matrix = sparse.csr_array(counts)
+    model = topic_model(name, matrix, iterations, seed, **setting)
+    live, topic_word = live_topics(model, matrix.shape[1])
+    doc_topic = np.zeros((matrix.shape[0], len(live)))
+    doc_topic[np.flatnonzero(np.diff(matrix.indptr))] = topic_shares(model.docs, live)
+    return Topics(topic_word, doc_topic, float(model.ll_per_word))
 
 
 def run_experiment(name: str, arguments: Sequence[str]) -> Any:

@@ -13,9 +13,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import superwords
-from experiments.harness import Lab, bars, data_path, means, read_lines
+from experiments.harness import Lab, Topics, bars, data_path, fit_topics, means, read_lines
 from superwords.analysis.prevalence import drawn_weights
-from superwords.compare.baselines import Topics, hdp, lda
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.settings import lam_by_use
@@ -164,7 +163,7 @@ def similarities(
     n_jobs: int | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the similarity of the rows by every method that depends on a seed, with as many chains as ours."""
-    counts, words = corpus.counts, corpus.vocabulary
+    counts = corpus.counts
     information = word_information(counts)
     weighted = tf_idf(counts)
     found = {}
@@ -172,12 +171,12 @@ def similarities(
         found[f"LSA {size}"] = cosine(TruncatedSVD(size, random_state=seed).fit_transform(weighted)[rows])
     seeds = range(seed * n_chains, (seed + 1) * n_chains)
     for size in LDA_SIZES:
-        chains = [lda(counts, words, size, iterations, s) for s in seeds]
+        chains = [fit_topics("LDA", counts, iterations, s, k=size) for s in seeds]
         found |= topic_similarities(f"LDA {size}", chains, rows, information)
         if n_chains > 1:
             single = topic_similarities(f"LDA {size}", chains[:1], rows, information)
             found |= {f"{name}, one chain": similarity for name, similarity in single.items()}
-    chains = [hdp(counts, words, iterations, s) for s in seeds]
+    chains = [fit_topics("HDP", counts, iterations, s) for s in seeds]
     found |= topic_similarities("HDP", chains, rows, information)
     model = concepts_of(corpus, seed, n_sweeps, n_chains, n_jobs)
     return found | concept_similarities(model, rows, information)

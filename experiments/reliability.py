@@ -11,10 +11,9 @@ import pandas as pd
 import superwords
 from experiments.harness import Lab
 from superwords.analysis.ranking import coherence, presence
-from superwords.compare.contenders import Effort
-from superwords.compare.finished_runs import Keeper
+from superwords.compare.contenders import Effort, Keeper
+from superwords.compare.judging import alignment
 from superwords.compare.labels import LabelStage
-from superwords.compare.measures import alignment
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import LEAST_JACCARD
 

@@ -10,14 +10,11 @@ import pandas as pd
 
 import superwords
 from experiments.harness import Lab
-from superwords.analysis.ranking import scores
 from superwords.compare import judging
 from superwords.compare.contenders import Found, ranked, word_sets
-from superwords.compare.measures import win_rate
 from superwords.compare.peers import PEERS
 from superwords.compare.splitting import Split, make_split
 from superwords.study.create import concept_uses
-from superwords.study.pairs import salient_words
 from superwords.text.corpus import Corpus
 
 CORPORA = {
@@ -44,7 +41,7 @@ def experiment(
     for name in corpora:
         texts = [str(record["text"]) for record in lab.lines(CORPORA[name])]
         split = make_split(texts, [str(d) for d in range(len(texts))], "en", {"n_jobs": lab.jobs})
-        words, judge = asked_words(split.windows), judging.make_judges(split.held_out)[0]
+        words, judge = asked_words(split.windows), judging.make_judges(split.held_out)["windows"]
         _, topics = best_topics(split, words, judge, range(1, seeds + 1), iterations)
         for seed, theirs in topics.items():
             options = {"n_chains": chains, "n_sweeps": sweeps, "random_state": seed}
@@ -60,7 +57,7 @@ def experiment(
 def asked_words(rows: Corpus) -> list[int]:
     """Return the columns of the most salient words."""
     column = {word: i for i, word in enumerate(rows.vocabulary)}
-    return [column[word] for word in salient_words(rows.counts, rows.vocabulary, N_WORDS)]
+    return [column[word] for word in judging.salient_words(rows.counts, rows.vocabulary, N_WORDS)]
 
 
 def best_topics(
@@ -85,7 +82,7 @@ def best_topics(
 def by_rule(split: Split, jobs: int | None, options: dict[str, int]) -> dict[str, Found]:
     """Return our word sets, with the concept for a word chosen by its documents, its score, or its uses."""
     model = superwords.fit(split.windows, n_jobs=jobs, progress=False, **options)  # type: ignore[arg-type]
-    weights, documents = word_sets(model, scores(model.result_.summary.words, split.windows.n_words))
+    weights, documents = word_sets(model)
     holds = {"on in most documents": documents, "highest score": weights, "most uses": concept_uses(model)}
     return {rule: Found(weights, held, 0.0) for rule, held in holds.items()}
 
@@ -103,5 +100,5 @@ def wins(ours: Found, theirs: Found, words: list[int], judge: judging.Judge) -> 
     for name, part in PARTS.items():
         pairs = [(judge(a[part]), judge(b[part])) for a, b in sets if len(a[part]) > 1]
         first, second = np.array(pairs).reshape(-1, 2).T
-        out[name] = win_rate(first, second).rate
+        out[name] = judging.win_rate(first, second)["rate"]
     return out

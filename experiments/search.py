@@ -18,9 +18,8 @@ from scipy import sparse, stats
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from experiments.harness import Lab, read_lines
+from experiments.harness import Lab, fit_topics, read_lines
 from superwords import fit
-from superwords.compare.baselines import lda
 from superwords.fitting.defaults import N_SWEEPS
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.result import Result
@@ -120,8 +119,7 @@ def bm25_peers(query: sparse.csr_array, counts: sparse.csr_array, _: int = 0) ->
 def lda_peers(query: sparse.csr_array, counts: sparse.csr_array, k: int) -> Iterator[Scores]:
     """Yield words smoothed by LDA's probabilities, alone and mixed with BM25."""
     plain = scaled(bm25_scores(query, counts, K1, B))
-    names = [str(i) for i in range(counts.shape[1])]
-    chains = [lda(counts.astype(np.int64), names, k, seed=seed) for seed in range(LDA_CHAINS)]
+    chains = [fit_topics("LDA", counts.astype(np.int64), seed=seed, k=k) for seed in range(LDA_CHAINS)]
     topic = np.mean([one.doc_topic @ one.topic_word for one in chains], axis=0)
     for mu in MUS:
         for share in SHARES:

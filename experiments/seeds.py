@@ -21,7 +21,7 @@ from experiments.seed_lists import FILES, TASKS, WordLists, read_task
 from superwords import fit
 from superwords.analysis.ranking import takers
 from superwords.analysis.words import belonging, by_rows
-from superwords.compare.baselines import named_tokens
+from superwords.compare.peers import named_tokens
 from superwords.errors import InputError
 from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel

@@ -25,7 +25,6 @@ from experiments.salient import asked_words, best_topics
 from superwords.analysis.ranking import scores
 from superwords.compare import contenders, judging
 from superwords.compare.contenders import Found
-from superwords.compare.measures import diversity, top_sets, win_rate
 from superwords.compare.splitting import SENTENCES, Split, as_documents, make_split
 from superwords.features import combine, cooccurrence
 from superwords.fitting import defaults
@@ -171,7 +170,7 @@ def load_bench(lab: Lab, name: str, seeds: Sequence[int], iterations: int) -> Be
     records = [r for r in lab.lines(file) if r.get("lang", language) == language][:most]
     ids = [str(record.get("id", d)) for d, record in enumerate(records)]
     split = make_split([record["text"] for record in records], ids, language, {"n_jobs": lab.jobs})
-    rows, judge = split.windows, judging.make_judges(split.held_out)[0]
+    rows, judge = split.windows, judging.make_judges(split.held_out)["windows"]
     words = asked_words(rows)
     peer, topics = best_topics(split, words, judge, seeds, iterations)
     lab.say(
@@ -227,11 +226,11 @@ def judged(bench: Bench, model: ConceptModel, seed: int) -> dict[str, float]:
         sets = [judging.matched(found, bench.topics[seed], word) for word in bench.words]
         pairs = [(bench.judge(ours), bench.judge(theirs)) for ours, theirs in sets if len(ours) > 1]
         ours, theirs = np.array(pairs).reshape(-1, 2).T
-        out[f"win{ending}"] = win_rate(ours, theirs).rate
+        out[f"win{ending}"] = judging.win_rate(ours, theirs)["rate"]
         out[f"npmi{ending}"], out[f"peer_npmi{ending}"] = float(ours.mean()), float(theirs.mean())
-    tops = top_sets(ranked[0].weights)
+    tops = judging.top_sets(ranked[0].weights)
     out["own_npmi"] = float(np.mean([bench.judge(words) for words in tops if len(words) > 1]))
-    return out | {"diversity": diversity(tops)}
+    return out | {"diversity": judging.diversity(tops)}
 
 
 def experiment(lab: Lab, seeds: int = 1, sweeps: int = 60, iterations: int = 1000) -> pd.DataFrame:

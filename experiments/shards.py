@@ -10,7 +10,8 @@ import pandas as pd
 from scipy import sparse
 
 from experiments.harness import Lab
-from superwords.compare.completion import from_draws, log_likelihood, word_frequencies
+from superwords.compare.contenders import from_draws, word_frequencies
+from superwords.compare.judging import log_probability
 from superwords.errors import InputError
 from superwords.features import cooccurrence
 from superwords.fitting import defaults
@@ -40,7 +41,7 @@ def experiment(
     seen = np.setdiff1d(np.arange(rows), held_out)
     train = Corpus.from_counts(sparse.csr_array(corpus.counts[seen]), corpus.vocabulary)
     halves = make_halves(sparse.csr_array(corpus.counts[held_out]))
-    frequency = word_frequencies(train.counts)[halves.word]
+    frequency = word_frequencies(train)[halves.word]
     lab.say(f"{train.n_documents:,} packages, {train.n_words:,} words; {len(held_out):,} packages held out.")
     features = cooccurrence(train)
     reference: ConceptModel | None = None
@@ -53,7 +54,7 @@ def experiment(
         model.fit(train, features=features)
         seconds = process_time() - start
         reference = reference or model
-        likelihood = log_likelihood(from_draws(model, halves), frequency)
+        likelihood = log_probability(from_draws(model, halves), frequency).mean()
         row = {"fit": name, "concepts": model.n_concepts_, **beside(reference, model)}
         found.append(row | {"perplexity": float(np.exp(-likelihood)), "cpu_seconds": seconds})
         lab.table("shards.csv", pd.DataFrame(found), show=True)

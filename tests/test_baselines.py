@@ -7,10 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from superwords.compare.baselines import Topics, hdp, lda
+from experiments.harness import Topics, fit_topics
 from superwords.errors import InputError
 
-VOCABULARY = [f"word{i}" for i in range(20)]
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
 
 
@@ -24,10 +23,10 @@ def two_blocks() -> np.ndarray:
     return counts
 
 
-@pytest.mark.parametrize("fit", [lambda c, v: hdp(c, v, 200, 3), lambda c, v: lda(c, v, 2, 200, 3)])
+@pytest.mark.parametrize("fit", [lambda c: fit_topics("HDP", c, 200, 3), lambda c: fit_topics("LDA", c, 200, 3, k=2)])
 def test_planted_topics_are_found_twice_alike(fit) -> None:
     counts = two_blocks()
-    found = fit(counts, VOCABULARY)
+    found = fit(counts)
     assert isinstance(found, Topics)
     assert found.topic_word.shape[1] == 20
     assert found.topic_word.sum(axis=1) == pytest.approx(1, abs=1e-4)
@@ -37,17 +36,16 @@ def test_planted_topics_are_found_twice_alike(fit) -> None:
     assert found.topic_word[first, :10].sum() > 0.95
     assert found.topic_word[second, 10:19].sum() > 0.95
     assert -20 < found.log_likelihood < 0
-    again = fit(counts, VOCABULARY)
+    again = fit(counts)
     assert all(np.array_equal(a, b) for a, b in zip(found, again))
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: hdp(two_blocks(), ["a"]), "columns for 1 words"),
-        (lambda: hdp(np.zeros((2, 20), int), VOCABULARY), "No document has a word"),
-        (lambda: hdp(two_blocks(), VOCABULARY, 0), "at least 1"),
-        (lambda: lda(two_blocks(), VOCABULARY, 0), "at least 1"),
+        (lambda: fit_topics("HDP", np.zeros((2, 20), int)), "No document has a word"),
+        (lambda: fit_topics("HDP", two_blocks(), 0), "at least 1"),
+        (lambda: fit_topics("LDA", two_blocks(), k=0), "at least 1"),
     ],
 )
 def test_what_cannot_be_fitted_is_said(call, said) -> None:
@@ -58,4 +56,4 @@ def test_what_cannot_be_fitted_is_said(call, said) -> None:
 def test_a_missing_tomotopy_is_said_in_one_sentence(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     with pytest.raises(InputError, match=r"superwords\[compare\]"):
-        hdp(two_blocks(), VOCABULARY)
+        fit_topics("HDP", two_blocks())

@@ -14,11 +14,10 @@ from scipy import sparse
 
 from cli_for_tests import run, write_documents
 from superwords.analysis import ranking as coherences
-from superwords.compare import baselines, contenders, judging, measures
-from superwords.compare.contenders import Found, make_lineup
-from superwords.compare.contest import Runner, caution
-from superwords.compare.finished_runs import Keeper
-from superwords.compare.splitting import Windows, make_split, split_windows
+from superwords.compare import contenders, judging, peers
+from superwords.compare.contenders import Found, Keeper, Runner, make_lineup
+from superwords.compare.contest import caution
+from superwords.compare.splitting import make_split, split_windows
 from superwords.errors import InputError
 from superwords.features import cooccurrence
 from superwords.sampler.fold_in import make_halves
@@ -75,40 +74,47 @@ def test_npmi_at_its_ends() -> None:
 
 def test_win_rate_counts_by_hand_and_has_wilson_s_interval() -> None:
     ours, theirs = np.array([0.3, 0.1, 0.2, 0.5]), np.array([0.1, 0.3, 0.2, 0.4])
-    found = measures.win_rate(ours, theirs)
-    assert found[:4] == (4, 2, 1, 0.625)
+    found = judging.win_rate(ours, theirs)
+    assert list(found.values())[:4] == [4, 2, 1, 0.625]
     for share, n in ((0.625, 4), (0.0, 10), (1.0, 10), (0.16, 44)):
-        assert measures.wilson(share, n) == pytest.approx(naive_wilson(share, n), abs=1e-9)
-    assert measures.win_rate(ours[:0], theirs[:0]).n == 0
+        assert judging.wilson(share, n) == pytest.approx(naive_wilson(share, n), abs=1e-9)
+    assert judging.win_rate(ours[:0], theirs[:0])["n"] == 0
 
 
 def test_paired_test_sees_a_shift_and_no_other() -> None:
     difference = np.random.default_rng(1).normal(size=60)
-    assert measures.paired_test(difference + 1) < 1e-4
-    assert measures.paired_test(np.concatenate([difference, -difference])) > 0.9
-    assert math.isnan(measures.paired_test(np.zeros(5)))
+    assert judging.paired_test(difference + 1) < 1e-4
+    assert judging.paired_test(np.concatenate([difference, -difference])) > 0.9
+    assert math.isnan(judging.paired_test(np.zeros(5)))
 
 
 def test_diversity_and_stability_by_hand() -> None:
-    assert measures.diversity(sets([0, 1, 2], [2, 3])) == 4 / 5
-    assert math.isnan(measures.diversity([]))
+    assert judging.diversity(sets([0, 1, 2], [2, 3])) == 4 / 5
+    assert math.isnan(judging.diversity([]))
     one, other = sets([0, 1, 2], [3, 4]), sets([0, 1], [4, 5])
-    assert measures.reliability([one, list(one)])["stability"] == 1.0
+    assert judging.reliability([one, list(one)])["stability"] == 1.0
     # Of `one` 2/3 and 1/3 with the best of `other`; of `other` 2/3 and 1/3.
-    assert measures.reliability([one, other])["stability"] == pytest.approx(1 / 2)
-    assert measures.reliability([one, sets([0, 1, 2])])["stability"] == pytest.approx(np.mean([1 / 2, 1]))
-    assert math.isnan(measures.reliability([one])["stability"])
+    assert judging.reliability([one, other])["stability"] == pytest.approx(1 / 2)
+    assert judging.reliability([one, sets([0, 1, 2])])["stability"] == pytest.approx(np.mean([1 / 2, 1]))
+    assert math.isnan(judging.reliability([one])["stability"])
 
 
 def test_top_words_leave_out_what_has_no_weight() -> None:
-    assert measures.top_words(np.array([0.1, 0.5, 0.0, 0.5])).tolist() == [1, 3, 0]
-    assert measures.top_words(np.array([0.1, 0.5, 0.0, 0.5]), 2).tolist() == [1, 3]
+    weights = np.array([[0.1, 0.5, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0]])
+    assert [words.tolist() for words in judging.top_sets(weights)] == [[1, 3, 0]]
+    assert [words.tolist() for words in judging.top_sets(weights, 2)] == [[1, 3]]
+
+
+def test_salient_words_are_frequent_but_not_everywhere() -> None:
+    counts = np.array([[5, 3, 0, 1], [4, 2, 0, 0], [6, 0, 1, 0], [5, 0, 0, 0]])
+    words = ["everywhere", "telling", "rare", "rarer"]
+    assert judging.salient_words(counts, words, 3) == ["telling", "rare", "rarer"]
+    assert judging.salient_words(sparse.csr_array(counts), words, 1) == ["telling"]
 
 
 def test_one_window_in_five_is_held_out_through_all_documents() -> None:
     texts = [" ".join(f"Word{d}x{s} stands here." for s in range(n)) for d, n in enumerate((12, 3, 1, 0, 26, 5))]
-    found = split_windows(texts, "en")
-    naive = Windows([[] for _ in texts], [], [])
+    train, held_out = [[] for _ in texts], []
     number = 0
     for d, text in enumerate(texts):
         sentences = [text[a:b].strip() for a, b in sentence_spans(text, "en")]
@@ -116,12 +122,11 @@ def test_one_window_in_five_is_held_out_through_all_documents() -> None:
             number += 1
             window, sentences = " ".join(sentences[:5]), sentences[5:]
             if number % 5 == 0:
-                naive.held_out.append(window)
-                naive.held_out_document.append(d)
+                held_out.append((d, window))
             else:
-                naive.train[d].append(window)
-    assert found == naive
-    assert len(found.held_out) == 2
+                train[d].append(window)
+    assert split_windows(texts, "en") == (train, held_out)
+    assert len(held_out) == 2
 
 
 def test_the_training_part_alone_makes_the_vocabulary_and_its_windows_come_back() -> None:
@@ -168,7 +173,7 @@ def test_a_topic_s_words_are_those_with_a_token() -> None:
     counts, eta = np.array([[5.0, 1.0, 0.0, 0.0], [0.0, 0.0, 7.0, 2.0]]), 0.1
     tokens = counts.sum(axis=1)
     smoothed = (counts + eta) / (tokens + 4 * eta)[:, None]
-    found = baselines.assigned(smoothed, tokens, eta, 4)
+    found = peers.assigned(smoothed, tokens, eta, 4)
     assert (found > 0).tolist() == (counts > 0).tolist()
 
 
@@ -181,8 +186,7 @@ def test_contests_put_each_word_and_seed_in_once() -> None:
         for seed in (1, 2)
         for word in "abc"
     ]
-    judge = judging.Judge("windows", sparse.csc_array((1, 1)))
-    table = judging.contest_table(pd.DataFrame(rows), contests, [judge])
+    table = judging.contest_table(pd.DataFrame(rows), ["windows"])
     assert len(table) == len(contests)
     row = table.iloc[0]
     assert (row["n"], row["wins"], row["rate"], row["left_out"]) == (4, 2, 0.5, 2)
@@ -313,6 +317,6 @@ def test_with_nothing_to_predict_the_peers_still_compare() -> None:
     nothing = make_halves(sparse.csr_array((2, split.windows.n_words), dtype=np.int32))
     lineup, effort = make_lineup(["lda"]), contenders.Effort(1, 4, 4)
     runner = Runner(split, split.windows, lineup, effort, nothing, Keeper(None, [split.windows]), lambda line: None)
-    found = runner.fit_peer("LDA on windows", {"k": 2}, 1, nothing)
+    found = runner.fit("LDA on windows", 1, {"k": 2})
     assert found.weights.any()
     assert found.predicted is None

@@ -11,11 +11,14 @@ from scipy import sparse
 
 from experiments.generators import plant_corpus
 from superwords import ConceptModel
-from superwords.compare.completion import by_mixture, from_draws, log_likelihood, mean_and_error, word_frequencies
+from superwords.compare.contenders import from_draws, word_frequencies
+from superwords.compare.judging import log_probability, mean_and_error
+from superwords.compare.peers import by_mixture
 from superwords.sampler.fold_in import Halves, make_halves, predict
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts
 from superwords.sampler.model import Prior
 from superwords.sampler.state import Sizes
+from superwords.text.corpus import Corpus
 
 N_DOCUMENTS, B1, B2, ALPHA_PI = 5, 2.5, 0.8, 0.7
 M = np.array([[3, 2, 1, 0], [0, 1, 2, 2]])
@@ -107,11 +110,10 @@ def test_mixture_and_smoothing_by_hand() -> None:
     doc_topic, topic_word = np.array([[0.25, 0.75]]), np.array([[0.1, 0.2, 0.3, 0.4], [1, 0, 0, 0]])
     predicted = by_mixture(doc_topic, topic_word, halves)
     assert predicted == pytest.approx([0.075, 0.1])
-    frequency = word_frequencies(sparse.csr_array([[1, 0, 2, 0], [0, 0, 0, 1]]))
+    frequency = word_frequencies(Corpus.from_counts(np.array([[1, 0, 2, 0], [0, 0, 0, 1]]), list("abcd")))
     assert frequency.tolist() == [0.25, 0, 0.5, 0.25]
     expected = (math.log(0.9 * 0.075 + 0.05) + math.log(0.9 * 0.1 + 0.025)) / 2
-    assert log_likelihood(predicted, frequency[halves.word], 0.1) == pytest.approx(expected)
-    assert math.isnan(log_likelihood(predicted[:0], frequency[:0]))
+    assert log_probability(predicted, frequency[halves.word], 0.1).mean() == pytest.approx(expected)
 
 
 def test_the_error_of_a_mean_is_over_windows() -> None:

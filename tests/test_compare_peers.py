@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.compare.baselines import mean_of
-from superwords.compare.completion import log_likelihood, word_frequencies
-from superwords.compare.contenders import make_lineup
-from superwords.compare.peers import PEERS, peer_of
-from superwords.compare.peers.bertopic_model import GRID, document_vectors
+from superwords.compare.contenders import make_lineup, word_frequencies
+from superwords.compare.judging import log_probability
+from superwords.compare.peers import INSTALL, PEERS, document_vectors, mean_of
 from superwords.errors import InputError
 from superwords.sampler.fold_in import make_halves
 from superwords.text.corpus import Corpus
@@ -46,7 +44,7 @@ def corpus() -> Corpus:
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_finds_the_themes_and_predicts_by_them(name: str) -> None:
     peer = PEERS[name]
-    pytest.importorskip(peer.library.module, reason=f"needs: {peer.library.install}")
+    pytest.importorskip(peer.library, reason=f"needs: {INSTALL[peer.library]}")
     fitted = peer.fit(corpus(), SETTINGS[name], 3, 100)
     weights = fitted.weights
     assert weights.shape[1] == N_WORDS
@@ -61,15 +59,16 @@ def test_a_peer_finds_the_themes_and_predicts_by_them(name: str) -> None:
     if fitted.predict is not None and again.predict is not None:
         halves = make_halves(themes(31, 2))
         predicted = fitted.predict(halves)
-        frequency = word_frequencies(corpus().counts)[halves.word]
-        assert log_likelihood(predicted, frequency) > log_likelihood(frequency, frequency) + 0.5
+        frequency = word_frequencies(corpus())[halves.word]
+        ahead = log_probability(predicted, frequency) - log_probability(frequency, frequency)
+        assert ahead.mean() > 0.5
         assert (predicted == again.predict(halves)).all()
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_grid_runs_on_few_words_and_rows(name: str) -> None:
     peer = PEERS[name]
-    pytest.importorskip(peer.library.module, reason=f"needs: {peer.library.install}")
+    pytest.importorskip(peer.library, reason=f"needs: {INSTALL[peer.library]}")
     for setting in peer.grid:
         assert peer.fit(corpus(), setting, 1, 5).weights.shape[1] == N_WORDS
 
@@ -84,7 +83,7 @@ def test_one_document_has_no_topics_by_clusters() -> None:
     pytest.importorskip("bertopic", reason="needs BERTopic")
     counts = sparse.csr_array(np.ones((1, N_WORDS), np.int32))
     one = Corpus.from_counts(counts, [f"word{i}" for i in range(N_WORDS)])
-    assert all(len(PEERS["bertopic"].fit(one, setting, 1, 5).weights) == 0 for setting in GRID)
+    assert all(len(PEERS["bertopic"].fit(one, setting, 1, 5).weights) == 0 for setting in PEERS["bertopic"].grid)
 
 
 def test_document_vectors_have_length_one_and_keep_the_themes_apart() -> None:
@@ -108,6 +107,5 @@ def test_a_peer_that_is_not_installed_is_left_out_and_said(monkeypatch) -> None:
 def test_who_is_asked_for_takes_part_in_the_order_of_the_tables() -> None:
     found = make_lineup(["shuffled", "without"])
     assert found.models[:3] == ("superwords", "without features", "shuffled features")
-    assert found.peers == ()
+    assert not found.peers
     assert ("superwords", "shuffled features") in found.contests
-    assert peer_of("topica's HDP on windows") is PEERS["topica-hdp"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,8 @@ from scipy import sparse
 
 from experiments import evidence, features, salient
 from experiments.__main__ import main
+from superwords.analysis.ranking import coherence
 from superwords.compare.contenders import Found
-from superwords.compare.judging import Judge
 
 
 def test_a_translation_is_ranked_among_the_rows_of_the_other_language() -> None:
@@ -47,7 +48,7 @@ def test_wins_are_counted_by_part_of_the_sets() -> None:
     theirs = np.zeros((1, 44))
     theirs[0, [0, *range(21, 41)]] = np.arange(21, 0, -1)
     found = salient.wins(
-        Found(weights, weights, 0.0), Found(theirs, theirs, 0.0), [0], Judge("windows", (units > 0).astype(int))
+        Found(weights, weights, 0.0), Found(theirs, theirs, 0.0), [0], partial(coherence, (units > 0).astype(int))
     )
     assert found["1–10"] == 1
     assert salient.broadest(Found(weights, weights, 0.0), [0, 1]) == 1

@@ -255,7 +255,7 @@ def test_the_concepts_are_kept_where_hdp_is_interrupted(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     out.mkdir()
-    monkeypatch.setattr(congress, "hdp", interrupted)
+    monkeypatch.setattr(congress, "fit_topics", interrupted)
     with pytest.raises(KeyboardInterrupt):
         congress.experiment(Lab(out, data, jobs=1), sweeps=4, min_df=8, passage_sweeps=4)
     assert load(out / "congress.sw").n_concepts_ > 0

@@ -19,7 +19,6 @@ from superwords.study.pairs import (
     create_from_concepts,
     load_study,
     matched,
-    salient_words,
     save_study,
 )
 
@@ -76,15 +75,6 @@ def test_shapes_that_do_not_match_are_named() -> None:
         create_from_concepts(SHARES, HELD, VOCABULARY, TOPICS[:, :3], ["costs"])
     with pytest.raises(InputError, match="same shape"):
         create_from_concepts(SHARES, HELD[:1], VOCABULARY, TOPICS, ["costs"])
-
-
-def test_salient_words_are_frequent_but_not_everywhere() -> None:
-    counts = np.array([[5, 3, 0, 1], [4, 2, 0, 0], [6, 0, 1, 0], [5, 0, 0, 0]])
-    words = ["everywhere", "telling", "rare", "rarer"]
-    assert salient_words(counts, words, 3) == ["telling", "rare", "rarer"]
-    assert salient_words(sparse.csr_array(counts), words, 1) == ["telling"]
-    with pytest.raises(InputError, match="4 columns for 1 words"):
-        salient_words(counts, ["a"])
 
 
 def test_a_study_goes_to_a_file_and_back(tmp_path) -> None:

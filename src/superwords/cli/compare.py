@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,19 +15,11 @@ from superwords.errors import InputError
 from superwords.fitting import defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from superwords.compare.contenders import Effort, Lineup
     from superwords.compare.contest import Comparison
-    from superwords.compare.labels import LabelTables
-    from superwords.text.sources import Documents
-
-    Say = Callable[[str], None]
 
 app = typer.Typer(add_completion=False)
 
 _run = partial(o.option, panel="Runs")
-RUNS_FOLDER = "runs"
 _SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
 # The page has the others; seconds were printed run by run.
 _SHOWN_OF_MODELS = {
@@ -94,109 +85,71 @@ def compare(
     others `peers`. Finished runs are kept in the folder: the same command continues an interrupted one.
     """
     from superwords.cluster import check_cluster, joined
+    from superwords.compare import contenders, contest, writing
     from superwords.compare.calibrated import read_judge_vectors
-    from superwords.compare.contenders import Effort, make_lineup
-    from superwords.compare.contest import compare as run
-    from superwords.compare.writing import as_json as tables_of
-    from superwords.compare.writing import write_all
-    from superwords.text.read import WORD_OPTIONS, check_options
+    from superwords.compare.labels import GRIDS, compare_labels
+    from superwords.compare.peers import PEERS
+    from superwords.compare.splitting import make_split
+    from superwords.text.corpus import Corpus
+    from superwords.text.read import WORD_OPTIONS, are_long, check_options, document_languages, warn_about
     from superwords.text.sources import open_documents
 
+    named = {name: ctx.params[name] for name in WORD_OPTIONS}
     with o.wrong_use():
-        check_options(language, **{name: ctx.params[name] for name in WORD_OPTIONS})
+        check_options(language, **named)
         check_cluster(cluster)
-    lineup = make_lineup(None if models is None else [name.strip() for name in models.split(",")])
+    lineup = contenders.make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
     documents = open_documents(file, text, id, encoding)
     if documents.counts is not None or documents.are_tokens:
         raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
-    effort = Effort(chains, sweeps, iterations, jobs)
-
-    def tell(line: str) -> None:
-        say(line, quiet)
-
+    effort, tell, runs = contenders.Effort(chains, sweeps, iterations, jobs), partial(say, quiet=quiet), output / "runs"
+    options = {name: value for name, value in named.items() if value is not None} | {"n_jobs": jobs}
     with joined(cluster, jobs, tell):
-        split, is_long = _split(documents, ctx.params, quiet)
+        texts = list(documents.texts)
+        with warnings_as_notices(quiet):
+            languages = warn_about(documents, language)
+        split, is_long = make_split(texts, documents.ids, languages, options), are_long(texts)
+        tell(
+            f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
+            f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
+            f"superwords takes {'windows' if is_long else 'documents'} as its rows."
+        )
         for line in lineup.left_out:
             tell(line)
-        vectors = None if judge is None else read_judge_vectors(judge)
-        folder = output / RUNS_FOLDER
-        by_labels = _labelled(documents, ctx.params, is_long, lineup, effort, folder, tell) if labels else None
-        found = run(split, is_long, seeds, seed, effort, salient, tell, lineup, folder, vectors)
-        found = replace(found, labels=by_labels)
-    written = write_all(found, output)
+        vectors, by_labels = None if judge is None else read_judge_vectors(judge), {}
+        if labels:
+            known: dict[str, Any] = {"language": document_languages(language, documents), "keep_texts": True, **options}
+            unit = "passages:5" if is_long else "document"
+            whole = Corpus.from_texts(texts, documents.ids, documents.metadata, unit=unit, **known)
+            peers = [name for name in GRIDS if PEERS[name] in lineup.peers.values()]
+            by_labels = compare_labels(whole, labels, peers, seeds, seed, effort, runs, tell)
+        found = contest.compare(split, is_long, seeds, seed, effort, salient, tell, lineup, runs, vectors)
+    found.tables.update({name: table for name, table in by_labels.items() if len(table)})
+    written = writing.write_all(found, output)
     if as_json:
-        print_json(tables_of(found))
+        print_json(writing.as_json(found))
     elif not quiet:
         print_comparison(found)
         print_line(f"Wrote {', '.join(path.name for path in written)} to {output}.")
 
 
-def _split(documents: Documents, given: dict[str, Any], quiet: bool) -> tuple[Any, bool]:
-    from superwords.compare.splitting import make_split
-    from superwords.text.read import WORD_OPTIONS, are_long, warn_about
-
-    texts = list(documents.texts)
-    named = {name: given[name] for name in WORD_OPTIONS if given[name] is not None}
-    options = named | {"n_jobs": given["jobs"]}
-    with warnings_as_notices(quiet):
-        languages = warn_about(documents, given["language"])
-    split = make_split(texts, documents.ids, languages, options)
-    is_long = are_long(texts)
-    say(
-        f"{split.documents.n_documents:,} documents, {split.windows.n_documents:,} windows to train on, "
-        f"{split.held_out.n_documents:,} held out; {split.windows.n_words:,} different words. "
-        f"superwords takes {'windows' if is_long else 'documents'} as its rows.",
-        quiet,
-    )
-    return split, is_long
-
-
-def _labelled(
-    documents: Documents, given: dict[str, Any], is_long: bool, lineup: Lineup, effort: Effort, folder: Path, tell: Say
-) -> LabelTables:
-    """Fit all models to whole texts and judge them by the labels."""
-    from superwords.compare.labels import GRIDS, compare_labels
-    from superwords.compare.peers import ON_WINDOWS, PEERS
-    from superwords.text.corpus import Corpus
-    from superwords.text.read import WORD_OPTIONS, document_languages
-
-    named = {name: given[name] for name in WORD_OPTIONS if given[name] is not None}
-    corpus = Corpus.from_texts(
-        list(documents.texts),
-        documents.ids,
-        documents.metadata,
-        language=document_languages(given["language"], documents),
-        unit="passages:5" if is_long else "document",
-        keep_texts=True,
-        n_jobs=given["jobs"],
-        **named,
-    )
-    peers = [name for name in GRIDS if PEERS[name].name + ON_WINDOWS in lineup.peers]
-    return compare_labels(corpus, given["labels"], peers, given["seeds"], given["seed"], effort, folder, tell)
-
-
 def print_comparison(comparison: Comparison) -> None:
     """Print ours against all others, and each model for itself; the other contests are in the files."""
-    from superwords.compare.contenders import OURS
-    from superwords.compare.contest import caution
-    from superwords.compare.writing import contest_rows, label_rows, model_rows
+    from superwords.compare import contenders, contest, writing
 
-    contests = comparison.contests[comparison.contests["first"] == OURS]
-    rows = [{name: row[name] for name in _SHOWN} for row in contest_rows(contests)]
-    _print(rows, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
-    models = [
-        {shown: row[name] for name, shown in _SHOWN_OF_MODELS.items() if name in row}
-        for row in model_rows(comparison.models)
-    ]
-    _print(models, "Each model for itself, means over seeds", "model")
-    if comparison.labels is not None:
-        _print(label_rows(comparison.labels.alignment), "Agreement with labels (± 95% over seeds)", "model")
-        _print(label_rows(comparison.labels.reliability), "Reliability", "model")
-        if len(comparison.labels.effects):
-            _print(label_rows(comparison.labels.effects), "Effects over reseeds", "model")
-    warning = caution(comparison.facts)
+    contests, models = comparison.tables["contests"], writing.model_rows(comparison.tables["models"])
+    rows = writing.contest_rows(contests[contests["first"] == contenders.OURS])
+    against = [{name: row[name] for name in _SHOWN} for row in rows]
+    _print(against, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
+    shown = [{head: row[name] for name, head in _SHOWN_OF_MODELS.items() if name in row} for row in models]
+    _print(shown, "Each model for itself, means over seeds", "model")
+    for name, title in writing.LABEL_TABLES.items():
+        if name in comparison.tables:
+            spread = " (± 95% over seeds)" if name == "labels" else ""
+            _print(writing.label_rows(comparison.tables[name]), title + spread, "model")
+    warning = contest.caution(comparison.facts)
     if warning:
         print_line(warning)
 

@@ -48,7 +48,7 @@ def create(
     superwords study create model.sw -o study.json
     superwords study create model.sw --test words,documents,labels -o tests.json
     """
-    from superwords.compare.baselines import tomotopy_module
+    from superwords.compare.peers import tomotopy_module
     from superwords.fitting.estimator import load
     from superwords.study.create import create_study
     from superwords.study.pairs import save_study

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
+from superwords.analysis.ranking import coherence, presence
+from superwords.compare.judging import Runs, top_sets
 from superwords.errors import InputError
 
 MEASURES = ("NPMI", "C_v", "cosine", "nearest", "weakest", "rarity")
@@ -28,8 +31,7 @@ FIRST, MORE = 10, 20  # words of a topic; the mean cosine is over twenty
 _COMPONENTS = 3  # removed from the vectors: they say how frequent a word is
 
 
-@dataclass(frozen=True)
-class WordVectors:
+class WordVectors(NamedTuple):
     """Unit vectors of words, from the most frequent word to the rarest."""
 
     place: Mapping[str, int]
@@ -44,47 +46,42 @@ class WordVectors:
         return mean / max(float(np.linalg.norm(mean)), 1e-12), float(np.log1p(max(found)))
 
 
-def make_vectors(words: Sequence[str], vectors: np.ndarray) -> WordVectors:
-    """Remove the mean and the first principal components, and scale to length 1."""
-    centred = np.asarray(vectors, float) - np.asarray(vectors, float).mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:_COMPONENTS]
-    rest = centred - centred @ axes.T @ axes
-    rest /= np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), 1e-12)
-    place: dict[str, int] = {}
-    for i, word in enumerate(words):
-        place.setdefault(word.casefold(), i)
-    return WordVectors(place, rest)
-
-
 def read_judge_vectors(path: Path) -> WordVectors:
-    """Read word vectors: .npz with `words` and `vectors`, or GloVe's text format (also .gz), frequent words first."""
+    """Read word vectors: .npz with `words` and `vectors`, or GloVe's text format (also .gz), frequent words first.
+
+    The mean and the first principal components are removed, and vectors scaled to length 1.
+    """
     try:
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as stored:
-                return make_vectors([str(word) for word in stored["words"]], stored["vectors"])
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8") as lines:
-            rows = [line.rstrip().split(" ") for line in lines]
-        return make_vectors([row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float))
+                words, vectors = [str(word) for word in stored["words"]], np.asarray(stored["vectors"], float)
+        else:
+            with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+                rows = [line.rstrip().split(" ") for line in lines]
+            words, vectors = [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
+        centred = vectors - vectors.mean(axis=0)
+        axes = np.linalg.svd(centred, full_matrices=False)[2][:_COMPONENTS]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{path}: these are not word vectors ({error}); give .npz with words and vectors, or GloVe's text."
         ) from None
+    rest = centred - centred @ axes.T @ axes
+    rest /= np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), 1e-12)
+    place = {word.casefold(): i for i, word in reversed(list(enumerate(words)))}  # the first of equal words
+    return WordVectors(place, rest)
 
 
 def vector_measures(words: Sequence[str], known: WordVectors) -> dict[str, float]:
     """Return the measures of a topic that come from the vectors; unknown words have a cosine of 0."""
-    found = [known.of(word) for word in words[:MORE]]
-    vectors = np.array([vector for vector, _ in found])
+    found, ranks = zip(*map(known.of, words[:MORE]))
+    vectors = np.array(found)
     cosine = vectors @ vectors.T
     first = cosine[:FIRST, :FIRST].copy()
     np.fill_diagonal(first, -1.0)
-    return {
-        "cosine": float(cosine[np.triu_indices(len(cosine), 1)].mean()),
-        "nearest": float(first.max(axis=1).mean()),
-        "weakest": float(first.max(axis=1).min()),
-        "rarity": float(np.mean([rank for _, rank in found[:FIRST]])),
-    }
+    nearest = first.max(axis=1)
+    mean = float(cosine[np.triu_indices(len(cosine), 1)].mean())
+    measures = {"cosine": mean, "nearest": float(nearest.mean()), "weakest": float(nearest.min())}
+    return measures | {"rarity": float(np.mean(ranks[:FIRST]))}
 
 
 def c_v(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> float:
@@ -114,3 +111,18 @@ def standardised(measures: np.ndarray) -> np.ndarray:
 def judged(measures: np.ndarray) -> np.ndarray:
     """Return the judge's value of each of (T, 6) topics, in units of its standard deviation over all of them."""
     return standardised((standardised(measures) @ np.array(WEIGHTS))[:, None]).ravel()
+
+
+def judge_values(runs: Runs, vocabulary: Sequence[str], counts: sparse.csr_array, known: WordVectors) -> list[float]:
+    """Return the mean value of each run's concepts by the judge, on counts of held-out windows."""
+    units, measures, of_run = presence(counts), [], []
+    for number, found in enumerate(runs.values()):
+        for words in top_sets(found.weights, MORE):
+            if len(words) > 1:
+                first = words[:FIRST]
+                own = {"NPMI": coherence(units, first), "C_v": c_v(units, first)}
+                own |= vector_measures([vocabulary[i] for i in words], known)
+                measures.append([own[name] for name in MEASURES])
+                of_run.append(number)
+    values = judged(np.array(measures)) if measures else np.zeros(0)
+    return pd.Series(values).groupby(of_run).mean().reindex(range(len(runs))).tolist()

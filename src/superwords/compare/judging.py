@@ -1,48 +1,156 @@
-"""Tables of all runs: each model for itself, and each two of them word by word."""
+"""Measures of word sets and of clusters, and the tables of all runs: each model for itself, and each two by word."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
+from scipy import sparse, stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import adjusted_rand_score, f1_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from superwords.analysis.ranking import coherence, presence
-from superwords.compare.calibrated import FIRST, MEASURES, MORE, WordVectors, c_v, judged, vector_measures
-from superwords.compare.completion import log_likelihood, log_probability, mean_and_error
 from superwords.compare.contenders import OURS, RANKINGS, Found, ranked
-from superwords.compare.measures import TOP, diversity, paired_test, reliability, top_sets, top_words, win_rate
+from superwords.posterior.resampling import first_words, jaccard
 from superwords.text.corpus import Corpus
 
+TOP = 10  # words of a concept that diversity, stability and its own coherence look at
 MOST_WORDS = 20  # in a size-matched pair of sets
+SMOOTHING = 0.1  # the share of the training part's word frequencies in every model's prediction
+SAME = 1e-12  # two coherences closer than that are a tie
+FOLDS = 5  # of the probe
+# Of two concepts' ten first words: five in common, or seven; less a rounding error.
+PARTNERS = {"partners 1/3": 1 / 3 - 1e-9, "partners 1/2": 1 / 2 - 1e-9}
 RANGED = ("npmi", "log_likelihood")  # columns that begin so are given with the lowest and highest seed
+SIDES = ("first", "second")
 Runs = Mapping[tuple[str, int], Found]  # by model and seed
-Contests = Sequence[tuple[str, str]]
+Judge = Callable[[Sequence[int] | np.ndarray], float]
 
 
-class Judge(NamedTuple):
-    """NPMI in held-out text; a pair of words that is never together there counts 0."""
-
-    name: str
-    units: sparse.csc_array
-
-    def __call__(self, words: Sequence[int] | np.ndarray) -> float:
-        return coherence(self.units, words)
-
-
-def make_judges(held_out: Corpus) -> list[Judge]:
+def make_judges(held_out: Corpus) -> dict[str, Judge]:
+    """Return NPMI in held-out windows and sentences; a pair of words that is never together there counts 0."""
     assert held_out.sentences is not None
-    return [Judge("windows", presence(held_out.counts)), Judge("sentences", presence(held_out.sentences))]
+    units = {"windows": held_out.counts, "sentences": held_out.sentences}
+    return {name: partial(coherence, presence(counts)) for name, counts in units.items()}
+
+
+def top_sets(weights: np.ndarray, most: int = TOP) -> list[np.ndarray]:
+    """Return the first words of every concept that has any: of positive weight, ties as in the vocabulary."""
+    return [words for words in first_words(weights, most) if len(words)]
+
+
+def diversity(sets: Sequence[np.ndarray]) -> float:
+    """Return different words as a share of all words of the sets: 1 where no word is in two."""
+    named = np.concatenate([*sets, np.zeros(0, int)])
+    return len(np.unique(named)) / len(named) if len(named) else float("nan")
+
+
+def reliability(runs: Sequence[Sequence[np.ndarray]]) -> dict[str, float]:
+    """Return the share of concepts with a partner in another run, and the mean Jaccard index with the best one.
+
+    `runs` are the sets of first words of each run's concepts; two of them are partners if their Jaccard index is at
+    least 1/3 (or 1/2). NaN for a single run.
+    """
+    best = [jaccard(one, other).max(axis=1, initial=0.0) for one, other in permutations(runs, 2) if len(one)]
+    if not best:
+        return dict.fromkeys((*PARTNERS, "stability"), float("nan"))
+    shares = {name: float(np.mean([(found >= least).mean() for found in best])) for name, least in PARTNERS.items()}
+    return shares | {"stability": float(np.mean([found.mean() for found in best]))}
+
+
+def win_rate(ours: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
+    """Return how often ours is larger; a tie is half a win. `low` and `high` are Wilson's 95% interval."""
+    n = len(ours)
+    if n == 0:
+        return {"n": 0, "wins": 0, "ties": 0} | dict.fromkeys(("rate", "low", "high"), float("nan"))
+    tied = np.abs(ours - theirs) <= SAME
+    wins, ties = int(((ours > theirs) & ~tied).sum()), int(tied.sum())
+    rate = (wins + ties / 2) / n
+    low, high = wilson(rate, n)
+    return {"n": n, "wins": wins, "ties": ties, "rate": rate, "low": low, "high": high}
+
+
+def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval for a share of n trials."""
+    z = float(stats.norm.ppf((1 + level) / 2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * float(np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def paired_test(difference: np.ndarray) -> float:
+    """Return the p-value of Wilcoxon's signed-rank test that differences lie about 0; NaN where all are 0."""
+    moved = difference[np.abs(difference) > SAME]
+    # The normal approximation for any n: the exact one changes with ties, which short lists have.
+    return float(stats.wilcoxon(moved, method="approx").pvalue) if len(moved) else float("nan")
+
+
+def harmonic_purity(clusters: np.ndarray, labels: np.ndarray) -> float:
+    """Return P1: the best F₁ of any cluster for each label, weighted by the size of the label."""
+    both = contingency_matrix(labels, clusters)
+    of_label, of_cluster = both.sum(axis=1), both.sum(axis=0)
+    f1 = 2 * both / (of_label[:, None] + of_cluster)
+    return float(f1.max(axis=1) @ of_label / len(labels))
+
+
+def probe(documents: np.ndarray, labels: np.ndarray, seed: int = 0) -> float:
+    """Return the cross-validated macro-F₁ of a logistic regression of the labels on the weights.
+
+    Labels of fewer documents than there are folds are left out.
+    """
+    names, count = np.unique(labels, return_counts=True)
+    kept = np.isin(labels, names[count >= FOLDS])
+    if len(np.unique(labels[kept])) < 2 or not documents.shape[1]:
+        return float("nan")
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    predicted = cross_val_predict(model, documents[kept], labels[kept], cv=folds)
+    return float(f1_score(labels[kept], predicted, average="macro"))
+
+
+def alignment(documents: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return P1, ARI and NMI of the heaviest concepts, and the probe's macro-F₁, for the labelled documents.
+
+    Documents without a concept are a cluster of their own, −1.
+    """
+    known = pd.notna(labels)
+    documents, labels = documents[known], labels[known].astype(str)
+    heaviest = np.column_stack([np.zeros(len(documents)), documents]).argmax(axis=1) - 1
+    return {
+        "P1": harmonic_purity(heaviest, labels),
+        "ARI": float(adjusted_rand_score(labels, heaviest)),
+        "NMI": float(normalized_mutual_info_score(labels, heaviest)),
+        "probe": probe(documents, labels),
+    }
+
+
+def log_probability(predicted: np.ndarray, frequency: np.ndarray, smoothing: float = SMOOTHING) -> np.ndarray:
+    """Return the log probability of each token: the model's, mixed with the frequency of its word."""
+    return np.log((1 - smoothing) * predicted + smoothing * frequency)
+
+
+def mean_and_error(values: np.ndarray, row: np.ndarray) -> tuple[float, float]:
+    """Return the mean over tokens and its standard error over windows (tokens of a window are dependent)."""
+    if not len(values):
+        return float("nan"), float("nan")
+    mean = float(values.mean())
+    per_window = np.bincount(row, values - mean)
+    return mean, float(np.sqrt((per_window**2).sum())) / len(values)
 
 
 def set_for(found: Found, word: int, most: int = MOST_WORDS) -> np.ndarray:
     """Return the other words of the concept or topic that has a word most; none where no concept has it."""
     if not len(found.holds) or not found.holds[:, word].any():
         return np.zeros(0, int)
-    words = top_words(found.weights[found.holds[:, word].argmax()], most + 1)
+    words = first_words(found.weights[[found.holds[:, word].argmax()]], most + 1)[0]
     return words[words != word][:most]
 
 
@@ -58,14 +166,12 @@ def peer_coherence(found: Found, words: Sequence[int], judge: Judge) -> dict[str
 
     A topic with fewer than two other words says nothing and counts 0; left out, it would flatter many tiny topics.
     """
-
-    def coherence(of: Found) -> float:
-        return float(np.mean(np.nan_to_num([judge(set_for(of, word, TOP)) for word in words], nan=0.0)))
-
-    return {ranking: coherence(ranked(found, ranking)) for ranking in RANKINGS}
+    orders = {ranking: ranked(found, ranking) for ranking in RANKINGS}
+    values = {ranking: [judge(set_for(one, word, TOP)) for word in words] for ranking, one in orders.items()}
+    return {ranking: float(np.mean(np.nan_to_num(one, nan=0.0))) for ranking, one in values.items()}
 
 
-def run_table(runs: Runs, judges: Sequence[Judge], frequency: np.ndarray) -> pd.DataFrame:
+def run_table(runs: Runs, judges: Mapping[str, Judge], frequency: np.ndarray) -> pd.DataFrame:
     """Return one row for each model and seed; coherence is the mean over concepts of their own top words.
 
     `frequency` is that of the word of each token to predict, in the training part.
@@ -73,120 +179,91 @@ def run_table(runs: Runs, judges: Sequence[Judge], frequency: np.ndarray) -> pd.
     rows = []
     for (model, seed), found in runs.items():
         sets = top_sets(found.weights)
-        judged = [words for words in sets if len(words) > 1]
-        value = np.nan if found.predicted is None else log_likelihood(found.predicted, frequency)
-        rows.append(
-            {
-                "model": model,
-                "seed": seed,
-                "n_concepts": len(sets),
-                "n_single_words": len(sets) - len(judged),
-                **{
-                    f"npmi, {judge.name}": float(np.mean([judge(s) for s in judged])) if judged else np.nan
-                    for judge in judges
-                },
-                "diversity": diversity(sets),
-                "log_likelihood": value,
-                "perplexity": float(np.exp(-value)),
-                "seconds": found.seconds,
-            }
-        )
+        several = [words for words in sets if len(words) > 1]
+        likelihood = np.nan
+        if found.predicted is not None and len(frequency):
+            likelihood = float(log_probability(found.predicted, frequency).mean())
+        row = {"model": model, "seed": seed, "n_concepts": len(sets), "n_single_words": len(sets) - len(several)}
+        for name, judge in judges.items():
+            row[f"npmi, {name}"] = float(np.mean([judge(words) for words in several])) if several else np.nan
+        row |= {"diversity": diversity(sets), "log_likelihood": likelihood, "perplexity": float(np.exp(-likelihood))}
+        rows.append(row | {"seconds": found.seconds})
     return pd.DataFrame(rows)
-
-
-def judge_values(runs: Runs, vocabulary: Sequence[str], judge: Judge, vectors: WordVectors) -> list[float]:
-    """Return the mean value of each run's concepts by the judge that was fitted to people's ratings."""
-    measures, of_run = [], []
-    for number, found in enumerate(runs.values()):
-        for words in top_sets(found.weights, MORE):
-            if len(words) > 1:
-                own = {"NPMI": judge(words[:FIRST]), "C_v": c_v(judge.units, words[:FIRST])}
-                own |= vector_measures([vocabulary[i] for i in words], vectors)
-                measures.append([own[name] for name in MEASURES])
-                of_run.append(number)
-    values = judged(np.array(measures).reshape(-1, len(MEASURES))) if measures else np.zeros(0)
-    by_run = pd.Series(values).groupby(of_run).mean()
-    return by_run.reindex(range(len(runs))).tolist()
-
-
-def ours_ahead(runs: Runs, model: str, frequency: np.ndarray, window: np.ndarray) -> dict[str, float]:
-    """Return by how much ours gives a held-out token the higher log probability, over seeds."""
-
-    def over_seeds(name: str) -> np.ndarray | float:
-        predicted = [found.predicted for (other, _), found in runs.items() if other == name]
-        known = [one for one in predicted if one is not None]
-        return np.mean([log_probability(one, frequency) for one in known], axis=0) if known else np.nan
-
-    ahead = over_seeds(OURS) - over_seeds(model)
-    mean, error = mean_and_error(ahead * np.ones(len(window)), window)
-    return {"ours ahead": mean, "ours ahead, error": error}
 
 
 def model_table(runs: Runs, table: pd.DataFrame, frequency: np.ndarray, window: np.ndarray) -> pd.DataFrame:
     """Return one row for each model: means over seeds, some ranges over them, and stability between seeds.
 
-    `frequency` as above; `window` is that of each token to predict.
+    `frequency` as above; `window` is that of each token to predict. "ours ahead" is by how much ours gives a token
+    the higher log probability.
     """
+    of_model = {model: [found for (name, _), found in runs.items() if name == model] for model, _ in runs}
+
+    def over_seeds(model: str) -> np.ndarray:
+        known = [one.predicted for one in of_model[model] if one.predicted is not None]
+        logs = [log_probability(one, frequency) for one in known] or [np.full(len(window), np.nan)]
+        return np.asarray(np.mean(logs, axis=0))
+
     rows = []
-    for model, own in table.groupby("model", sort=False):
+    for model, found in of_model.items():
         row: dict[str, Any] = {"model": model}
-        for name, values in own.drop(columns=["model", "seed"]).items():
+        for name, values in table[table["model"] == model].drop(columns=["model", "seed"]).items():
             row[str(name)] = values.mean()
             if str(name).startswith(RANGED):
                 row |= {f"{name}, lowest": values.min(), f"{name}, highest": values.max()}
-        row |= ours_ahead(runs, str(model), frequency, window)
-        sets = [top_sets(found.weights) for (name, _), found in runs.items() if name == model]
-        rows.append(row | {"stability": reliability(sets)["stability"]})
+        mean, error = mean_and_error(over_seeds(OURS) - over_seeds(model), window)
+        stability = reliability([top_sets(one.weights) for one in found])["stability"]
+        rows.append(row | {"ours ahead": mean, "ours ahead, error": error, "stability": stability})
     return pd.DataFrame(rows)
 
 
 def word_table(
-    runs: Runs, contests: Contests, words: Sequence[int], vocabulary: Sequence[str], judges: Sequence[Judge]
-) -> pd.DataFrame:
+    runs: Runs, contests: Sequence[tuple[str, str]], words: Sequence[int], vocabulary: Sequence[str],
+    judges: Mapping[str, Judge],
+) -> pd.DataFrame:  # fmt: skip
     """Return one row for each contest, seed and word: the two sets of equal size and their coherences."""
 
     @cache  # the same set is in many contests
-    def judged(number: int, chosen: tuple[int, ...]) -> float:
-        return judges[number](chosen)
+    def judged(name: str, chosen: tuple[int, ...]) -> float:
+        return judges[name](chosen)
 
     rows = []
-    for first, second in contests:
-        for seed in sorted({seed for _, seed in runs}):
-            for word in words:
-                ours, theirs = matched(runs[first, seed], runs[second, seed], word)
-                row = {"first": first, "second": second, "seed": seed, "word": vocabulary[word]}
-                row |= {"size": len(ours)}
-                for side, chosen in (("first", ours), ("second", theirs)):
-                    in_order = tuple(sorted(chosen.tolist()))
-                    row |= {f"{side}, {judge.name}": judged(k, in_order) for k, judge in enumerate(judges)}
-                for name, chosen in (("first_words", ours), ("second_words", theirs)):
-                    row[name] = " | ".join(vocabulary[i] for i in chosen)
-                rows.append(row)
+    for (first, second), seed, word in product(contests, sorted({seed for _, seed in runs}), words):
+        sets = dict(zip(SIDES, matched(runs[first, seed], runs[second, seed], word)))
+        row = {"first": first, "second": second, "seed": seed, "word": vocabulary[word], "size": len(sets["first"])}
+        for side, name in product(SIDES, judges):
+            row[f"{side}, {name}"] = judged(name, tuple(sorted(sets[side].tolist())))
+        rows.append(row | {f"{side}_words": " | ".join(vocabulary[i] for i in sets[side]) for side in SIDES})
     return pd.DataFrame(rows)
 
 
-def contest_table(by_word: pd.DataFrame, contests: Contests, judges: Sequence[Judge]) -> pd.DataFrame:
+def contest_table(by_word: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
     """Return one row for each contest and judge: how often the first wins, how surely, and by how much."""
     rows = []
-    for first, second in contests:
-        own = by_word[(by_word["first"] == first) & (by_word["second"] == second)]
+    for (first, second), own in by_word.groupby(["first", "second"], sort=False):
         judged = own[own["size"] > 1]
         for judge in judges:
-            ours, theirs = (judged[f"{side}, {judge.name}"] for side in ("first", "second"))
-            wins, difference = win_rate(ours.to_numpy(), theirs.to_numpy()), ours - theirs
-            by_seed = judged.groupby("seed").indices.values()
-            per_seed = [win_rate(ours.to_numpy()[at], theirs.to_numpy()[at]).rate for at in by_seed]
-            row = {"first": first, "second": second, "judged_on": judge.name} | wins._asdict()
-            rows.append(
-                row
-                | {
-                    "left_out": len(own) - len(judged),
-                    "lowest_seed": min(per_seed, default=np.nan),
-                    "highest_seed": max(per_seed, default=np.nan),
-                    "first_npmi": ours.mean(),
-                    "second_npmi": theirs.mean(),
-                    # A word's seeds are not independent of each other, so each word enters the test once.
-                    "p_value": paired_test(difference.groupby(judged["word"]).mean().to_numpy()),
-                }
-            )
+            columns = [f"{side}, {judge}" for side in SIDES]
+            ours, theirs = judged[columns].to_numpy(float).T
+            per_seed = [win_rate(*one[columns].to_numpy(float).T)["rate"] for _, one in judged.groupby("seed")]
+            # A word's seeds are not independent of each other, so each word enters the test once.
+            difference = pd.Series(ours - theirs).groupby(judged["word"].to_numpy()).mean()
+            row = {"first": first, "second": second, "judged_on": judge} | win_rate(ours, theirs)
+            row |= {"left_out": len(own) - len(judged)}
+            row |= {"lowest_seed": min(per_seed, default=np.nan), "highest_seed": max(per_seed, default=np.nan)}
+            row |= dict(zip(("first_npmi", "second_npmi"), judged[columns].mean()))
+            rows.append(row | {"p_value": paired_test(difference.to_numpy())})
     return pd.DataFrame(rows)
+
+
+def salient_words(counts: Any, vocabulary: Sequence[str], n_words: int = 10) -> list[str]:
+    """Return the words that stand out: log(1 + count) summed over documents, times idf.
+
+    Both logarithms keep a word of one long document, and a word of every document, from leading the list.
+    """
+    matrix = sparse.csc_array(counts, dtype=float)
+    matrix.eliminate_zeros()
+    idf = np.log(matrix.shape[0] / np.maximum(np.diff(matrix.indptr), 1))
+    salience = np.asarray(matrix.log1p().sum(axis=0)).ravel() * idf
+    order = np.argsort(-salience, kind="stable")
+    return [vocabulary[i] for i in order[:n_words] if salience[i] > 0]

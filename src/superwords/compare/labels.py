@@ -7,7 +7,7 @@ of its grid by the labels themselves, which favours the peers) and at the number
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -18,73 +18,51 @@ import pandas as pd
 from scipy import sparse, stats
 
 from superwords.analysis.effects import RobustFit, effects, outcomes_of
-from superwords.analysis.ranking import scores
-from superwords.compare.contenders import OURS, Effort, word_sets
-from superwords.compare.finished_runs import Keeper
-from superwords.compare.measures import PARTNERS, TOP, alignment, reliability, top_sets, top_words
-from superwords.compare.peers import PEERS
+from superwords.analysis.tables import source_of_rows, sources
+from superwords.compare.contenders import OURS, Arrays, Effort, Keeper, Say, word_sets
+from superwords.compare.judging import PARTNERS, alignment, reliability, top_sets
+from superwords.compare.peers import PEERS, Fitted, Setting
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
-from superwords.posterior.resampling import jaccard
+from superwords.posterior.resampling import first_words, jaccard
 from superwords.text.corpus import Corpus
 
 OWN, DEFAULT, MATCHED = "own", "default", "matched"
 SAMPLE = 0.8  # share of the documents in a sample
 N_SAMPLES = 3
 MOST_GROUPS = 6  # of a column whose effects are estimated
-GRIDS: dict[str, tuple[Mapping[str, Any], ...]] = {
+GRIDS: dict[str, tuple[Setting, ...]] = {
     "lda": tuple({"k": k} for k in (10, 20, 30, 50, 100)),
     "stm": tuple({"k": k} for k in (10, 20, 30, 50)),
     "hdp": ({"alpha": 0.1, "eta": 0.1, "gamma": 0.1}, {"alpha": 1.0, "eta": 0.1, "gamma": 1.0}),
     "bertopic": tuple({"min_cluster_size": size} for size in (5, 10, 20)),
 }
-DEFAULTS: dict[str, Mapping[str, Any]] = {"bertopic": {"min_cluster_size": 10}}  # of who chooses nothing
+DEFAULTS: dict[str, Setting] = {"bertopic": {"min_cluster_size": 10}}  # of who chooses nothing
 WITH_NUMBER = ("lda", "stm", "bertopic")  # models whose number of topics can be set
 DETERMINISTIC = ("stm",)  # no seed changes them, so one fit is enough
-_BOUNDS = ("effect", "low", "high")
-Say = Callable[[str], None]
+TABLES = ("labels", "reliability", "label_effects", "label_runs")
 
 
-class LabelRun(NamedTuple):
-    """One fit: the weights of words, of documents, and (ours) the effects of each column with their intervals."""
+class Effects(NamedTuple):
+    """Effects of a column in one run: a row per concept with its words' weights, a column per term."""
 
     weights: np.ndarray  # (T, V)
-    documents: np.ndarray  # (D, T)
-    effects: dict[str, Effects]
+    effect: np.ndarray  # (T, C)
+    low: np.ndarray
+    high: np.ndarray
 
 
-@dataclass(frozen=True)
-class LabelTables:
-    """The results: means over seeds with intervals, and the runs behind them."""
-
-    alignment: pd.DataFrame
-    reliability: pd.DataFrame
-    effects: pd.DataFrame
-    runs: pd.DataFrame
-
-
-@dataclass(frozen=True)
 class LabelStage:
     """The rows to fit, the documents they are of, and the columns to judge by."""
 
-    corpus: Corpus
-    columns: Sequence[str]
-    effort: Effort
-    keeper: Keeper
-    say: Say
-
-    @property
-    def parent(self) -> np.ndarray:
-        """(rows): the document of each row."""
-        if self.corpus.parent is None:
-            return np.arange(self.corpus.n_documents)
-        return np.unique(self.corpus.parent, return_inverse=True)[1]
-
-    @property
-    def metadata(self) -> pd.DataFrame:
-        """Columns of the documents."""
-        first = np.unique(self.parent, return_index=True)[1]
-        return self.corpus.metadata.iloc[first].reset_index(drop=True)
+    def __init__(self, corpus: Corpus, columns: Sequence[str], effort: Effort, keeper: Keeper, say: Say) -> None:
+        self.corpus, self.columns, self.effort, self.keeper, self.say = corpus, columns, effort, keeper, say
+        self.parent, self.metadata = source_of_rows(corpus), sources(corpus)[1]
+        of_labels = [name for name in columns if is_labels(self.metadata[name])]
+        self.labels = {name: self.metadata[name].to_numpy(object) for name in of_labels}
+        self.with_effects = [
+            name for name in columns if name not in of_labels or 2 <= self.metadata[name].nunique() <= MOST_GROUPS
+        ]
 
     def by_document(self, rows: np.ndarray) -> np.ndarray:
         """Sum the weights of a document's rows by their tokens; (D, T) with rows that sum to 1."""
@@ -93,110 +71,77 @@ class LabelStage:
         total = np.asarray(gather @ rows)
         return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
-    @property
-    def labels(self) -> dict[str, np.ndarray]:
-        """Columns that hold labels, by name."""
-        metadata = self.metadata
-        return {name: metadata[name].to_numpy(object) for name in self.columns if is_labels(metadata[name])}
+    def ours(self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any) -> Arrays:
+        """Fit our concepts with the defaults of `superwords fit`; on all rows also their effects of the columns.
 
-    def ours(self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any) -> LabelRun:
-        """Fit our concepts with the defaults of `superwords fit`."""
-        rows, length = corpus or self.corpus, self.effort._asdict()
-        options = {name: length[name] for name in ("n_chains", "n_sweeps")} | {"random_state": seed, **more}
+        Effects are kept as (3, J, C) arrays of the effect and the ends of its interval, beside their concepts.
+        """
+        rows, columns = corpus or self.corpus, self.with_effects if corpus is None else ()
+        n_chains, n_sweeps = self.effort[:2]
+        options: dict[str, Any] = {"n_chains": n_chains, "n_sweeps": n_sweeps, "random_state": seed, **more}
 
-        def make() -> dict[str, np.ndarray]:
+        def make() -> Arrays:
             model = ConceptModel(n_jobs=self.effort.n_jobs, progress=False, **options)
             model.fit(rows, row_vectors=row_vectors)
             draws = outcomes_of(model.result_).weights
-            weights, _ = word_sets(model, scores(model.result_.summary.words, rows.n_words))
-            mean = sum(draws[1:], start=draws[0]) / len(draws)
-            out = {"weights": weights, "rows": np.asarray(mean.todense())}
-            for column in self.columns if corpus is None else ():
-                if has_effects(self.metadata[column]):
-                    out |= _own_effects(model, weights, column)
+            out = {"weights": word_sets(model)[0], "rows": (sum(draws[1:], start=draws[0]) / len(draws)).toarray()}
+            for column in columns:
+                table = effects(model.result_, column)
+                wide = [table.pivot(index="concept", columns="term", values=name) for name in Effects._fields[1:]]
+                out[f"effects of {column}"] = np.array([one.to_numpy(float) for one in wide])
+                out[f"concepts of {column}"] = wide[0].index.to_numpy(int) - 1
             return out
 
         what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
-        return self._run(what | {"rows by": row_vectors}, None, make, corpus)
+        return self._with_documents(self.keeper.get(what | {"rows by": row_vectors}, None, make), corpus)
 
-    def peer(self, name: str, setting: Mapping[str, Any], seed: int, corpus: Corpus | None = None) -> LabelRun:
+    def peer(self, name: str, setting: Setting, seed: int, corpus: Corpus | None = None) -> Arrays:
         """Fit a peer."""
         peer, rows = PEERS[name], corpus or self.corpus
 
-        def make() -> dict[str, np.ndarray]:
-            fitted = peer.fit(rows, setting, seed, self.effort.iterations)
+        def make() -> Arrays:
+            fitted: Fitted = peer.fit(rows, setting, seed, self.effort.iterations)
             return {"weights": fitted.weights, "rows": fitted.rows}
 
         what = {"labels": name, "setting": dict(setting), "seed": seed, "iterations": self.effort.iterations}
-        return self._run(what | {"rows": rows.n_documents}, peer.library.module, make, corpus)
+        return self._with_documents(self.keeper.get(what | {"rows": rows.n_documents}, peer.library, make), corpus)
 
-    def _run(
-        self,
-        what: Mapping[str, Any],
-        library: str | None,
-        make: Callable[[], dict[str, np.ndarray]],
-        corpus: Corpus | None,
-    ) -> LabelRun:
-        arrays, effects_of = self.keeper.get_arrays(what, library, make), {}
-        for column in self.columns:
-            if f"effect of {column}" in arrays:
-                words = [one[one >= 0] for one in arrays[f"words of {column}"]]
-                effects_of[column] = Effects(words, *(arrays[f"{name} of {column}"] for name in _BOUNDS))
-        documents = self.by_document(arrays["rows"]) if corpus is None else arrays["rows"]
-        return LabelRun(arrays["weights"], documents, effects_of)
+    def _with_documents(self, run: Arrays, corpus: Corpus | None) -> Arrays:
+        return run if corpus is not None else run | {"documents": self.by_document(run["rows"])}
 
     def sample(self, seed: int) -> Corpus:
         """Return the rows of a random 80% of the documents, with the same vocabulary."""
         n_documents = int(self.parent.max()) + 1
-        rng = np.random.default_rng([seed, 80])
-        chosen = rng.permutation(n_documents)[: max(2, round(SAMPLE * n_documents))]
+        chosen = np.random.default_rng([seed, 80]).permutation(n_documents)[: max(2, round(SAMPLE * n_documents))]
         rows = np.flatnonzero(np.isin(self.parent, chosen))
         corpus = Corpus.from_counts(sparse.csr_array(self.corpus.counts[rows]), self.corpus.vocabulary)
-        texts = None if self.corpus.texts is None else [self.corpus.texts[d] for d in rows]
-        return replace(corpus, texts=texts)
+        return replace(corpus, texts=self.corpus.texts and [self.corpus.texts[d] for d in rows])
+
+    def effects_of(self, run: Arrays, column: str) -> Effects:
+        """Return the effects of a column in a run: ours on prevalence, a peer's on the topics' shares."""
+        if f"effects of {column}" in run:
+            return Effects(run["weights"][run[f"concepts of {column}"]], *run[f"effects of {column}"])
+        weights = run["weights"]
+        return share_effects(run["documents"][:, : len(weights)], weights, self.metadata[column])
 
 
-def _own_effects(model: ConceptModel, weights: np.ndarray, column: str) -> dict[str, np.ndarray]:
-    """Return our effects of a column on prevalence, by concept and term, with the ten first words."""
-    table = effects(model.result_, column)
-    wide = {name: table.pivot(index="concept", columns="term", values=name) for name in _BOUNDS}
-    words = np.full((len(wide["effect"]), TOP), -1)
-    for row, concept in enumerate(wide["effect"].index):
-        first = top_words(weights[int(concept) - 1])
-        words[row, : len(first)] = first
-    return {f"words of {column}": words} | {
-        f"{name} of {column}": values.to_numpy(float) for name, values in wide.items()
-    }
-
-
-class Effects(NamedTuple):
-    """Effects of one run: a row per concept, a column per term."""
-
-    words: list[np.ndarray]  # the ten first words of each concept
-    effect: np.ndarray  # (T, C)
-    low: np.ndarray
-    high: np.ndarray
+def is_labels(column: pd.Series) -> bool:
+    """Return whether a column holds labels, rather than many different numbers."""
+    return not (pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_GROUPS)
 
 
 def share_effects(documents: np.ndarray, weights: np.ndarray, column: pd.Series) -> Effects:
     """Regress the share of every topic on a column, with robust standard errors (HC3), as `estimateEffect` of stm."""
     known = column.notna().to_numpy()
-    X = _design(column[known])
+    column = column[known]
+    # Labels: the other groups beside the first.
+    values = pd.get_dummies(column.astype(str), drop_first=True) if is_labels(column) else column.to_frame()
+    X = np.column_stack([np.ones(len(values)), values.to_numpy(float)])
     slopes, covariance = RobustFit(X).together(documents[known])
     error = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))[:, 1:]
     half = float(stats.t.ppf(0.975, max(len(X) - X.shape[1], 1))) * error
-    effect, words = slopes[:, 1:], [top_words(row) for row in weights]
-    kept = [t for t, found in enumerate(words) if len(found)]
-    return Effects([words[t] for t in kept], effect[kept], (effect - half)[kept], (effect + half)[kept])
-
-
-def _design(column: pd.Series) -> np.ndarray:
-    """Return an intercept, and the other groups of a column beside the first (or its numbers)."""
-    if is_labels(column):
-        values = pd.get_dummies(column.astype(str), drop_first=True).to_numpy(float)
-    else:
-        values = column.to_numpy(float)[:, None]
-    return np.column_stack([np.ones(len(values)), values])
+    kept, effect = weights.max(axis=1, initial=0.0) > 0, slopes[:, 1:]
+    return Effects(weights[kept], effect[kept], (effect - half)[kept], (effect + half)[kept])
 
 
 def agreement(runs: Sequence[Effects]) -> dict[str, float]:
@@ -208,8 +153,8 @@ def agreement(runs: Sequence[Effects]) -> dict[str, float]:
     """
     rows, total = [], 0
     for one, other in permutations(runs, 2):
-        total += len(one.words)
-        alike = jaccard(one.words, other.words)
+        total += len(one.weights)
+        alike = jaccard(first_words(one.weights), first_words(other.weights))
         partner = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
         for t in np.flatnonzero(alike.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]):
             there, effect, low, high = other.effect[partner[t]], one.effect[t], one.low[t], one.high[t]
@@ -228,16 +173,6 @@ def agreement(runs: Sequence[Effects]) -> dict[str, float]:
         "compared": len(rows) / total,
         "reported": float(reported.sum()),
     }
-
-
-def is_labels(column: pd.Series) -> bool:
-    """Return whether a column holds labels, rather than many different numbers."""
-    return not (pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_GROUPS)
-
-
-def has_effects(column: pd.Series) -> bool:
-    """Return whether the effects of a column are estimated: numbers, or few groups."""
-    return not is_labels(column) or 2 <= column.nunique() <= MOST_GROUPS
 
 
 def with_interval(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -262,8 +197,8 @@ def compare_labels(
     with_samples: bool = True,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
     peer_seeds: int | None = None,
-) -> LabelTables:
-    """Fit every model with several seeds and judge it by the columns; see the module.
+) -> dict[str, pd.DataFrame]:
+    """Fit every model with several seeds and judge it by the columns; return the tables by the names of their files.
 
     `seed` chooses among the settings of the peers; the seeds after it are compared, `peer_seeds` of them for peers
     (default: as many as for ours). `variants` are further fits of ours by name, with options of `superwords.fit`.
@@ -275,69 +210,52 @@ def compare_labels(
         if corpus.metadata[column].nunique() < 2:
             raise InputError(f"The column {column!r} has fewer than two values, so it cannot judge models.")
     stage = LabelStage(corpus, columns, effort or Effort(), Keeper(keep_in, [corpus]), say)
-    sample_seeds = range(seed + 1, seed + 1 + min(N_SAMPLES, n_seeds)) if with_samples else ()
-    samples = {s: stage.sample(s) for s in sample_seeds}
-    runs: dict[tuple[str, str], Runs] = {}
+    first = seed + 1
+    samples = {s: stage.sample(s) for s in range(first, first + min(N_SAMPLES, n_seeds)) if with_samples}
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
 
-    def add(name: str, kind: str, fit: Callable[..., LabelRun], n_fits: int) -> None:
-        whole = []
-        for s in range(seed + 1, seed + 1 + n_fits):
-            whole.append(fit(s))
-            say(f"{name} ({kind} number): {len(whole[-1].weights)} concepts or topics")
-        of_samples = {} if name in (variants or {}) else samples
-        runs[name, kind] = Runs(whole, [fit(s, rows).weights for s, rows in of_samples.items()])
+    def judge(name: str, number: str, fit: Callable[..., Arrays], n_fits: int) -> list[Arrays]:
+        """Fit a model to all rows and to samples, and add its rows to the tables."""
+        key, runs = {"model": name, "number": number}, []
+        for s in range(first, first + n_fits):
+            runs.append(fit(s))
+            say(f"{name} ({number} number): {len(runs[-1]['weights'])} concepts or topics")
+        sampled = [fit(s, rows) for s, rows in samples.items() if name not in (variants or {})]
+        for column, labels in stage.labels.items():
+            for s, run in enumerate(runs, first):
+                topics = {"column": column, "seed": s, "topics": len(run["weights"])}
+                tables["label_runs"].append(key | topics | alignment(run["documents"], labels))
+        for over, some in {"reseeds": runs, "80% samples": sampled}.items():
+            if len(some) > 1:
+                partners = reliability([top_sets(one["weights"]) for one in some])
+                tables["reliability"].append(key | {"over": over} | partners)
+        for column in stage.with_effects if len(runs) > 1 else ():
+            agreed = agreement([stage.effects_of(run, column) for run in runs])
+            tables["label_effects"].append(key | {"column": column} | agreed)
+        return runs
 
-    add(OURS, OWN, stage.ours, n_seeds)
+    ours = judge(OURS, OWN, stage.ours, n_seeds)
     for name, more in (variants or {}).items():
-        add(name, OWN, partial(stage.ours, **more), n_seeds)
-    number = max(2, round(np.mean([len(run.weights) for run in runs[OURS, OWN].whole])))
+        judge(name, OWN, partial(stage.ours, **more), n_seeds)
+    n_topics = max(2, round(np.mean([len(run["weights"]) for run in ours])))
     settings = {(name, OWN): best_setting(stage, name, seed) for name in peers}
     settings |= {(name, DEFAULT): DEFAULTS[name] for name in peers if name in DEFAULTS}
-    settings |= {(name, MATCHED): {"k": number} for name in peers if name in WITH_NUMBER}
-    for (name, kind), setting in settings.items():
-        n_fits = 1 if name in DETERMINISTIC else n_seeds if peer_seeds is None else peer_seeds
-        add(PEERS[name].name, kind, partial(stage.peer, name, setting), n_fits)
-    return _tables(stage, runs, seed + 1)
+    settings |= {(name, MATCHED): {"k": n_topics} for name in peers if name in WITH_NUMBER}
+    for (name, number), setting in settings.items():
+        n_fits = 1 if name in DETERMINISTIC else peer_seeds or n_seeds
+        judge(PEERS[name].name, number, partial(stage.peer, name, setting), n_fits)
+    found = {name: pd.DataFrame(rows) for name, rows in tables.items()}
+    if len(found["label_runs"]):
+        found["labels"] = with_interval(found["label_runs"], ["column", "model", "number"])
+    return found
 
 
-class Runs(NamedTuple):
-    """All fits of one model."""
-
-    whole: list[LabelRun]
-    sampled: list[np.ndarray]  # (T, V) words, on samples of 80% of the documents
-
-
-def best_setting(stage: LabelStage, name: str, seed: int) -> Mapping[str, Any]:
+def best_setting(stage: LabelStage, name: str, seed: int) -> Setting:
     """Return the setting of a peer whose clusters agree best with the labels (mean of P1, ARI and NMI)."""
 
-    def score(setting: Mapping[str, Any]) -> float:
-        documents = stage.peer(name, setting, seed).documents
+    def score(setting: Setting) -> float:
+        documents = stage.peer(name, setting, seed)["documents"]
         found = [alignment(documents, labels) for labels in stage.labels.values()]
         return float(np.mean([one[key] for one in found for key in ("P1", "ARI", "NMI")])) if found else 0.0
 
     return max(GRIDS.get(name, PEERS[name].grid), key=score)
-
-
-def _tables(stage: LabelStage, runs: Mapping[tuple[str, str], Runs], first_seed: int) -> LabelTables:
-    labels, metadata = stage.labels, stage.metadata
-    aligned, reliable, affected = [], [], []
-    for (name, kind), (own, sampled) in runs.items():
-        key = {"model": name, "number": kind}
-        for column, values in labels.items():
-            for s, run in enumerate(own, first_seed):
-                topics = {"column": column, "seed": s, "topics": len(run.weights)}
-                aligned.append(key | topics | alignment(run.documents, values))
-        for over, some in (("reseeds", [run.weights for run in own]), ("80% samples", sampled)):
-            if len(some) > 1:
-                reliable.append(key | {"over": over} | reliability([top_sets(one) for one in some]))
-        for column in stage.columns:
-            if has_effects(metadata[column]) and len(own) > 1:
-                given = [
-                    run.effects.get(column)
-                    or share_effects(run.documents[:, : len(run.weights)], run.weights, metadata[column])
-                    for run in own
-                ]
-                affected.append(key | {"column": column} | agreement(given))
-    table = pd.DataFrame(aligned)
-    means = with_interval(table, ["column", "model", "number"]) if len(table) else table
-    return LabelTables(means, pd.DataFrame(reliable), pd.DataFrame(affected), table)

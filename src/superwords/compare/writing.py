@@ -1,4 +1,4 @@
-"""The comparison as files: five tables as CSV, all of it as JSON, and one page."""
+"""The comparison as files: tables as CSV, all of it as JSON, and one page."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 import pandas as pd
 
 from superwords.compare.calibrated import WITH_PEOPLE
-from superwords.compare.completion import DRAWS, SMOOTHING
 from superwords.compare.contenders import CONTROLS, OURS, UNIGRAM
-from superwords.compare.contest import Comparison, clouds_of, described
+from superwords.compare.contest import Comparison, described
+from superwords.compare.judging import SMOOTHING, matched
+from superwords.compare.peers import DRAWS
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.tabular import csv_text, records
 from superwords.web.cloud_pictures import cloud_svg
 from superwords.web.page import html_table, whole_page
 
+Rows = list[dict[str, str]]
 CLOUD_PAIRS = 8
-TABLES = ("models", "contests", "grid", "runs", "words")
-# Files of the tables made with --labels: attribute and heading.
+# Tables made with --labels that are shown to people, and their headings.
 LABEL_TABLES = {
-    "labels": ("alignment", "Agreement with labels"),
-    "reliability": ("reliability", "Reliability"),
-    "label_effects": ("effects", "Effects over reseeds"),
-    "label_runs": ("runs", ""),
+    "labels": "Agreement with labels",
+    "reliability": "Reliability",
+    "label_effects": "Effects over reseeds",
 }
 NOTES = (
     "All models count the same words, chosen from the training part alone. One window of five sentences in five is "
@@ -63,19 +63,36 @@ LABEL_NOTE = (
 )
 
 
-def all_tables(comparison: Comparison) -> dict[str, pd.DataFrame]:
-    """Return every table by the name of its file; of those of the labels the ones that have rows."""
-    tables = {name: getattr(comparison, name) for name in TABLES}
-    if comparison.labels is None:
-        return tables
-    of_labels = {file: getattr(comparison.labels, name) for file, (name, _) in LABEL_TABLES.items()}
-    return tables | {file: table for file, table in of_labels.items() if len(table)}
+# Columns of the table of models: heading, column, and format.
+_MODEL_COLUMNS = (
+    ("concepts", "n_concepts", ".0f"),
+    ("NPMI windows", "npmi, windows", ".3f"),
+    ("sentences", "npmi, sentences", ".3f"),
+    ("judge", "judge", "+.2f"),
+    ("diversity", "diversity", ".2f"),
+    ("stability", "stability", ".2f"),
+    ("log likelihood", "log_likelihood", ".3f"),
+    ("perplexity", "perplexity", ".1f"),
+)
+# Facts on the page, by their key.
+_FACTS = {
+    "training_documents": "Documents",
+    "training_windows": "Windows",
+    "held_out_windows": "Held-out windows",
+    "words": "Words",
+    "our_rows": "Our rows",
+    "seeds": "Seeds",
+    "n_chains": "Chains",
+    "n_sweeps": "Sweeps",
+    "iterations": "Iterations of the peers",
+    "tokens_to_predict": "Tokens to predict",
+}
 
 
 def write_all(comparison: Comparison, folder: Path) -> list[Path]:
     """Write every table as CSV, all of them as JSON, and the page."""
     files = {}
-    for name, table in all_tables(comparison).items():
+    for name, table in comparison.tables.items():
         if "setting" in table.columns:
             table = table.assign(setting=table["setting"].map(described))
         files[f"{name}.csv"] = csv_text(table)
@@ -92,92 +109,111 @@ def write_all(comparison: Comparison, folder: Path) -> list[Path]:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything but the sets word by word, which words.csv holds."""
-    tables = {name: records(table) for name, table in all_tables(comparison).items() if name != "words"}
+    tables = {name: records(table) for name, table in comparison.tables.items() if name != "words"}
     return {"facts": comparison.facts, "notes": list(NOTES), **tables}
-
-
-def label_rows(table: pd.DataFrame) -> list[dict[str, str]]:
-    """Return a table of measures for people: two or three digits, half an interval beside its mean."""
-    rows = []
-    for row in table.to_dict("records"):
-        out = {}
-        for name, value in row.items():
-            if str(name).endswith(" ±"):
-                continue
-            text = value if isinstance(value, str) else "–" if pd.isna(value) else f"{value:.3f}"
-            if name in ("topics", "seeds", "reported") and not pd.isna(value):
-                text = f"{value:.0f}"
-            half = row.get(f"{name} ±")
-            out[str(name)] = text + (f" ± {half:.3f}" if pd.notna(half) and name != "topics" else "")
-        rows.append(out)
-    return rows
 
 
 def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
     """Build one self-contained page: contests, each model's figures, the grid, and clouds."""
-    tables = all_tables(comparison)
-    labels = [
-        f"<h2>{title}</h2>{_table(label_rows(tables[name]))}"
-        for name, (_, title) in LABEL_TABLES.items()
-        if title and name in tables
+    tables, left_out = comparison.tables, comparison.lineup.left_out
+    facts = ""
+    for key, term in _FACTS.items():
+        value = comparison.facts[key]
+        text = (
+            f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else ", ".join(map(str, value))
+        )
+        facts += f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>"
+    shown = {heading: label_rows(tables[name]) for name, heading in LABEL_TABLES.items() if name in tables}
+    grid = [
+        {"model": row["model"], "setting": described(row["setting"]), "topics": f"{row['n_topics']:,}"}
+        | {"words by": row["ranking"], "NPMI windows": f"{row['npmi']:.3f}"}
+        | {"seconds": f"{row['seconds']:,.1f}", "": "chosen" if row["chosen"] else ""}
+        for row in tables["grid"].to_dict("records")
     ]
     body = [
         f"<h1>{escape(title)}</h1>",
-        _facts(comparison),
-        *(f"<p>{escape(line)}</p>" for line in comparison.lineup.left_out),
+        f'<dl class="facts">{facts}</dl>',
+        *_paragraphs(*left_out),
         "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
         "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
-        _table(contest_rows(comparison.contests)),
+        _table(contest_rows(tables["contests"])),
         "<h2>Each model for itself</h2><p>Means over the seeds.</p>",
-        _table(model_rows(comparison.models)),
-        *labels,
-        *([f"<p>{escape(LABEL_NOTE)}</p>"] if labels else []),
+        _table(model_rows(tables["models"])),
+        *(f"<h2>{heading}</h2>{_table(rows)}" for heading, rows in shown.items()),
+        *_paragraphs(*[LABEL_NOTE] * bool(shown)),
         "<h2>How this was judged</h2>",
-        *(f"<p>{escape(note)}</p>" for note in NOTES),
-        *([f"<p>{escape(JUDGE_NOTE)}</p>"] if "judge" in comparison.models else []),
+        *_paragraphs(*NOTES, *[JUDGE_NOTE] * ("judge" in tables["models"])),
         "<h2>Settings tried for the peers</h2>",
-        _table(grid_rows(comparison.grid)),
+        _table(grid),
         *(_clouds(comparison, peer) for peer in comparison.lineup.peers),
     ]
     return whole_page(title, "<main>\n" + "\n".join(body) + "\n</main>")
 
 
-def contest_rows(contests: pd.DataFrame) -> list[dict[str, str]]:
-    """Return one row for each contest, as people read it; all but the win rates is by the first judge."""
+def _paragraphs(*texts: str) -> list[str]:
+    return [f"<p>{escape(text)}</p>" for text in texts]
+
+
+def _table(rows: Rows) -> str:
+    if not rows:
+        return "<p>None.</p>"
+    cells = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f'<div class="scroll">{html_table(rows[0], body)}</div>'
+
+
+def _clouds(comparison: Comparison, peer: str) -> str:
+    """Return the first seed's sets for the most salient words as clouds, equal in size."""
+    seed, vocabulary = comparison.facts["seeds"][0], comparison.vocabulary
+    ours, theirs = (comparison.found[model, seed] for model in (OURS, peer))
+    sections: list[str] = []
+    for word in comparison.facts["salient_words"]:
+        i = vocabulary.index(word)
+        sets = matched(ours, theirs, i)
+        if len(sets[0]) > 1 and len(sections) < CLOUD_PAIRS:
+            rows = [found.weights[found.holds[:, i].argmax()] for found in (ours, theirs)]
+            clouds = [{vocabulary[k]: float(row[k]) for k in chosen} for row, chosen in zip(rows, sets)]
+            pictures = cloud_svg(clouds[0], f"{word}: the concept") + cloud_svg(clouds[1], f"{word}: {peer}")
+            sections.append(f'<h3>{escape(word)}</h3><div class="beside">{pictures}</div>')
+    heading = f"<h2>{escape(OURS)} (left) and {escape(peer)} (right)</h2>"
+    return heading + "".join(sections or ["<p>No word is held by both.</p>"])
+
+
+def _figure(value: float, form: str) -> str:
+    return "–" if pd.isna(value) else format(value, form)
+
+
+def label_rows(table: pd.DataFrame) -> Rows:
+    """Return a table of measures for people: three digits, half an interval beside its mean."""
     rows = []
-    for (first, second), judged in contests.groupby(["first", "second"], sort=False):
-        main = judged.iloc[0]
-        rates = {
-            f"on {row['judged_on']}": f"{row['rate']:.2f} ({row['low']:.2f}–{row['high']:.2f})"
-            for row in judged.to_dict("records")
-        }
-        rows.append(
-            {"first": str(first), "against": str(second)}
-            | rates
-            | {
-                "seeds": f"{main['lowest_seed']:.2f}–{main['highest_seed']:.2f}",
-                "NPMI": f"{main['first_npmi']:.3f} / {main['second_npmi']:.3f}",
-                "p": "<0.0001" if main["p_value"] < 1e-4 else _figure(main["p_value"], ".4f"),
-                "pairs": f"{main['n']:,}" + (f" (+{main['left_out']:,})" if main["left_out"] else ""),
-            }
-        )
+    for row in table.to_dict("records"):
+        out = {}
+        for name in (name for name in row if not str(name).endswith(" ±")):
+            value, half = row[name], row.get(f"{name} ±")
+            form = ".0f" if name in ("topics", "seeds", "reported") else ".3f"
+            text = value if isinstance(value, str) else _figure(value, form)
+            out[str(name)] = text + (f" ± {half:.3f}" if pd.notna(half) and name != "topics" else "")
+        rows.append(out)
     return rows
 
 
-# Columns of the table of models: heading, column, and format.
-_MODEL_COLUMNS = (
-    ("concepts", "n_concepts", ".0f"),
-    ("NPMI windows", "npmi, windows", ".3f"),
-    ("sentences", "npmi, sentences", ".3f"),
-    ("judge", "judge", "+.2f"),
-    ("diversity", "diversity", ".2f"),
-    ("stability", "stability", ".2f"),
-    ("log likelihood", "log_likelihood", ".3f"),
-    ("perplexity", "perplexity", ".1f"),
-)
+def contest_rows(contests: pd.DataFrame) -> Rows:
+    """Return one row for each contest, as people read it; all but the win rates is by the first judge."""
+    rows = []
+    for (first, second), judged in contests.groupby(["first", "second"], sort=False):
+        of_judges = judged.to_dict("records")
+        main, row = of_judges[0], {"first": str(first), "against": str(second)}
+        row |= {
+            f"on {one['judged_on']}": f"{one['rate']:.2f} ({one['low']:.2f}–{one['high']:.2f})" for one in of_judges
+        }
+        row |= {"seeds": f"{main['lowest_seed']:.2f}–{main['highest_seed']:.2f}"}
+        row |= {"NPMI": f"{main['first_npmi']:.3f} / {main['second_npmi']:.3f}"}
+        row |= {"p": "<0.0001" if main["p_value"] < 1e-4 else _figure(main["p_value"], ".4f")}
+        rows.append(row | {"pairs": f"{main['n']:,}" + (f" (+{main['left_out']:,})" if main["left_out"] else "")})
+    return rows
 
 
-def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
+def model_rows(models: pd.DataFrame) -> Rows:
     """Return one row for each model, as people read it."""
     rows = []
     for row in models.to_dict("records"):
@@ -188,60 +224,3 @@ def model_rows(models: pd.DataFrame) -> list[dict[str, str]]:
         seconds = np.nan if row["model"] in (*CONTROLS, UNIGRAM) else row["seconds"]
         rows.append(out | {"seconds": _figure(seconds, ",.1f")})
     return rows
-
-
-def _figure(value: float, form: str) -> str:
-    return "–" if pd.isna(value) else format(value, form)
-
-
-def grid_rows(grid: pd.DataFrame) -> list[dict[str, str]]:
-    """Return one row for each setting of a peer that was tried."""
-    return [
-        {"model": row["model"], "setting": described(row["setting"]), "topics": f"{row['n_topics']:,}"}
-        | {"words by": row["ranking"], "NPMI windows": f"{row['npmi']:.3f}"}
-        | {"seconds": f"{row['seconds']:,.1f}", "": "chosen" if row["chosen"] else ""}
-        for row in grid.to_dict("records")
-    ]
-
-
-# Facts on the page, by their key.
-_FACTS = {
-    "training_documents": "Documents",
-    "training_windows": "Windows",
-    "held_out_windows": "Held-out windows",
-    "words": "Words",
-    "our_rows": "Our rows",
-    "seeds": "Seeds",
-    "n_chains": "Chains",
-    "n_sweeps": "Sweeps",
-    "iterations": "Iterations of the peers",
-    "tokens_to_predict": "Tokens to predict",
-}
-
-
-def _facts(comparison: Comparison) -> str:
-    inside = []
-    for key, term in _FACTS.items():
-        value = comparison.facts[key]
-        text = ", ".join(map(str, value)) if isinstance(value, list) else value
-        text = f"{text:,}" if isinstance(text, int) else text
-        inside.append(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>")
-    return f'<dl class="facts">{"".join(inside)}</dl>'
-
-
-def _table(rows: list[dict[str, str]]) -> str:
-    if not rows:
-        return "<p>None.</p>"
-    cells = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f'<div class="scroll">{html_table(rows[0], body)}</div>'
-
-
-def _clouds(comparison: Comparison, peer: str) -> str:
-    sections = [
-        f'<h3>{escape(word)}</h3><div class="beside">'
-        f"{cloud_svg(ours, f'{word}: the concept')}{cloud_svg(theirs, f'{word}: {peer}')}</div>"
-        for word, ours, theirs in clouds_of(comparison, peer, CLOUD_PAIRS)
-    ]
-    heading = f"<h2>{escape(OURS)} (left) and {escape(peer)} (right)</h2>"
-    return heading + "".join(sections or ["<p>No word is held by both.</p>"])

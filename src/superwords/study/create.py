@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.ranking import ranked_words, scores
-from superwords.compare.baselines import hdp, lda
+from superwords.compare.peers import live_topics, topic_model
 from superwords.errors import InputError
 from superwords.study.pairs import build_study, create_from_concepts
 
@@ -50,13 +50,11 @@ def create_study(
         if unknown:
             raise InputError(f"The word {unknown[0]!r} is not in the vocabulary; choose words of the corpus.")
     name, _, number = topics.partition(":")
-    if name == "hdp" and not number:
-        found = hdp(corpus.counts, corpus.vocabulary, iterations, seed)
-    elif name == "lda" and number.isdecimal():
-        found = lda(corpus.counts, corpus.vocabulary, int(number), iterations, seed)
-    else:
+    if topics != "hdp" and not (name == "lda" and number.isdecimal()):
         raise InputError(f"The topic model {topics!r} is not known; give hdp, or lda:50 (or another number).")
-    questions = create_from_concepts(weights, uses, corpus.vocabulary, found.topic_word, chosen)
+    found = topic_model(name.upper(), corpus.counts, iterations, seed, **({"k": int(number)} if number else {}))
+    topic_word = live_topics(found, corpus.n_words)[1]
+    questions = create_from_concepts(weights, uses, corpus.vocabulary, topic_word, chosen)
     return build_study(questions, title, subject)
 
 

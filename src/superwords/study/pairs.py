@@ -120,21 +120,6 @@ def dense(matrix: Any) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def salient_words(counts: Any, vocabulary: Sequence[str], n_words: int = 10) -> list[str]:
-    """Return the words that stand out: log(1 + count) summed over documents, times idf.
-
-    Both logarithms keep a word of one long document, and a word of every document, from leading the list.
-    """
-    matrix = sparse.csc_array(counts, dtype=float)
-    if matrix.shape[1] != len(vocabulary):
-        raise InputError(f"The counts have {matrix.shape[1]} columns for {len(vocabulary)} words; give one per word.")
-    matrix.eliminate_zeros()
-    idf = np.log(matrix.shape[0] / np.maximum(np.diff(matrix.indptr), 1))
-    salience = np.asarray(matrix.log1p().sum(axis=0)).ravel() * idf
-    order = np.argsort(-salience, kind="stable")
-    return [vocabulary[i] for i in order[:n_words] if salience[i] > 0]
-
-
 def save_study(study: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     check_study(study, target.name)
