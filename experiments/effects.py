@@ -17,7 +17,7 @@ from scipy import sparse
 from statsmodels.api import OLS
 
 from experiments.harness import Lab
-from superwords.analysis.effects import Cases, effects, fit_prevalence, folded_outcomes, predicted
+from superwords.analysis.effects import effects, fit_prevalence, folded_outcomes, predicted
 from superwords.fitting.estimator import ConceptModel
 from superwords.text.corpus import Corpus
 
@@ -99,9 +99,9 @@ def nested_cases(seed: int, n_authors: int, n_concepts: int = 20) -> list[dict[s
     )
     X, rows = np.column_stack([np.ones(len(x)), x]), []
     for method, cluster in (("clusters ignored", None), ("clusters", author)):
-        pooled = fit_prevalence(outcomes, Cases(np.arange(len(x)), X, np.array([[0.0, 1.0]]), cluster))
-        for j in range(n_concepts):
-            found = dict(zip(("effect", "low", "high"), pooled.summary(j, 0)))
+        pooled = fit_prevalence(outcomes, np.arange(len(x)), X, np.array([[0.0, 1.0]]), cluster)
+        for summary in pooled.summaries(range(1, n_concepts + 1))[:, 0]:
+            found = dict(zip(("effect", "low", "high"), summary.tolist()))
             rows.append({"seed": seed, "tokens": n_authors, "of": "nested", "true": 0.2, "method": method, **found})
     return rows
 

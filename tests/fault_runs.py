@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from choices_for_tests import read_choices
 from superwords import load
-from superwords.analysis.curation import add_choices, read_choices
+from superwords.analysis.curation import add_choices
 from superwords.cli.main import main
 from superwords.errors import InputError
 from superwords.storage import cache

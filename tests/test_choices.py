@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from choices_for_tests import read_choices
 from models_for_tests import planted_model
 from superwords import load
-from superwords.analysis.curation import add_choices, read_choices, undo_choices
+from superwords.analysis.curation import add_choices, undo_choices
 from superwords.analysis.naming import checked_name
 from superwords.errors import InputError
 from superwords.storage.model_file import Choice, ModelFile

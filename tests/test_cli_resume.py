@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from choices_for_tests import read_choices
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
 from superwords import load
-from superwords.analysis.curation import add_choices, read_choices
+from superwords.analysis.curation import add_choices
 from superwords.cli.fit_run import CheckpointedRun
 from superwords.errors import StorageError
 from superwords.files import exclusive

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from choices_for_tests import read_choices
 from cli_for_tests import QUICK, assert_same_bits, fit_arguments, loaded, run, start, write_documents
-from superwords.analysis.curation import read_choices
 
 HERE = Path(__file__).parent
 MODES = ["fail", "short", "full", "kill", "tear", "sync fails", "kill at sync"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,29 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def csv_text(table: pd.DataFrame, index: bool = False) -> str:
-    """Return a table as CSV that a spreadsheet shows and does not run.
-
-    A text that starts like a formula gets an apostrophe before it; numbers stay as they are. Lists in a cell are
-    written with a bar between their parts.
-
-    Parameters
-    ----------
-    table : DataFrame
-    index : bool
-        Whether the rows' names are a column.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(csv_text(pd.DataFrame({"word": ["tax", "=1+1"], "share": [0.5, -1.0]})), end="")
-    word,share
-    tax,0.5
-    '=1+1,-1.0
-    """
+    """Return a table as CSV; a text that a spreadsheet would run as a formula gets an apostrophe before it."""
     import pandas as pd
 
     whole = table.reset_index() if index else table
@@ -53,14 +32,7 @@ def csv_text(table: pd.DataFrame, index: bool = False) -> str:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table for JSON; missing and infinite values are null.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> records(pd.DataFrame({"word": ["tax"], "share": [float("nan")]}))
-    [{'word': 'tax', 'share': None}]
-    """
+    """Return the rows of a table for JSON; missing and infinite values are null."""
     columns = {str(name): [plain(value) for value in table[name].tolist()] for name in table.columns}
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
@@ -95,6 +67,12 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def listed(names: Sequence[Any]) -> str:
+    """Return names as a sentence lists them: "party, state and year"."""
+    *first, last = [str(name) for name in names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def lines_as_html(text: str) -> str:
     """Return a few lines of text for a notebook, the first one bold."""
     first, *others = (escape(line) for line in text.splitlines())
@@ -102,13 +80,7 @@ def lines_as_html(text: str) -> str:
 
 
 def points(difference: float, decimals: int = 0) -> str:
-    """Return a difference of two shares in percentage points.
-
-    Examples
-    --------
-    >>> points(0.104), points(-0.0042, 1), points(0.0001)
-    ('+10', '−0.4', '0')
-    """
+    """Return a difference of two shares in percentage points: '+10', '−0.4', '0'."""
     if not math.isfinite(difference):
         return "–"
     rounded = round(100 * difference, decimals)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy import sparse
 
 from superwords.analysis.naming import LONGEST_NAME, LONGEST_TEXT, Proposal, checked_name
-from superwords.analysis.table_files import listed
 from superwords.analysis.tables import concept_index
 from superwords.errors import InputError, StorageError
 from superwords.posterior.alignment import find_partners
@@ -28,10 +27,9 @@ from superwords.posterior.consensus import rematch
 from superwords.posterior.result import Result
 from superwords.posterior.summary import summarize
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
+from superwords.tabular import listed
 
 NAME, MERGE, HIDE, THEME, PROPOSED, ABOUT = KINDS = "name", "merge", "hide", "theme", "proposed", "about"
-
-
 # What the history says of a decision and of its reversal, and how a lost one is called.
 _SAID = {
     NAME: ("called “{}”.", "called by the automatic name again.", "the name {!r} of concept {}"),
@@ -140,43 +138,30 @@ def decisions_page(result: Result, choices: Sequence[Choice]) -> dict[str, Any]:
 
 def history(choices: Sequence[Choice]) -> list[dict[str, str]]:
     """Return the decisions with their times, the latest first, each as a sentence."""
+    alike: dict[str, dict[tuple[str, str], list[int]]] = {}
+    for one in choices:
+        alike.setdefault(one.made, {}).setdefault((one.kind, one.value), []).append(one.concept)
     out = []
     for made in dict.fromkeys(one.made for one in reversed(choices)):
-        alike: dict[tuple[str, str], list[int]] = {}
-        for one in choices:
-            if one.made == made:
-                alike.setdefault((one.kind, one.value), []).append(one.concept)
         said = []
-        for (kind, value), concepts in alike.items():
+        for (kind, value), concepts in alike[made].items():
             who = f"Concepts {listed(concepts)} are" if len(concepts) > 1 else f"Concept {concepts[0]} is"
             said.append(f"{who} {_SAID[kind][not value].format(value)}")
         out.append({"made": made, "said": " ".join(said)})
     return out
 
 
-def merged_weights(weights: Any, choices: Sequence[Choice]) -> Any:
-    """Return weights (D, J) summed over merged concepts, a column per shown concept."""
+def merged(values: Any, choices: Sequence[Choice], largest: bool = False) -> Any:
+    """Return weights (D, J) summed (or the largest probabilities) over merged concepts, a column per shown concept."""
     decided = decisions(choices)
     if not decided.away:
-        return weights
-    into, shown = _columns(decided, weights.shape[1])
-    return weights @ sparse.csr_array(into[:, None] == shown, dtype=float)
-
-
-def merged_inclusion(inclusion: Any, choices: Sequence[Choice]) -> Any:
-    """Return probabilities (D, J), the maximum over members, per shown concept."""
-    decided = decisions(choices)
-    if not decided.away:
-        return inclusion
-    into, shown = _columns(decided, inclusion.shape[1])
-    largest = [inclusion[:, np.flatnonzero(into == j)].max(axis=1).reshape(-1, 1) for j in shown]
-    return (sparse.hstack if sparse.issparse(inclusion) else np.hstack)(largest)
-
-
-def _columns(decided: Curation, n_concepts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the column of each concept, and the columns that are shown."""
-    into = decided.columns(n_concepts)
-    return into, np.flatnonzero(into == np.arange(n_concepts))
+        return values
+    into = decided.columns(values.shape[1])
+    shown = np.flatnonzero(into == np.arange(len(into)))
+    if not largest:
+        return values @ sparse.csr_array(into[:, None] == shown, dtype=float)
+    columns = [values[:, np.flatnonzero(into == j)].max(axis=1).reshape(-1, 1) for j in shown]
+    return (sparse.hstack if sparse.issparse(values) else np.hstack)(columns)
 
 
 def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
@@ -232,19 +217,15 @@ def restore(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     >>> len(model.hide(1).restore(1).concepts()) == model.n_concepts_
     True
     """
-    decided, out = decisions(result.choices), list[tuple[str, dict[int, str]]]()
+    decided, out = decisions(result.choices), dict[str, dict[int, str]]()
     for one in _whole_numbers(concepts):
         members = [member for member, into in decided.merged.items() if into == one]
-        if one in decided.hidden:
-            out.append((HIDE, {one: ""}))
-        elif one in decided.merged:
-            out.append((MERGE, {one: ""}))
-        elif members:
-            out.append((MERGE, dict.fromkeys(members, "")))
-        else:
+        if one not in decided.hidden and one not in decided.merged and not members:
             concept_index(result, one)
             raise InputError(f"Concept {one} is neither hidden nor merged, so it cannot be restored.")
-    return _made(*out)
+        kind, numbers = (HIDE, [one]) if one in decided.hidden else (MERGE, [one] if one in decided.merged else members)
+        out.setdefault(kind, {}).update(dict.fromkeys(numbers, ""))
+    return _made(*out.items())
 
 
 def rename(result: Result, names: Mapping[int, str]) -> list[Choice]:
@@ -351,19 +332,13 @@ def carried(
     return kept, list(lost)
 
 
-def read_choices(path: str | Path) -> list[Choice]:
-    """Return all choices in a model file, in the order they were made."""
-    with translate_corruption(str(path)), closing(ModelFile.open(Path(path))) as file:
-        return file.choices()
-
-
 def add_choices(path: str | Path, choices: Iterable[Choice], identity: str = "") -> list[Choice]:
     """Append choices to a model file in one transaction; return them with their time.
 
     `identity` is that of the model they refer to (`ModelFile.identity`). If the file now holds another model, whose
     concepts may have other numbers, a `StorageError` is raised.
     """
-    now = _now()
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [one if one.made else one._replace(made=now) for one in choices]
     with locked(path, identity) as file:
         file.add_choices(made)
@@ -407,12 +382,8 @@ def held(path: str | Path) -> Iterator[None]:
 
 def _made(*decided: tuple[str, Mapping[int, str]]) -> list[Choice]:
     """Return the choices of one decision, which have one time."""
-    now = _now()
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
     return [Choice(kind, concept, value, now) for kind, values in decided for concept, value in values.items()]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def shown_numbers(result: Result, concepts: int | Sequence[int]) -> list[int]:

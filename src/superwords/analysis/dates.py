@@ -23,7 +23,6 @@ class Periods(NamedTuple):
     middle: np.ndarray  # in years, or in the column's own unit
     of_row: np.ndarray  # -1: the row has no value
     when: np.ndarray  # of each row, in the same unit; NaN: no value
-    is_date: bool
 
 
 def as_dates(values: pd.Series) -> pd.Series | None:
@@ -42,10 +41,23 @@ def as_dates(values: pd.Series) -> pd.Series | None:
     return None if dates.isna().any() else dates.dt.tz_localize(None).reindex(values.index)
 
 
-def as_years(values: pd.Series) -> pd.Series | None:
-    """Return dates as years with their fraction; None if the column holds no dates."""
+def as_years(values: pd.Series, name: Any = "") -> pd.Series | None:
+    """Return dates, or the plain years of a column so named, as years with their fraction; None if it holds neither."""
+    if values.dtype.kind in "iuf" and str(name).casefold() in _YEARS:
+        return values.astype(float) if (values.dropna() % 1 == 0).all() else None
     dates = as_dates(values)
     return None if dates is None else _in_years(dates)
+
+
+def _in_years(dates: Any) -> pd.Series:
+    own = pd.Series(dates).dt
+    return own.year + (own.day_of_year - 1) / 365.25
+
+
+def time_columns(metadata: pd.DataFrame) -> list[Any]:
+    """Return time columns: dates, or whole numbers that are years."""
+    known = {name: as_years(metadata[name], name) for name in metadata.columns}
+    return [name for name, time in known.items() if time is not None and time.nunique() > 1]
 
 
 class TimeScale(NamedTuple):
@@ -67,13 +79,6 @@ class TimeScale(NamedTuple):
         """Return a scaled value in the format of the user's column."""
         years = self.centre + value * self.years
         return self.text(years) if self.is_date else years
-
-
-def as_time(values: pd.Series, name: str) -> pd.Series | None:
-    """Return dates, or the plain years of a column so named, in years; else None."""
-    if values.dtype.kind in "iuf" and str(name).casefold() in _YEARS:
-        return values.astype(float) if (values.dropna() % 1 == 0).all() else None
-    return as_years(values)
 
 
 def time_scale(years: Any, is_date: bool) -> TimeScale:
@@ -116,25 +121,18 @@ def _date_periods(dates: pd.Series, by: Any) -> Periods:
     days = (known.max() - known.min()).days + 1
     length = {"day": 1, "week": 7, "month": 30.4, "quarter": 91.3, "year": 365.25}
     unit = by or next((unit for unit, n in length.items() if days / n <= _MOST_PERIODS), "decade")
-    of_known = known.dt.to_period(PERIODS[unit])
+    of_row = np.full(len(dates), -1)
     if unit == "decade":
-        ordinal = of_known.dt.year // 10
-        decades = np.arange(ordinal.min(), ordinal.max() + 1)
+        decades = np.arange(known.dt.year.min() // 10, known.dt.year.max() // 10 + 1)
         labels, middle = [f"{10 * k}s" for k in decades], decades * 10 + 5.0
+        of_row[known.index] = known.dt.year // 10 - decades[0]
     else:
-        ordinal = of_known.map(lambda one: one.ordinal)
+        of_known = known.dt.to_period(PERIODS[unit])
         every = pd.period_range(of_known.min(), of_known.max(), freq=PERIODS[unit])
         labels = [str(one.start_time.date()) if unit == "week" else str(one) for one in every]
         middle = (_in_years(every.start_time) + _in_years(every.end_time)).to_numpy() / 2
-    of_row = np.full(len(dates), -1)
-    of_row[known.index] = ordinal - ordinal.min()
-    return Periods(labels, middle, of_row, _in_years(dates).to_numpy(dtype=float), True)
-
-
-def _in_years(dates: Any) -> pd.Series:
-    """Return dates as years with their fraction."""
-    own = pd.Series(dates).dt
-    return own.year + (own.day_of_year - 1) / 365.25
+        of_row[known.index] = every.get_indexer(of_known)
+    return Periods(labels, middle, of_row, _in_years(dates).to_numpy(dtype=float))
 
 
 def _number_periods(numbers: pd.Series, by: Any) -> Periods:
@@ -154,11 +152,5 @@ def _number_periods(numbers: pd.Series, by: Any) -> Periods:
     edges = np.arange(first, last + 1) * float(width)
     plain = is_whole and width == 1
     labels = [f"{a:g}" if plain else f"{a:g} to {a + width:g}" for a in edges]
-    of_row = np.where(numbers.isna(), -1, place.fillna(first) - first).astype(int)
-    return Periods(labels, edges if plain else edges + width / 2, of_row, numbers.to_numpy(), False)
-
-
-def time_columns(metadata: pd.DataFrame) -> list[Any]:
-    """Return time columns: dates, or whole numbers that are years."""
-    known = {name: as_time(metadata[name], name) for name in metadata.columns}
-    return [name for name, time in known.items() if time is not None and time.nunique() > 1]
+    of_row = (place - first).fillna(-1).to_numpy(dtype=int)
+    return Periods(labels, edges if plain else edges + width / 2, of_row, numbers.to_numpy())

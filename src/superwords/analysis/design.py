@@ -6,17 +6,17 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from superwords.analysis.dates import TimeScale, as_time, time_scale
+from superwords.analysis.dates import TimeScale, as_years, time_scale
 from superwords.analysis.groups import OTHER, named_column
 from superwords.errors import InputError
 
 MIN_GROUP = 5
-
 CURVES = ("poly", "bs", "cs")
 # The functions a formula may call. formulaic evaluates a formula as Python, so every other name is refused.
 FUNCTIONS = ("C", "log", "log10", "log2", "sqrt", "exp", *CURVES, "center", "scale")
@@ -38,13 +38,6 @@ class Design(NamedTuple):
     table: pd.DataFrame  # (cases) the prepared columns
     scales: dict[str, TimeScale]  # of the columns of dates
     spec: Any  # formulaic's, to build the matrix of other values
-
-    def only(self, term: str) -> Design:
-        """Return the design with the columns of one term."""
-        chosen = [k for k, one in enumerate(self.terms) if one == term]
-        columns, labels = ([names[k] for k in chosen] for names in (self.columns, self.labels))
-        matrix = self.matrix[:, [0, *(k + 1 for k in chosen)]]
-        return self._replace(matrix=matrix, columns=columns, labels=labels, terms=[term] * len(chosen))
 
     def at(self, **values: Any) -> np.ndarray:
         """Return the mean row of the matrix with some columns set, the others observed."""
@@ -68,21 +61,22 @@ def make_design(
         import formulaic
     except ImportError:
         raise InputError("Effects need formulaic; install it by pip install 'superwords[effects]'.") from None
-    used = _columns_of(formula, metadata)
-    if not used:
-        raise InputError(f"The formula {formula!r} names no column; give at least one.")
-    tree = _parsed(formula)
-    kept = metadata.reset_index(drop=True)[_chosen(metadata, groups)]
+    used, tree = _parsed(formula, metadata)
+    chosen = np.ones(len(metadata), bool)
+    for name, given in (groups or {}).items():
+        asked = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+        texts = named_column(metadata, str(name)).map(lambda one: None if pd.isna(one) else str(one))
+        _check_groups(str(name), asked, sorted(texts.dropna().unique()))
+        chosen &= texts.isin([str(value) for value in asked]).to_numpy()
     # The columns inside C(...) are groups, whatever they hold.
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "C"]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == "C"]
     factors = {_name(part) for call in calls for part in call.args}
-    table, scales, notes = _prepared(kept, used, factors, min_group)
+    table, scales, notes = _prepared(metadata.reset_index(drop=True)[chosen], used, factors, min_group)
     for name, first in (reference or {}).items():
         levels = _levels(table, str(name))
         if levels is None:
             raise InputError(f"reference={reference!r}: {str(name)!r} is not a column of groups in the formula.")
-        if str(first) not in levels:
-            raise _no_group(str(name), first, levels)
+        _check_groups(str(name), [first], levels)
         order = [str(first), *(one for one in levels if one != str(first))]
         table[str(name)] = table[str(name)].cat.reorder_categories(order)
     n_columns = _n_columns(tree, table)
@@ -96,21 +90,31 @@ def make_design(
             built = formulaic.model_matrix(formula, table, context={"sqrt": np.sqrt})
     except Exception as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        texts = [name for name in table if _levels(table, name) is not None]
-        if texts and any(part in reason for part in ("TypeError", "could not convert", "ategorical")):
-            reason = f"{texts[0]!r} is a column of groups, and log, poly and the like need numbers"
+        grouped = [name for name in table if _levels(table, name) is not None]
+        if grouped and any(part in reason for part in ("TypeError", "could not convert", "ategorical")):
+            reason = f"{grouped[0]!r} is a column of groups, and log, poly and the like need numbers"
         raise InputError(f"The formula {formula!r} cannot be used: {reason}.") from None
     if isinstance(built, formulaic.ModelMatrices):
         raise InputError(f"The formula {formula!r} has several sides; give the columns only, as 'a + b'.")
-    columns = [str(name) for name in built.columns]
-    if "Intercept" not in columns:
+    if "Intercept" not in built:
         raise InputError(f"The formula {formula!r} leaves out the intercept; it is needed.")
-    term_of = {columns[k]: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
-    others = [name for name in columns if name != "Intercept"]
-    matrix = np.asarray(built[["Intercept", *others]], float)
-    _check_matrix(matrix, others, formula)
-    labels, terms = [_label(name, table, scales) for name in others], [term_of[name] for name in others]
-    return Design(table.index.to_numpy(), matrix, others, terms, labels, notes, table, scales, built.model_spec)
+    term_of = {k: str(term) for term, those in built.model_spec.term_indices.items() for k in those}
+    terms = {str(name): term_of[k] for k, name in enumerate(built.columns) if name != "Intercept"}
+    matrix = np.asarray(built[["Intercept", *terms]], float)
+    _check_matrix(matrix, list(terms), formula)
+    labels = [_label(name, table, scales) for name in terms]
+    places = table.index.to_numpy()
+    return Design(places, matrix, list(terms), list(terms.values()), labels, notes, table, scales, built.model_spec)
+
+
+def _check_groups(name: str, asked: Sequence[Any], known: Sequence[str]) -> None:
+    for value in asked:
+        if str(value) not in known:
+            raise InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {_first(known, 12)}.")
+
+
+def _first(names: Sequence[str], most: int, shown: Callable[[str], str] = repr) -> str:
+    return ", ".join(map(shown, names[:most])) + (", …" if len(names) > most else "")
 
 
 def _check_matrix(matrix: np.ndarray, columns: list[str], formula: str) -> None:
@@ -149,11 +153,11 @@ def _label(column: str, table: pd.DataFrame, scales: dict[str, TimeScale]) -> st
     return " × ".join(parts)
 
 
-# Check the formula before the matrix is built.
+def _parsed(formula: str, metadata: pd.DataFrame) -> tuple[list[Any], ast.expr]:
+    """Return the columns that a formula names, and it as a Python expression: `:` becomes `@`, quotes a constant.
 
-
-def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
-    """Return the columns that a formula names; raise on anything not allowed."""
+    Raise on anything that is not allowed, before formulaic evaluates it.
+    """
     if not isinstance(formula, str):
         raise InputError(f"formula={formula!r} is not text; give columns, such as 'party + date'.")
     if not formula.strip():
@@ -161,105 +165,58 @@ def _columns_of(formula: str, metadata: pd.DataFrame) -> list[Any]:
     if len(formula) > _LONGEST:
         raise InputError(f"The formula has {len(formula):,} characters; give at most {_LONGEST}.")
     known = set(map(str, metadata.columns))
-    found = dict[Any, None]()
-    for quoted, name, _, _, _, other in _PARTS.findall(formula):
+    used, python = dict[Any, None](), ""
+    for part in _PARTS.finditer(formula):
+        quoted, name, _, _, _, other = part.groups()
         if other:
             raise InputError(
                 f"The formula {formula!r} has {other!r} in it; give columns joined by +, such as 'party + date'."
             )
         if quoted or name in known or (name and name not in (*FUNCTIONS, *_ARGUMENTS)):
-            found[named_column(metadata, quoted or name).name] = None
-    return list(found)
-
-
-def _parsed(formula: str) -> ast.expr:
-    """Return the formula as a Python expression: `:` becomes `@`, quotes a constant."""
-    quoted = _PARTS.sub(lambda part: repr(part[1]) if part[1] else part[0], formula)
-    outside = re.split(r"('[^']*'|\"[^\"]*\")", quoted)
-    outside[::2] = [part.replace(":", "@").replace("^", "**") for part in outside[::2]]
+            used[named_column(metadata, quoted or name).name] = None
+        python += repr(quoted) if quoted else {":": "@", "^": "**"}.get(part[0], part[0])
+    if not used:
+        raise InputError(f"The formula {formula!r} names no column; give at least one.")
     try:
-        tree = ast.parse("".join(outside).strip(), mode="eval").body
+        return list(used), ast.parse(python.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         reason = "it is not columns joined by +, * or :, such as 'party + date'"
         raise InputError(f"The formula {formula!r} cannot be used: {reason}.") from None
-    _check_powers(tree)
-    return tree
 
 
-def _check_powers(node: ast.AST, power: int = 1) -> None:
-    """Raise if powers, degrees or numbers of knots are unreasonably large."""
+def _name(node: ast.AST) -> str:
+    return str(getattr(node, "id", getattr(node, "value", "")))
+
+
+def _n_columns(node: ast.AST, table: pd.DataFrame, power: int = 1) -> int:
+    """Return an upper bound of the columns of a part's matrix; raise if its powers, degrees or knots are too many."""
+
+    def whole(one: ast.AST) -> int:
+        value = getattr(one, "value", None)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        power *= _whole(node.right)
+        power *= whole(node.right)
         if not 1 <= power <= _HIGHEST_POWER:
             raise InputError(f"{ast.unparse(node)} has a power that is not a whole number from 1 to {_HIGHEST_POWER}.")
-        return _check_powers(node.left, power)
-    if _called(node) in CURVES and not all(1 <= size <= _MOST_KNOTS for size in _sizes(node)):
-        raise InputError(f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}.")
-    for one in ast.iter_child_nodes(node):
-        _check_powers(one, power)
-
-
-def _whole(node: ast.expr) -> int:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _called(node: ast.AST) -> str:
-    """Return the name of the function that a call calls, "" for anything else."""
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-
-
-def _name(node: ast.expr) -> str:
-    return str(node.id if isinstance(node, ast.Name) else getattr(node, "value", ""))
-
-
-def _n_columns(node: ast.expr, table: pd.DataFrame) -> int:
-    """Return an upper bound of the columns of a part's matrix."""
-    if isinstance(node, ast.BinOp):
-        left = _n_columns(node.left, table)
-        if isinstance(node.op, ast.Pow):
-            return (1 + left) ** _whole(node.right) - 1
-        right = _n_columns(node.right, table)
-        both = {ast.Mult: left * right + left + right, ast.MatMult: left * right}
-        return both.get(type(node.op), left + right)
-    if isinstance(node, ast.UnaryOp):
-        return _n_columns(node.operand, table)
+        return (1 + _n_columns(node.left, table, power)) ** whole(node.right) - 1
+    below = partial(_n_columns, table=table, power=power)
     if isinstance(node, ast.Call):
-        if _called(node) == "C":
-            return _n_columns(node.args[0], table) if node.args else 1
-        return (sum(_sizes(node)) or _MOST_KNOTS) if _called(node) in CURVES else 1
+        inner = list(map(below, (*node.args, *node.keywords)))
+        if _name(node.func) not in CURVES:
+            return inner[0] if _name(node.func) == "C" and inner else 1
+        sizes = [whole(one) for one in (*node.args[1:], *(one.value for one in node.keywords if one.arg != "raw"))]
+        if not all(1 <= size <= _MOST_KNOTS for size in sizes):
+            raise InputError(
+                f"{ast.unparse(node)} has a degree or df that is not a whole number from 1 to {_MOST_KNOTS}."
+            )
+        return sum(sizes) or _MOST_KNOTS
+    inner = list(map(below, (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))))
+    if isinstance(node, ast.BinOp):
+        left, right = inner
+        return {ast.Mult: left * right + left + right, ast.MatMult: left * right}.get(type(node.op), left + right)
     levels = _levels(table, _name(node))
-    return 1 if levels is None else len(levels)
-
-
-def _sizes(node: Any) -> list[int]:
-    """Return the degrees and degrees of freedom that a curve is given."""
-    named = [one.value for one in node.keywords if one.arg != "raw"]
-    return [_whole(one) for one in (*node.args[1:], *named)]
-
-
-# Columns as a regression takes them.
-
-
-def _chosen(metadata: pd.DataFrame, groups: Mapping[str, Any] | None) -> np.ndarray:
-    """Return which documents have one of the values asked for."""
-    chosen = np.ones(len(metadata), bool)
-    for name, given in (groups or {}).items():
-        values = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-        texts = named_column(metadata, str(name)).map(lambda one: None if pd.isna(one) else str(one))
-        for value in values:
-            if not (texts == str(value)).any():
-                raise _no_group(str(name), value, sorted(texts.dropna().unique()))
-        chosen &= texts.isin([str(value) for value in values]).to_numpy()
-    return chosen
-
-
-def _no_group(name: str, value: Any, known: Sequence[str]) -> InputError:
-    return InputError(f"There is no group {str(value)!r} in the column {name!r}; it has {_first(known, 12)}.")
-
-
-def _first(names: Sequence[str], most: int, shown: Callable[[str], str] = repr) -> str:
-    return ", ".join(map(shown, names[:most])) + (", …" if len(names) > most else "")
+    return len(levels) if levels is not None else max(inner, default=1)
 
 
 def _prepared(
@@ -268,32 +225,31 @@ def _prepared(
     """Return the complete cases: dates centred and scaled, text as groups."""
     if isinstance(min_group, bool) or not isinstance(min_group, int) or min_group < 1:
         raise InputError(f"min_group={min_group!r} is not a number of documents; give 1 or more.")
-    raw = {str(name): _as_numbers(metadata[name], str(name), str(name) in factors) for name in used}
+    raw, times = {}, set()
+    for name in used:
+        values, numbers = metadata[name], None
+        if str(name) not in factors:
+            numbers = as_years(values, name)
+            if numbers is not None:
+                times.add(str(name))
+            elif values.dtype.kind in "iufb":
+                numbers = values.astype(float)
+            else:
+                found = pd.to_numeric(values, errors="coerce")
+                numbers = found.astype(float) if found.notna().sum() == values.notna().sum() > 0 else None
+        texts = values.map(lambda one: None if pd.isna(one) or not str(one).strip() else str(one))
+        raw[str(name)] = texts.astype(object) if numbers is None else numbers
     table = pd.DataFrame(raw, index=metadata.index).dropna()
-    scales: dict[str, TimeScale] = {}
-    notes: list[str] = []
+    scales, notes = dict[str, TimeScale](), list[str]()
     for name in map(str, list(table)):
         if table[name].dtype == object:
             table, note = _pooled(table, name, min_group)
             notes += [note] if note else []
-        elif name not in factors and as_time(metadata[name], name) is not None and len(table):
+        elif name in times and len(table):
             scales[name] = scale = time_scale(table[name], metadata[name].dtype.kind not in "iuf")
             table[name] = (table[name] - scale.centre) / scale.years
             notes.append(f"{name} counts in {scale.unit}s from {scale.text(scale.centre)}.")
     return table, scales, notes
-
-
-def _as_numbers(values: pd.Series, name: str, is_factor: bool) -> pd.Series:
-    time = None if is_factor else as_time(values, name)
-    if time is not None:
-        return time
-    if not is_factor:
-        if values.dtype.kind in "iufb":
-            return values.astype(float)
-        numbers = pd.to_numeric(values, errors="coerce")
-        if numbers.notna().sum() == values.notna().sum() > 0:
-            return numbers.astype(float)
-    return values.map(lambda one: None if pd.isna(one) or not str(one).strip() else str(one)).astype(object)
 
 
 def _pooled(table: pd.DataFrame, name: str, min_group: int) -> tuple[pd.DataFrame, str]:

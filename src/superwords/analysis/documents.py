@@ -6,8 +6,7 @@ In a corpus of passages, a document is the source of its passages, each weighted
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,17 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.prevalence import draw_weights, drawn, drawn_weights
+from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import TYPICAL, scores
-from superwords.analysis.tables import (
-    by_word,
-    concept_index,
-    concept_names,
-    objects,
-    source_shares,
-    sources,
-    used_words,
-)
+from superwords.analysis.tables import by_word, concept_index, named, objects, source_shares, sources, used_words
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 from superwords.posterior.result import Result
 from superwords.text.corpus import Corpus
@@ -63,43 +54,28 @@ def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
     >>> set(model.documents()["document"]) <= set(model.corpus_.ids)
     True
     """
-    table = _document_rows(result, passages)
+    table = one_document(result, None, passages)
     by_probability = table.sort_values(["probability", "weight"], ascending=False, kind="stable")
     rank = by_probability.groupby("concept").cumcount().reindex(table.index)
     expected = table.groupby("concept")["probability"].transform("sum").round()
     return table[(table["probability"] >= TYPICAL) | (rank < expected)].reset_index(drop=True)
 
 
-def one_document(result: Result, document: int, passages: bool = False) -> pd.DataFrame:
-    """Return the same of one document, with every concept that it uses in any draw."""
-    return _document_rows(result, passages, document)
-
-
-def _document_rows(result: Result, passages: bool, only: int | None = None) -> pd.DataFrame:
-    """Return each document (or one) with every concept it uses in some draw."""
+def one_document(result: Result, document: int | None, passages: bool = False) -> pd.DataFrame:
+    """Return the same of one document (None: of each), with every concept that it uses in any draw."""
     corpus = result.corpus
     fold = None if passages or corpus.parent is None else source_shares(corpus)
-    key, weight, low, high, held = _weight_intervals(result, fold, only)
-    document, concept = np.divmod(key, max(result.n_concepts, 1))
-    ids, metadata = (corpus.ids, corpus.metadata) if passages else sources(corpus)
-    label = concept_names(result)
-    return _with_metadata(ids, metadata, document).assign(
-        concept=concept + 1,
-        concept_name=objects(label[j] for j in concept),
-        weight=weight,
-        low=low,
-        high=high,
-        probability=held,
-    )
+    key, weight, low, high, held = _weight_intervals(result, fold, document)
+    place, concept = np.divmod(key, max(result.n_concepts, 1))
+    of_concept = named(result, concept + 1).rename(columns={"name": "concept_name"})
+    table = with_metadata(*((corpus.ids, corpus.metadata) if passages else sources(corpus)), place, _TABLE_COLUMNS)
+    return table.join(of_concept).assign(weight=weight, low=low, high=high, probability=held)
 
 
-def _with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any) -> pd.DataFrame:
-    """Return documents with their metadata.
-
-    A column whose name the tables use becomes "metadata_<name>".
-    """
+def with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any, taken: Sequence[Any]) -> pd.DataFrame:
+    """Return documents with their metadata; a column whose name is taken becomes "metadata_<name>"."""
     labels = metadata.iloc[rows].reset_index(drop=True)
-    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in _TABLE_COLUMNS})
+    labels = labels.rename(columns={name: f"metadata_{name}" for name in labels if name in taken or name == "document"})
     return pd.concat([pd.DataFrame({"document": objects(ids[d] for d in rows)}), labels], axis=1)
 
 
@@ -116,7 +92,7 @@ def _weight_intervals(result: Result, fold: sparse.csr_array | None, only: int |
     kept = result.summary.memberships
     mean, total = kept.mean.astype(float), np.repeat(kept.total.astype(float), np.diff(kept.ptr))
     variance = np.maximum(mean * (1 - mean), 1e-12) / (total + 1)
-    moments = zip(*(drawn(result, one) for one in (kept.weight.astype(float), mean, variance)))
+    moments = zip(*(drawn_weights(result, one) for one in (None, mean, variance)))
     columns, keys = [], []
     for own, of_draw in zip(moments, draw_weights(result)):
         of_document = [one[row] for one in own]
@@ -167,8 +143,9 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     tokens = np.asarray(corpus.counts.sum(axis=1)).ravel()
     evidence = weight * np.log1p(weight * tokens)
     best = [int(d) for d in np.argsort(-evidence, kind="stable")[:n] if weight[d] > 0]
-    table = _with_metadata(corpus.ids, corpus.metadata, best)
-    table = table.assign(weight=weight[best], tokens=tokens[best].astype(int))
+    table = with_metadata(corpus.ids, corpus.metadata, best, _TABLE_COLUMNS).assign(
+        weight=weight[best], tokens=tokens[best].astype(int)
+    )
     if corpus.texts is not None:
         words, vocabulary = result.summary.words, corpus.vocabulary
         score, rows = scores(words, len(vocabulary)), used_words(result)[j][:_MARKER_WORDS]
@@ -185,11 +162,10 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
-    hits = sorted(
-        (found.start(), found.end(), word)
+    hits = {
+        word: [found.span() for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)]
         for word in marks
-        for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)
-    )
+    }
     best = _densest(hits, marks, length - length // 8)
     begin = max(0, min(best - length // 8, len(plain) - length))
     end = min(len(plain), begin + length)
@@ -199,29 +175,16 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
 
 
-def _densest(hits: list[tuple[int, int, str]], marks: dict[str, float], length: int) -> int:
-    """Return the start of the window of this length with the largest sum of weights.
-
-    `hits` are (start, end, word) from the left. Each word is counted once.
-    """
-    best, most, weight = 0, -1.0, 0.0
-    inside: Counter[str] = Counter()
-    by_end, entered = sorted(range(len(hits)), key=lambda k: hits[k][1]), [False] * len(hits)
-    coming = 0
-    for first, (start, _, own) in enumerate(hits):
-        while coming < len(hits) and hits[by_end[coming]][1] <= start + length:
-            k = by_end[coming]
-            coming += 1
-            if k >= first:  # else it has left the window
-                entered[k] = True
-                inside[hits[k][2]] += 1
-                weight += marks[hits[k][2]] if inside[hits[k][2]] == 1 else 0.0
-        if weight > most + 1e-9:
-            best, most = start, weight
-        if entered[first]:
-            inside[own] -= 1
-            weight -= marks[own] if inside[own] == 0 else 0.0
-    return best
+def _densest(hits: Mapping[str, Sequence[tuple[int, int]]], marks: Mapping[str, float], length: int) -> int:
+    """Return the start of the window of this length with the largest sum of weights, given where each word is."""
+    starts = np.unique([start for spans in hits.values() for start, _ in spans])
+    weight = np.zeros(len(starts))
+    for word, spans in hits.items():
+        begin, end = np.array(spans).reshape(-1, 2).T
+        # A word is in a window if its next occurrence ends there.
+        following = np.append(end, np.inf)[np.searchsorted(begin, starts)]
+        weight += marks[word] * (following <= starts + length)
+    return int(starts[np.argmax(weight.round(9))]) if len(starts) else 0
 
 
 def rows_of_documents(result: Result) -> sparse.csr_array:

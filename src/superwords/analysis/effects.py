@@ -7,7 +7,7 @@ their sampling distribution, repeat for every draw, and pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,12 +19,11 @@ from threadpoolctl import threadpool_limits
 from superwords.analysis.design import MIN_GROUP, Design, make_design
 from superwords.analysis.groups import named_column
 from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.tables import concept_names, source_of_rows, sources
+from superwords.analysis.tables import named, objects, source_of_rows, sources
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS
 from superwords.posterior.result import Result
 
-OUTCOMES = ("prevalence", "strength")
 _GRID, _FEW = 40, 12  # points of a curve; a column with few distinct numbers is predicted at each
 _MOST_POINTS, _MOST_ROWS = 800, 2_000_000
 _LEAST_CLUSTERS = 5
@@ -52,18 +51,6 @@ class Outcomes(NamedTuple):
         places = (np.ones(n_rows), (self.document, np.arange(n_rows)))
         return sparse.csr_array(places, shape=(len(self.metadata), n_rows))[documents]
 
-    def draws_of_use(self) -> Iterator[tuple[sparse.sparray, np.ndarray]]:
-        """Yield which rows use which concept, (rows, J), with the weight of the draw."""
-        if self.used is None:
-            yield from ((weights > 0, found) for weights, found in zip(self.weights, self.found))
-            return
-        # A generator for each concept: what is decided about one changes no other.
-        rngs = [np.random.default_rng([_SEED, j]) for j in range(self.used.shape[1])]
-        for _ in range(_ROUNDS):
-            uniform = [rng.random(n) for rng, n in zip(rngs, np.diff(self.used.indptr))]
-            drawn = np.concatenate([np.zeros(0), *uniform]) < self.used.data
-            yield (sparse.csc_array((drawn, self.used.indices, self.used.indptr), self.used.shape), self.found[0])
-
 
 def outcomes_of(result: Result) -> Outcomes:
     """Return the outcomes of the documents that a model was fitted to."""
@@ -74,9 +61,8 @@ def outcomes_of(result: Result) -> Outcomes:
 
 def folded_outcomes(metadata: pd.DataFrame, weight: sparse.csr_array, used: sparse.csr_array) -> Outcomes:
     """Return the outcomes of folded-in documents, given weights and probabilities of use."""
-    n_documents, n_concepts = used.shape
-    found = np.ones((1, n_concepts))
-    return Outcomes(metadata, np.arange(n_documents), [weight], found, sparse.csc_array(used))
+    found = np.ones((1, used.shape[1]))
+    return Outcomes(metadata, np.arange(used.shape[0]), [weight], found, sparse.csc_array(used))
 
 
 class Pooled(NamedTuple):
@@ -87,21 +73,27 @@ class Pooled(NamedTuple):
     weight: np.ndarray  # (R, J) of each round
     degrees: float = np.inf  # of freedom
 
-    def summary(self, j: int, k: int) -> list[float]:
-        """Return mean, bounds of the 95% interval and probability of being positive."""
-        mean, spread = self.mean[:, j, k], np.sqrt(self.variance[:, j, k])
-        known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
-        if not known.any():
-            return [float("nan")] * 4
-        rng = np.random.default_rng([_SEED, j])  # the same for all k, so that the bands of curves are smooth
-        share = self.weight[known, j] / self.weight[known, j].sum()
-        rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
-        drawn = rng.normal(mean[rounds], spread[rounds])
-        if np.isfinite(self.degrees):
-            wider = np.sqrt(self.degrees / rng.chisquare(self.degrees, _DRAWN))
-            drawn = mean[rounds] + wider * (drawn - mean[rounds])
-        low, high = np.quantile(drawn, TAILS)
-        return [float(share @ mean[known]), float(low), float(high), float((drawn > 0).mean())]
+    def summaries(self, concepts: Sequence[int]) -> np.ndarray:
+        """Return (concepts, q, 4) mean, bounds of the 95% interval and probability of being positive.
+
+        `concepts` are numbers (1, 2, …).
+        """
+        out = np.full((len(concepts), self.mean.shape[2], 4), np.nan)
+        for at, k in np.ndindex(out.shape[:2]):
+            j = concepts[at] - 1
+            mean, spread = self.mean[:, j, k], np.sqrt(self.variance[:, j, k])
+            known = np.isfinite(mean) & np.isfinite(spread) & (self.weight[:, j] > 0)
+            if not known.any():
+                continue
+            rng = np.random.default_rng([_SEED, j])  # the same for all k, so that the bands of curves are smooth
+            share = self.weight[known, j] / self.weight[known, j].sum()
+            rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
+            drawn = rng.normal(mean[rounds], spread[rounds])
+            if np.isfinite(self.degrees):
+                wider = np.sqrt(self.degrees / rng.chisquare(self.degrees, _DRAWN))
+                drawn = mean[rounds] + wider * (drawn - mean[rounds])
+            out[at, k] = [share @ mean[known], *np.quantile(drawn, TAILS), (drawn > 0).mean()]
+        return out
 
 
 class RobustFit:
@@ -154,43 +146,40 @@ class RobustFit:
         return coefficients.T, covariance + more * self.floor
 
 
-class Cases(NamedTuple):
-    """Cases of a regression: documents, design matrix, clusters and contrasts."""
+def fit_prevalence(
+    outcomes: Outcomes, rows: np.ndarray, X: np.ndarray, contrasts: np.ndarray, cluster: np.ndarray | None = None
+) -> Pooled:
+    """Fit, in every draw, the share of a document's rows that use a concept.
 
-    rows: np.ndarray
-    matrix: np.ndarray  # (cases, p)
-    contrasts: np.ndarray  # (q, p)
-    cluster: np.ndarray | None = None  # (cases) a number each
-
-    @property
-    def degrees(self) -> float:
-        """Degrees of freedom: with clusters, their number less one."""
-        return np.inf if self.cluster is None else float(len(np.unique(self.cluster)) - 1)
-
-    def fit(self, outcomes: Outcomes, of: str) -> Pooled:
-        return fit_prevalence(outcomes, self) if of == "prevalence" else fit_strength(outcomes, self)
-
-
-def fit_prevalence(outcomes: Outcomes, cases: Cases) -> Pooled:
-    """Fit, in every draw, the share of a document's rows that use a concept."""
-    regression, L = RobustFit(cases.matrix, cases.cluster), cases.contrasts
-    gather = outcomes.gather(cases.rows)
+    `X` is the design of the cases, the documents `rows`; `cluster` has a number for each.
+    """
+    regression, gather = RobustFit(X, cluster), outcomes.gather(rows)
     n_rows = np.maximum(gather.sum(axis=1), 1)[:, None]
+    # A generator for each concept: what is decided about one changes no other.
+    rngs, used = [np.random.default_rng([_SEED, j]) for j in range(outcomes.found.shape[1])], outcomes.used
     fitted = []
     with threadpool_limits(1):  # the matrices are too small for several threads
-        for used, weight in outcomes.draws_of_use():
-            share = (gather @ used.astype(float)).toarray() / n_rows
+        for t in range(len(outcomes.weights) if used is None else _ROUNDS):
+            if used is None:
+                uses, weight = outcomes.weights[t] > 0, outcomes.found[t]
+            else:
+                uniform = [rng.random(n) for rng, n in zip(rngs, np.diff(used.indptr))]
+                drawn = np.concatenate([np.zeros(0), *uniform]) < used.data
+                uses, weight = sparse.csc_array((drawn, used.indices, used.indptr), used.shape), outcomes.found[0]
+            share = (gather @ uses.astype(float)).toarray() / n_rows
             mean, covariance = regression.together(share, _HALF)
-            fitted.append((mean @ L.T, np.einsum("qp,jpr,qr->jq", L, covariance, L, optimize=True), weight))
-    means, variances, weights = (np.array(part) for part in zip(*fitted))
-    return Pooled(means, variances, weights, cases.degrees)
+            variance = np.einsum("qp,jpr,qr->jq", contrasts, covariance, contrasts, optimize=True)
+            fitted.append((mean @ contrasts.T, variance, weight))
+    means, variances, weights = map(np.array, zip(*fitted))
+    return Pooled(means, variances, weights, _degrees(cluster))
 
 
-def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
+def fit_strength(
+    outcomes: Outcomes, rows: np.ndarray, X: np.ndarray, contrasts: np.ndarray, cluster: np.ndarray | None = None
+) -> Pooled:
     """Fit, in every draw, the mean weight of a concept in the documents that hold it."""
-    n_draws, n_concepts = outcomes.found.shape
-    X, L, gather = cases.matrix, cases.contrasts, outcomes.gather(cases.rows)
-    mean = np.full((n_draws, n_concepts, len(L)), np.nan)
+    gather = outcomes.gather(rows)
+    mean = np.full((*outcomes.found.shape, len(contrasts)), np.nan)
     variance = mean.copy()
     for t, weights in enumerate(outcomes.weights):
         holders = (gather @ (weights > 0).astype(float)).toarray()
@@ -199,13 +188,20 @@ def fit_strength(outcomes: Outcomes, cases: Cases) -> Pooled:
             own = np.flatnonzero(holders[:, j])
             if len(own) < LEAST_PER_COLUMN * X.shape[1] or np.linalg.matrix_rank(X[own]) < X.shape[1]:
                 continue
-            one = RobustFit(X[own], None if cases.cluster is None else cases.cluster[own])
+            one = RobustFit(X[own], None if cluster is None else cluster[own])
             if one.alone >= 0:
                 continue  # the variance of a group of one is unknown
             coefficients, covariance = one.together(strength[own][:, [j]])
-            mean[t, j] = L @ coefficients[0]
-            variance[t, j] = np.einsum("qp,pr,qr->q", L, covariance[0], L)
-    return Pooled(mean, variance, outcomes.found, cases.degrees)
+            mean[t, j] = contrasts @ coefficients[0]
+            variance[t, j] = np.einsum("qp,pr,qr->q", contrasts, covariance[0], contrasts)
+    return Pooled(mean, variance, outcomes.found, _degrees(cluster))
+
+
+def _degrees(cluster: np.ndarray | None) -> float:
+    return np.inf if cluster is None else float(len(np.unique(cluster)) - 1)
+
+
+OUTCOMES = {"prevalence": fit_prevalence, "strength": fit_strength}
 
 
 def outcome(rows: str) -> str:
@@ -262,24 +258,24 @@ def effects(
     """
     outcomes = outcomes or outcomes_of(result)
     design, codes = _design(outcomes, formula, of, cluster, reference, groups, min_group)
+    terms, shown, size = np.array(design.terms), np.array(result.shown, int), len(design.terms)
 
-    def fitted(one: Design) -> Pooled:
-        return Cases(one.rows, one.matrix, np.eye(one.matrix.shape[1])[1:], codes).fit(outcomes, of)
+    def fitted(places: np.ndarray) -> np.ndarray:
+        matrix = design.matrix[:, [0, *(places + 1)]]
+        contrasts = np.eye(len(places) + 1)[1:]
+        return OUTCOMES[of](outcomes, design.rows, matrix, contrasts, codes).summaries(result.shown)
 
+    adjusted, alone = fitted(np.arange(size)), np.full((len(shown), size, 3), np.nan)
     # An interaction has no meaning without its columns.
-    terms = [term for term in dict.fromkeys(design.terms) if ":" not in term]
-    adjusted = fitted(design)
-    alone = {term: adjusted if set(design.terms) == {term} else fitted(design.only(term)) for term in terms}
-    names, rows = concept_names(result), []
-    for j in result.shown:
-        for k, (column, term) in enumerate(zip(design.columns, design.terms)):
-            place = k - design.terms.index(term)
-            single = alone[term].summary(j - 1, place)[:3] if term in alone else [float("nan")] * 3
-            head = [j, names[j - 1], column, design.labels[k]]
-            rows.append([*head, *adjusted.summary(j - 1, k), *single, len(design.matrix)])
-    columns = ["concept", "name", "term", "label", "effect", "low", "high", "probability_positive"]
-    columns += ["unadjusted", "unadjusted_low", "unadjusted_high", "documents"]
-    table = pd.DataFrame(rows, columns=pd.Index(columns))
+    for term in (one for one in dict.fromkeys(design.terms) if ":" not in one):
+        own = np.flatnonzero(terms == term)
+        alone[:, own] = (adjusted if len(own) == size else fitted(own))[..., :3]
+    figures = np.concatenate([adjusted, alone], axis=2).reshape(-1, 7)
+    columns = ["effect", "low", "high", "probability_positive", "unadjusted", "unadjusted_low", "unadjusted_high"]
+    table = named(result, np.repeat(shown, size)).assign(
+        term=objects(design.columns * len(shown)), label=objects(design.labels * len(shown))
+    )
+    table = table.join(pd.DataFrame(figures, columns=columns)).assign(documents=len(design.matrix))
     table.attrs["notes"] = design.notes
     return table
 
@@ -322,33 +318,31 @@ def predicted(
     if not names or any(name not in design.table for name in names):
         known = ", ".join(repr(name) for name in design.table)
         raise InputError(f"by={by!r} is not a column of the formula; give one of {known}, or several.")
-    points = list(product(*(_values(design.table[name]) for name in names)))
+    values = []
+    for own in (design.table[name] for name in names):
+        if isinstance(own.dtype, pd.CategoricalDtype):
+            values.append(own.cat.categories.tolist())
+        else:
+            different = np.unique(own.to_numpy())
+            few = len(different) <= _FEW
+            values.append((different if few else np.linspace(different[0], different[-1], _GRID)).tolist())
+    points = list(product(*values))
     if len(points) > _MOST_POINTS:
         raise InputError(f"by={by!r} has {len(points):,} combinations; give fewer columns or groups.")
     step = max(1, len(points) * len(design.table) // _MOST_ROWS)
     thinned = design._replace(table=design.table.iloc[::step])
     contrasts = np.array([thinned.at(**dict(zip(names, point))) for point in points])
-    pooled = Cases(design.rows, design.matrix, contrasts, codes).fit(outcomes, of)
-    labels, scales, rows = concept_names(result), design.scales, []
-    for j in result.shown:
-        for k, point in enumerate(points):
-            # In the format of the user's column.
-            shown = [scales[name].shown(at) if name in scales else at for name, at in zip(names, point)]
-            # Prevalences and weights are shares, but a linear prediction may leave [0, 1].
-            interval = np.clip(pooled.summary(j - 1, k)[:3], 0, 1).tolist()
-            rows.append([j, labels[j - 1], *shown, *interval, len(design.matrix)])
-    columns = ["concept", "name", *names, "predicted", "low", "high", "documents"]
-    table = pd.DataFrame(rows, columns=pd.Index(columns))
+    summaries = OUTCOMES[of](outcomes, design.rows, design.matrix, contrasts, codes).summaries(result.shown)
+    table = named(result, np.repeat(np.array(result.shown, int), len(points)))
+    for name, places in zip(names, zip(*points)):
+        scale = design.scales.get(name)  # of the user's column
+        table[name] = [one if scale is None else scale.shown(one) for one in places] * len(result.shown)
+    # Prevalences and weights are shares, but a linear prediction may leave [0, 1].
+    figures = np.clip(summaries[..., :3], 0, 1).reshape(-1, 3)
+    table = table.join(pd.DataFrame(figures, columns=["predicted", "low", "high"]))
+    table = table.assign(documents=len(design.matrix))
     table.attrs.update(notes=design.notes, by=names)
     return table
-
-
-def _values(own: pd.Series) -> list[Any]:
-    """Return the values of a column at which is predicted."""
-    if isinstance(own.dtype, pd.CategoricalDtype):
-        return own.cat.categories.tolist()
-    values = np.unique(own.to_numpy())
-    return (values if len(values) <= _FEW else np.linspace(values[0], values[-1], _GRID)).tolist()
 
 
 def _design(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,38 +11,88 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from superwords.analysis import groups as groups_of_documents
 from superwords.analysis.dates import time_columns
-from superwords.analysis.groups import by_group
-from superwords.analysis.table_files import PRINTED, SUFFIXES, TOGETHER, Titled, listed, printed, write_tables
-from superwords.analysis.tables import objects, of_shown, sources
+from superwords.analysis.documents import with_metadata
+from superwords.analysis.effects import outcome
+from superwords.analysis.table_files import PRINTED, SUFFIXES, Titled, write_tables
+from superwords.analysis.tables import of_shown, sources
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
-from superwords.tabular import plain, records
+from superwords.tabular import listed, plain, records, short
 from superwords.text.corpus import row_name
 
 FORMATS = (*SUFFIXES, "json", "netcdf", "pyldavis")
 ALL = "all"
 QUOTES = 3  # of each concept
-# Maximum groups of a column: to be preferred, compared, printed.
-FEW_GROUPS, MOST_COMPARED, MOST_PRINTED = 12, 40, 8
+# Maximum groups of a column: to be preferred, compared, printed, printed side by side.
+FEW_GROUPS, MOST_COMPARED, MOST_PRINTED, _MOST_BESIDE = 12, 40, 8, 4
 _SMOOTHING = 0.01  # of a word in a concept, since pyLDAvis takes logarithms
+
+# The headings of printed columns, by what their cells hold.
+_SHARES = {"prevalence": "Prevalence (%)", "strength": "Strength (%)", "share_used": "Used by (%)"}
+_SHARES |= {"weight": "Weight (%)"}
+_POINTS = {"effect": "Effect", "change": "Change"}
+_PROBABILITIES = {"probability_rises": "P(rises)", "probability_positive": "P(positive)"}
+_TEXTS = {"concept": "No.", "name": "Concept", "concept_name": "Concept", "top_words": "Words", "word": "Word"}
+_TEXTS |= {"found_again": "Found again", "found_by": "Chains", "document": "Document", "passage": "Passage"}
+_TEXTS |= {"group": "Group", "n_rows": "n", "first": "From", "last": "To", "period": "Period", "label": "Term"}
+_HEADINGS = _SHARES | _POINTS | _PROBABILITIES | _TEXTS
+_BOUNDS = {"prevalence": ("prevalence_low", "prevalence_high"), "share_used": ("used_low", "used_high")}
+_BOUNDS |= dict.fromkeys(("weight", *_POINTS), ("low", "high"))
+_PREVALENCE = "Prevalence: share of the {rows} that use the concept."
+_STRENGTH = "Strength: its mean weight in those."
+# The columns of a printed table, those that it lacks left out; its caption and its note.
+_PRINTED = {
+    "concepts": (
+        "concept name top_words prevalence strength found_again found_by",
+        "Concepts",
+        f"{_PREVALENCE} {_STRENGTH} Chains: how many of the {{chains}} chains find it.{{again}}",
+    ),
+    "words": (
+        "concept name word share_used",
+        "Words of the concepts",
+        "Used by: of the {rows} that use the concept, the share that use the word for it.",
+    ),
+    "documents": (
+        "document concept concept_name weight",
+        "Concepts of the documents",
+        "Weight: share of the document's words.",
+    ),
+    "groups": (
+        "concept name group n_rows prevalence strength",
+        "Prevalence of the concepts by {groups}",
+        f"{_PREVALENCE} {_STRENGTH}",
+    ),
+    "trends": (
+        "concept name first last change probability_rises",
+        "Change in prevalence over time ({time})",
+        "Change: of a line through the prevalences, from the first period to the last, in percentage points.",
+    ),
+    "periods": ("concept name period n_rows prevalence", "Prevalence by period of {time}", _PREVALENCE),
+    "effects": (
+        "concept name label effect probability_positive",
+        "Effects on prevalence",
+        "Effect: change of {outcome}, in percentage points, the other terms held fixed. {notes}",
+    ),
+    "quotes": (
+        "concept name document passage",
+        "Passages that show the concepts",
+        "The documents with the most evidence for each concept.",
+    ),
+}
+# What a table needs that a model may lack.
+_NEEDS = {
+    "groups": "a column of groups; give groups (--groups)",
+    "trends": "a column of dates or years; give time (--time)",
+    "periods": "a column of dates or years; give time (--time)",
+    "effects": 'a formula such as "party + date"; give formula (--formula)',
+    "quotes": "the texts, which this model was saved without",
+}
 
 
 class Export:
-    """The tables of a model by name; each is computed when it is asked for.
-
-    Parameters
-    ----------
-    model : ConceptModel
-    groups : str or list of str, optional
-        Columns that divide the documents; those of the fit if not given.
-    time : str, optional
-        A column of dates or years; the first one if not given.
-    formula : str, optional
-        Of `effects`, such as "party + date"; there is no such table if not given.
-    cluster : str, optional
-        The column of authors in `effects`.
-    """
+    """The tables of a model by name, each computed when it is asked for; the options are those of `export`."""
 
     def __init__(
         self,
@@ -53,81 +102,88 @@ class Export:
         formula: str | None = None,
         cluster: str | None = None,
     ):
-        corpus = model.corpus_
-        given = [groups] if isinstance(groups, str) else groups
-        self.model = model
-        self.groups = list(given if given is not None else corpus.notes.get("groups") or [])
-        self.time = time or next(iter(time_columns(corpus.metadata)), None)
-        self.formula, self.cluster = formula, cluster
+        self.model, self.formula, self.cluster = model, formula, cluster
+        self.groups = [groups] if isinstance(groups, str) else list(groups or [])
+        if groups is None:
+            self.groups = list(model.corpus_.notes.get("groups") or [])
+        self.time = time or next(iter(time_columns(model.corpus_.metadata)), None)
 
     @property
     def makers(self) -> dict[str, Callable[[], pd.DataFrame]]:
         """The tables available for this model, in the order of writing."""
-        model = self.model
-        out: dict[str, Callable[[], pd.DataFrame]] = {
+        model, has_time = self.model, self.time is not None
+        has = {"groups": self.groups, "trends": has_time, "periods": has_time, "effects": self.formula}
+        has["quotes"] = model.corpus_.texts is not None
+
+        def of_each(make: Callable[..., pd.DataFrame], first: str, **options: Any) -> pd.DataFrame:
+            concepts = model.concepts(0)[["concept", "name"]].itertuples(index=False, name=None)
+            parts = (make(concept, **options).assign(concept=concept, name=name) for concept, name in concepts)
+            return _joined(parts, ["concept", "name", first])
+
+        every: dict[str, Callable[[], pd.DataFrame]] = {
             "concepts": model.concepts,
-            "words": lambda: self._of_each(model.words_of, "word"),
+            "words": lambda: of_each(model.words_of, "word"),
             "documents": model.documents,
             "documents_wide": self._documents_wide,
             "vocabulary": model.words,
+            "groups": lambda: self._by_group(self.groups, model.by_group),
+            "trends": lambda: model.trends(self.time),
+            "periods": lambda: model.over_time(self.time),
+            "effects": lambda: model.effects(self.formula, cluster=self.cluster),
+            "quotes": lambda: of_each(model.representative_documents, "document", n=QUOTES),
         }
-        if self.groups:
-            out["groups"] = lambda: self._of_columns(model.by_group, self.groups)
-        if self.time is not None:
-            out["trends"] = lambda: model.trends(self.time)
-            out["periods"] = lambda: model.over_time(self.time)
-        if self.formula:
-            out["effects"] = lambda: model.effects(self.formula, cluster=self.cluster)
-        if model.corpus_.texts is not None:
-            quotes = partial(model.representative_documents, n=QUOTES)
-            out["quotes"] = lambda: self._of_each(quotes, "document")
-        return out
+        return {name: make for name, make in every.items() if has.get(name, True)}
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one table; raise InputError with the missing input if it is unavailable."""
         if name in self.makers:
             return self.makers[name]()
-        needs = {
-            "groups": "a column of groups; give groups (--groups)",
-            "trends": "a column of dates or years; give time (--time)",
-            "periods": "a column of dates or years; give time (--time)",
-            "effects": 'a formula such as "party + date"; give formula (--formula)',
-            "quotes": "the texts, which this model was saved without",
-        }
-        if name in needs:
-            raise InputError(f"The table {name!r} needs {needs[name]}.")
-        known = dict.fromkeys([*self.makers, *needs])
+        if name in _NEEDS:
+            raise InputError(f"The table {name!r} needs {_NEEDS[name]}.")
+        known = dict.fromkeys([*self.makers, *_NEEDS])
         raise InputError(f"There is no table {name!r}; choose one of {', '.join(known)}.")
 
     def printed(self, name: str, data: pd.DataFrame | None = None) -> Titled:
-        """Return one table (`data`, if given) as printed, with its caption and note."""
-        model = self.model
+        """Return one table (`data`, if given) as printed: few columns, rounded, with its caption and note."""
+        model, result = self.model, self.model.result_
+        table = self.table(name) if data is None or name == "groups" else data
         if name == "groups":  # with small groups pooled
-            self.table(name)
-            make = partial(by_group, model.result_, n_words=0, most=MOST_PRINTED)
-            table = of_shown(model.result_, self._of_columns(make, self.compared))
+            make = groups_of_documents.by_group
+            pooled = self._by_group(self.compared, make, result=result, n_words=0, most=MOST_PRINTED)
+            table = of_shown(result, pooled)
+        columns, caption, note = _PRINTED.get(name, ("", "", ""))
+        kept = [one for one in columns.split() if one in table]
+        if not kept:
+            return Titled(table.map(short), name.replace("_", " ").capitalize())
+        again = f" Found again: by how many of the {model.verdict().n_pilots} fits to samples of the documents."
+        if "found_again" in kept and table["found_again"].isna().all():
+            kept.remove("found_again")
+            again = ""
+        if "top_words" in kept and not model.names_:
+            kept.remove("name")  # the automatic names only repeat the first words
+        out = {}
+        if name == "groups" and table.groupby("concept", sort=False).size().max() <= _MOST_BESIDE:
+            # A row per concept, with the prevalences of the groups side by side.
+            note = f"{_PREVALENCE[:-1]}, in %, with 95% intervals."
+            out["No."] = [str(one) for one in table["concept"].unique()]
+            out["Concept"] = table.drop_duplicates("concept")["name"].tolist()
+            for (column, group), own in table.groupby(["column", "group"], sort=False):
+                heading = f"{column} {group}" if table["column"].nunique() > 1 else str(group)
+                cells = zip(_cells("prevalence", own), _intervals("prevalence", own))
+                out[f"{heading} (n = {own['n_rows'].iloc[0]:,})"] = [f"{share} ({bounds})" for share, bounds in cells]
         else:
-            table = self.table(name) if data is None else data
-        return printed(
-            name,
-            table,
-            rows=row_name(model.corpus_),
-            chains=len(model.chains_),
-            pilots=model.verdict().n_pilots,
-            groups=listed(self.compared),
-            time=self.time,
-            notes=" ".join(table.attrs.get("notes", [])),
-            named=bool(model.names_),
-        )
+            for column in kept:
+                out[_HEADINGS[column]] = _cells(column, table)
+                if set(_BOUNDS.get(column, ("",))) <= set(table):
+                    out["95% interval"] = _intervals(column, table)
+        rows = row_name(model.corpus_)
+        facts = {"rows": rows, "outcome": outcome(rows), "chains": len(model.chains_), "again": again}
+        facts |= {"groups": listed(self.compared), "time": self.time}
+        text = note.format(**facts, notes=" ".join(table.attrs.get("notes", []))).strip()
+        return Titled(pd.DataFrame(out), f"{caption.format(**facts)}.", text)
 
-    def _of_each(self, make: Callable[[int], pd.DataFrame], first: str) -> pd.DataFrame:
-        """Return one table of the rows that each concept has."""
-        concepts = self.model.concepts(0)[["concept", "name"]].itertuples(index=False, name=None)
-        parts = [make(concept).assign(concept=concept, name=name) for concept, name in concepts]
-        return _joined(parts, ["concept", "name", first])
-
-    def _of_columns(self, make: Callable[[Any], pd.DataFrame], columns: list[Any]) -> pd.DataFrame:
-        parts = [make(column).assign(column=column) for column in columns]
+    def _by_group(self, columns: list[Any], make: Callable[..., pd.DataFrame], **options: Any) -> pd.DataFrame:
+        parts = (make(column=column, **options).assign(column=column) for column in columns)
         return _joined(parts, ["column", "concept", "name", "group"])
 
     @property
@@ -143,20 +199,49 @@ class Export:
         """Return a row per document with its metadata and its weight in every concept."""
         ids, metadata = sources(self.model.corpus_)
         numbers, held = self.model.result_.shown, self.model.documents()
-        held = held[held["concept"].isin(numbers)]
-        weights = np.zeros((len(ids), len(numbers)))
-        row, column = ({one: n for n, one in enumerate(those)} for those in (ids, numbers))
-        weights[held["document"].map(row), held["concept"].map(column)] = held["weight"]
-        wide = pd.DataFrame(weights, columns=[f"concept_{concept}" for concept in numbers])
-        clash = {name: f"metadata_{name}" for name in metadata if name in wide or name == "document"}
-        labels = metadata.rename(columns=clash).reset_index(drop=True)
-        return pd.concat([pd.DataFrame({"document": objects(ids)}), labels, wide], axis=1)
+        weights = held.pivot(index="document", columns="concept", values="weight")
+        wide = weights.reindex(index=ids, columns=numbers).fillna(0.0).add_prefix("concept_").reset_index(drop=True)
+        return with_metadata(ids, metadata, range(len(ids)), list(wide)).join(wide)
 
 
-def _joined(parts: list[pd.DataFrame], first: list[str]) -> pd.DataFrame:
-    if not parts:
+def _cells(column: str, table: pd.DataFrame) -> list[str]:
+    """Return the cells of a printed column."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float) and value != value:
+            return "–"
+        if column in _SHARES:
+            return f"{100 * value:.1f}"
+        if column in _POINTS:
+            return _signed(value)
+        if column in _PROBABILITIES:
+            return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
+        if column == "found_again":
+            return f"{value:.0f}"
+        return ", ".join(map(short, value)) if isinstance(value, list | tuple) else str(value)
+
+    return [cell(value) for value in table[column]]
+
+
+def _intervals(column: str, table: pd.DataFrame) -> list[str]:
+    """Return the cells of a column of 95% intervals."""
+    bounds = table[list(_BOUNDS[column])]
+    if column in _POINTS:
+        cells = [f"{_signed(low)} to {_signed(high)}" for low, high in bounds.to_numpy()]
+    else:
+        cells = [f"{100 * low:.1f}–{100 * high:.1f}" for low, high in bounds.to_numpy()]
+    return ["–" if missing else cell for missing, cell in zip(bounds.isna().any(axis=1), cells)]
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def _joined(parts: Iterable[pd.DataFrame], first: list[str]) -> pd.DataFrame:
+    tables = list(parts)
+    if not tables:
         return pd.DataFrame(columns=first)
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
     return table[[*first, *(name for name in table if name not in first)]]
 
 
@@ -200,7 +285,11 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind in SUFFIXES:
-            return _write(source, out, kind, table)
+            printed, names = kind in PRINTED, list(source.makers) if table == ALL else [table]
+            if printed and table == ALL:
+                names = [one for one in names if one not in ("documents", "documents_wide", "vocabulary")]
+            tables = {name: source.printed(name) if printed else Titled(source.table(name)) for name in names}
+            return write_tables(tables, out, kind)
         if kind == "netcdf":
             with atomic_path(out) as temporary:
                 model.trace_.to_netcdf(temporary, engine="h5netcdf")
@@ -216,23 +305,6 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
     except OSError as error:
         raise InputError(f"The tables cannot be written to {str(out)!r}: {error.strerror or error}.") from error
     return [out]
-
-
-def _write(source: Export, path: Path, kind: str, table: str) -> list[Path]:
-    names = list(source.makers) if table == ALL else [table]
-    if kind in PRINTED:
-        if table == ALL:
-            names = [one for one in names if one not in ("documents", "documents_wide", "vocabulary")]
-        tables = {name: source.printed(name) for name in names}
-    else:
-        tables = {name: Titled(source.table(name)) for name in names}
-    if path.suffix != SUFFIXES[kind]:
-        if kind in TOGETHER:
-            path = path.with_name(f"{path.name}{SUFFIXES[kind]}")
-        elif table != ALL:
-            path = path / f"{table}{SUFFIXES[kind]}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-    return write_tables(tables, path, kind)
 
 
 def pyldavis_input(model: Any) -> dict[str, Any]:

@@ -18,9 +18,9 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import betaincinv
 
-from superwords.analysis.prevalence import Groups, groups_of, prevalence_draws, prevalence_interval, reaching_the_ends
+from superwords.analysis.prevalence import Groups, groups_of
 from superwords.analysis.ranking import own_shares
-from superwords.analysis.tables import concept_index, concept_names, objects, used_words
+from superwords.analysis.tables import concept_index, named, objects, used_words, with_bounds
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS, interval, weighted_mean
 from superwords.posterior.result import Result
@@ -52,10 +52,9 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int |
     ['harbour', 'kitchen']
     """
     groups = make_groups(result, column, most)
-    table, top = figures_by_group(result, groups), _top_words(result, groups)
-    cells = product(range(result.n_concepts), range(len(groups.labels)))
-    words = [top(g, j, n_words) if n_words else [] for j, g in cells]
-    return table.assign(
+    top = _top_words(result, groups) if n_words else lambda *_: []
+    words = [top(g, j, n_words) for j, g in product(range(result.n_concepts), range(len(groups.labels)))]
+    return figures_by_group(result, groups).assign(
         top_words=objects([word for word, *_ in one] for one in words),
         shares=objects([share for _, share, *_ in one] for one in words),
     )
@@ -63,27 +62,16 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int |
 
 def figures_by_group(result: Result, groups: Groups) -> pd.DataFrame:
     """Return prevalence and strength with intervals, a row per concept and group."""
-    low, high = prevalence_interval(groups)
     held = np.where(groups.holders > 0, groups.weight, 0.0)
-    weak, strong = interval(groups.strength, held)
-    holders, n_groups = weighted_mean(groups.holders, groups.weight), len(groups.labels)
-    n_rows = np.array([len(rows) for rows in groups.rows])
+    holders, n_rows = weighted_mean(groups.holders, groups.weight), np.array([len(rows) for rows in groups.rows])
     figures = {
         "rows": holders,
-        "prevalence": holders / n_rows[:, None],
-        "prevalence_low": low,
-        "prevalence_high": high,
-        "strength": weighted_mean(groups.strength, held),
-        "strength_low": weak,
-        "strength_high": strong,
+        **with_bounds("prevalence", holders / n_rows[:, None], groups.bounds(*groups.prevalence_draws())),
+        **with_bounds("strength", weighted_mean(groups.strength, held), interval(groups.strength, held)),
     }
-    head = {
-        "concept": np.repeat(np.arange(1, result.n_concepts + 1), n_groups),
-        "name": objects(name for name in concept_names(result) for _ in groups.labels),
-        "group": pd.Series(groups.labels * result.n_concepts),
-        "n_rows": np.tile(n_rows, result.n_concepts),
-    }
-    return pd.DataFrame(head | {name: values.T.ravel() for name, values in figures.items()})
+    table = named(result, np.repeat(np.arange(1, result.n_concepts + 1), len(n_rows)))
+    table = table.assign(group=groups.labels * result.n_concepts, n_rows=np.tile(n_rows, result.n_concepts))
+    return table.assign(**{name: values.T.ravel() for name, values in figures.items()})
 
 
 def compare_groups(result: Result, column: str, first: Any = None, second: Any = None) -> pd.DataFrame:
@@ -107,36 +95,28 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
     True
     """
     groups = make_groups(result, column)
-    a, b = 0, 1
-    if first is not None or second is not None or len(groups.labels) != 2:
-        a, b = (_place(groups.labels, column, one) for one in (first, second))
-    prevalence, weight = prevalence_draws(groups)
-    difference = prevalence[:, a] - prevalence[:, b]
-    low, high = interval(difference, weight[:, 0])
-    mean = [weighted_mean(groups.holders[:, g], groups.weight[:, 0]) / len(groups.rows[g]) for g in (a, b)]
-    table = pd.DataFrame(
-        {
-            "concept": np.arange(1, result.n_concepts + 1),
-            "name": objects(concept_names(result)),
-            f"prevalence_{groups.labels[a]}": mean[0],
-            f"prevalence_{groups.labels[b]}": mean[1],
-            "difference": mean[0] - mean[1],
-            "low": low,
-            "high": high,
-            "probability_greater": weighted_mean((difference > 0).astype(float), weight[:, 0]),
-        }
+    labels, places = groups.labels, [0, 1]
+    if first is not None or second is not None or len(labels) != 2:
+        places = []
+        for group in (first, second):
+            match = [g for g, label in enumerate(labels) if label == group or str(label) == str(group)]
+            if group is None or not match:
+                problem = "Two groups are needed" if group is None else f"There is no group {group!r}"
+                known = ", ".join(map(repr, labels))
+                raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
+            places.append(match[0])
+    drawn, weights = groups.prevalence_draws()
+    difference, weight = drawn[:, places[0]] - drawn[:, places[1]], weights[:, 0]
+    low, high = interval(difference, weight)
+    mean = [weighted_mean(groups.holders[:, g], groups.weight[:, 0]) / len(groups.rows[g]) for g in places]
+    table = named(result, range(1, result.n_concepts + 1)).assign(
+        **{f"prevalence_{labels[g]}": share for g, share in zip(places, mean)},
+        difference=mean[0] - mean[1],
+        low=low,
+        high=high,
+        probability_greater=weighted_mean((difference > 0).astype(float), weight),
     )
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
-
-
-def _place(labels: list[Any], column: str, group: Any) -> int:
-    """Return the place of a group that was asked for."""
-    match = [g for g, label in enumerate(labels) if label == group or str(label) == str(group)]
-    if group is None or not match:
-        known = ", ".join(repr(label) for label in labels)
-        problem = "Two groups are needed" if group is None else f"There is no group {group!r}"
-        raise InputError(f"{problem} to compare; the groups of {column!r} are {known}.")
-    return match[0]
 
 
 def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
@@ -168,8 +148,9 @@ def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
 
 
-def metadata_column(result: Result, column: str) -> pd.Series:
-    return group_values(named_column(result.corpus.metadata, column)).reset_index(drop=True)
+def metadata_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
+    """Return a column of groups by its name, blank texts missing."""
+    return group_values(named_column(metadata, name)).reset_index(drop=True)
 
 
 def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
@@ -182,35 +163,39 @@ def named_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
     return metadata[found]
 
 
+def group_values(values: pd.Series) -> pd.Series:
+    """Return a column of groups, with blank texts missing as the missing values are."""
+    return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))
+
+
 def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
-    values = metadata_column(result, column)
-    found = values.dropna().unique().tolist()
-    # Numbers first and by size, then texts.
-    numbers = sorted(one for one in found if isinstance(one, int | float))
-    labels = numbers + sorted((one for one in found if not isinstance(one, int | float)), key=str)
+    """Return the groups of a column, numbers first and by size, then texts."""
+    values = metadata_column(result.corpus.metadata, column)
+    is_text = {label: not isinstance(label, int | float) for label in values.dropna().unique().tolist()}
+    labels = sorted(is_text, key=lambda label: (is_text[label], str(label) if is_text[label] else label))
     if not labels:
         raise InputError(f"The column {column!r} is empty; choose one that has values.")
     if most is not None and len(labels) > most:
         largest = values.value_counts().index[: most - 1]
         values = values.astype(object).where(values.isna() | values.isin(largest), OTHER)
         labels = [*(label for label in labels if label in set(largest)), OTHER]
-    rows = [np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels]
-    return groups_of(result, labels, rows)
+    return groups_of(
+        result, {label: np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels}
+    )
 
 
 def _top_words(result: Result, groups: Groups) -> Callable[..., list[tuple[str, float, float, float]]]:
     """Return a function of group and concept: its top words there, with their shares and bounds."""
-    word, vocabulary = result.summary.words.word, result.corpus.vocabulary
+    word, vocabulary, uses = result.summary.words.word, result.corpus.vocabulary, result.summary.uses
     own, used = own_shares(result.summary.words, result.corpus.n_words), used_words(result)
-    uses, shape = result.summary.uses, (result.n_concepts, result.corpus.n_words)
-    document, found = (np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)), result.summary.alignment.found)
+    document, found = np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)), result.summary.alignment.found
     # (J, V) of each group: how many rows use a word for a concept, mean over draws.
     users = []
     for rows in groups.rows:
         here = np.isin(document, rows)
-        concept = uses.concept[here]
-        counted = uses.share[here] / found[concept]
-        users.append(sparse.csr_array((counted, (concept, uses.word[here])), shape=shape))
+        place = uses.concept[here], uses.word[here]
+        counted = uses.share[here] / found[place[0]]
+        users.append(sparse.csr_array((counted, place), shape=(result.n_concepts, result.corpus.n_words)))
 
     def top(g: int, j: int, n_words: int | None = None) -> list[tuple[str, float, float, float]]:
         holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
@@ -221,14 +206,9 @@ def _top_words(result: Result, groups: Groups) -> Callable[..., list[tuple[str, 
         order = np.argsort(-n_users * own[rows], kind="stable")
         order = order[n_users[order] > 0][:n_words]
         n, share = holders / groups.effect[g, j], np.minimum(n_users[order] / holders, 1.0)
-        bounds = [betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS]
-        low, high = reaching_the_ends(bounds[0], bounds[1], share * n, np.full(len(share), n))
+        low, high = (betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS)
+        low, high = np.where(share * n < 0.5, 0.0, low), np.where(share * n > n - 0.5, 1.0, high)
         words = [vocabulary[i] for i in word[rows[order]]]
         return list(zip(words, share.tolist(), low.tolist(), high.tolist()))
 
     return top
-
-
-def group_values(values: pd.Series) -> pd.Series:
-    """Return a column of groups, with blank texts missing as the missing values are."""
-    return values.mask(values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool))

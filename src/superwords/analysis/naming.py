@@ -72,41 +72,34 @@ def _is_hidden(text: str, k: int) -> bool:
 
 def name_prompt(result: Result, concept: int, language: str = "en", taken: Collection[str] = ()) -> str:
     """Return the prompt for one concept: its words, passages, and names in use."""
+    texts = result.corpus.texts is not None
+    passages = representative_documents(result, concept, _PASSAGES)["passage"] if texts else ()
     lines = [
         "Name a concept that a topic model found in a collection of texts.",
         "",
         f"Its words, the most telling first: {', '.join(top_words(result, concept, _WORDS))}.",
+        *(["", "Passages that use it:", *(f"- {one}" for one in passages)] if len(passages) else []),
+        *(["", f"These names are taken by other concepts: {'; '.join(taken)}."] if taken else []),
+        "",
+        f"Reply in the language {language!r} with two lines and nothing else:",
+        "Name: two to five words that no other concept could have",
+        "Description: one sentence that says what the texts say of it",
     ]
-    if result.corpus.texts is not None:
-        passages = representative_documents(result, concept, _PASSAGES)["passage"]
-        lines += ["", "Passages that use it:", *(f"- {one}" for one in passages)] if len(passages) else []
-    if taken:
-        lines += ["", f"These names are taken by other concepts: {'; '.join(taken)}."]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"Reply in the language {language!r} with two lines and nothing else:",
-            "Name: two to five words that no other concept could have",
-            "Description: one sentence that says what the texts say of it",
-        ]
-    )
+    return "\n".join(lines)
 
 
 def prompt_for_all(result: Result, language: str = "en") -> str:
     """Return one prompt for all shown concepts; `pasted` reads the reply."""
-    words = [f"{j}: {', '.join(top_words(result, j, _WORDS))}" for j in result.shown]
-    return "\n".join(
-        [
-            "Name the concepts that a topic model found in a collection of texts. Each line has a concept's number and "
-            "its words, the most telling first.",
-            "",
-            *words,
-            "",
-            f"Reply in the language {language!r} with one line per concept and nothing else, no name twice:",
-            "NUMBER: two to five words | one sentence that describes it",
-        ]
-    )
+    lines = [
+        "Name the concepts that a topic model found in a collection of texts. Each line has a concept's number and "
+        "its words, the most telling first.",
+        "",
+        *(f"{j}: {', '.join(top_words(result, j, _WORDS))}" for j in result.shown),
+        "",
+        f"Reply in the language {language!r} with one line per concept and nothing else, no name twice:",
+        "NUMBER: two to five words | one sentence that describes it",
+    ]
+    return "\n".join(lines)
 
 
 def propose(
@@ -124,7 +117,7 @@ def propose(
                 continue
             name, description = read_reply(reply)
             found = Proposal(concept, name, description, "" if name else "the reply had no name")
-            if name and not _is_taken(name, names):
+            if name and name == _distinct(result, found, names).name:
                 break
         if found.name:
             found = _distinct(result, found, names)
@@ -201,17 +194,12 @@ def _clean_sentence(text: str) -> str:
     return ""
 
 
-def _is_taken(name: str, taken: Collection[str]) -> bool:
-    return name.casefold() in {one.casefold() for one in taken}
-
-
 def _distinct(result: Result, found: Proposal, taken: Sequence[str]) -> Proposal:
     """Return the proposal with a word or its number added if the name is taken."""
-    words = [*top_words(result, found.concept, _WORDS), str(found.concept)]
-    for name in [found.name, *(f"{found.name} ({word})" for word in words)]:
-        if not _is_taken(name, taken):
-            return found._replace(name=name, problem="")
-    return found._replace(name="", problem="every name was taken")
+    words, in_use = top_words(result, found.concept, _WORDS), {one.casefold() for one in taken}
+    names = [found.name, *(f"{found.name} ({word})" for word in [*words, found.concept])]
+    name = next((one for one in names if one.casefold() not in in_use), "")
+    return found._replace(name=name, problem="" if name else "every name was taken")
 
 
 def proposal_table(result: Result, proposals: Sequence[Proposal]) -> pd.DataFrame:

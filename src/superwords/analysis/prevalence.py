@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,8 +17,8 @@ from superwords.posterior.traces import CONCEPT_TRACED, LEAST_DRAWS
 
 _BETA_DRAWS = 4000
 _LEVELS = 140  # of the Beta distributions of prevalences in the whole corpus
-Computed = TypeVar("Computed")
 _BETA_SEED = 1785  # fixed, since the Beta draws are numerical integration
+Computed = TypeVar("Computed")
 
 
 def draw_weights(result: Result) -> np.ndarray:
@@ -42,19 +42,13 @@ def missed(by_chain: np.ndarray) -> np.ndarray:
     return np.asarray((by_chain < TYPICAL).any(axis=0))
 
 
-def drawn_weights(result: Result) -> list[sparse.csr_array]:
-    """Return, for each draw, the shares n_dj / N_d of a document's tokens, (D, J)."""
-    return drawn(result, result.summary.memberships.weight.astype(float))
-
-
-def drawn(result: Result, values: np.ndarray) -> list[sparse.csr_array]:
-    """Return (D, J) of each draw, from values at the places of the memberships."""
-    kept, n_documents = result.summary.memberships, result.corpus.n_documents
-    out = []
+def drawn_weights(result: Result, values: np.ndarray | None = None) -> list[sparse.csr_array]:
+    """Return (D, J) of each draw: the shares n_dj / N_d of documents' tokens, or other values in their places."""
+    kept, shape = result.summary.memberships, (result.corpus.n_documents, result.n_concepts)
+    values, out = kept.weight.astype(float) if values is None else values, []
     for t in range(len(result.summary.alignment.chain)):
-        ptr = kept.ptr[t * n_documents : (t + 1) * n_documents + 1]
+        ptr = kept.ptr[t * shape[0] : (t + 1) * shape[0] + 1]
         part = slice(ptr[0], ptr[-1])
-        shape = (n_documents, result.n_concepts)
         out.append(sparse.csr_array((values[part], kept.concept[part], ptr - ptr[0]), shape=shape))
     return out
 
@@ -70,31 +64,57 @@ class Groups(NamedTuple):
     effect: np.ndarray  # (G, J) design effect
     missed: np.ndarray  # (J) whether some chain lacks the concept
 
+    def beta(self, holders: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parameters of prevalences' Beta posteriors, (…, G, J) as the holders, under Jeffreys' prior."""
+        n_rows = np.array([len(rows) for rows in self.rows], float)[:, None] / self.effect
+        holders = holders / self.effect
+        return holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
+
+    def bounds(self, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (G, J) bounds of prevalences from weighted draws of them.
+
+        They reach 0 where no row holds the concept and 1 where all do, as Brown, Cai and DasGupta (2001) recommend;
+        otherwise the interval excludes the observed share.
+        """
+        low, high = interval(values, weights)
+        held = weighted_mean(self.holders, self.weight)
+        n_rows = np.array([len(rows) for rows in self.rows], float)[:, None]
+        return np.where(self.missed | (held < 0.5), 0.0, low), np.where(held > n_rows - 0.5, 1.0, high)
+
+    def prevalence_draws(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (draws, G, J) prevalences from each draw's Beta posterior, and weights."""
+        times = max(1, _BETA_DRAWS // max(len(self.holders), 1))
+        on, off = self.beta(self.holders)
+        drawn = np.empty((len(on) * times, *on.shape[1:]))
+        for j in range(on.shape[2]):  # a generator each, so that decisions about one concept do not affect others
+            both = (np.repeat(one[:, :, j], times, axis=0) for one in (on, off))
+            drawn[:, :, j] = np.random.default_rng([_BETA_SEED, j]).beta(*both)
+        return drawn, np.repeat(self.weight, times, axis=0)
+
 
 def groups_of(
     result: Result,
-    labels: list[Any],
-    rows: list[np.ndarray],
+    rows: Mapping[Any, np.ndarray] | None = None,
     drawn: list[sparse.csr_array] | None = None,
     weights: np.ndarray | None = None,
 ) -> Groups:
-    """Return the groups given their rows, none of them empty.
+    """Return the groups given their rows, none of them empty, or one of all rows.
 
     `drawn` and `weights` replace the `drawn_weights` and `draw_weights` of the concepts, for other columns.
     """
-    group, row = np.repeat(np.arange(len(rows)), [len(here) for here in rows]), np.concatenate(rows)
-    shape = (len(rows), result.corpus.n_documents)
-    member = sparse.csr_array((np.ones(len(row)), (group, row)), shape=shape)
-    own = drawn is None
+    parent, n_documents = result.corpus.parent, result.corpus.n_documents
+    rows = {"all": np.arange(n_documents)} if rows is None else rows
+    group, row = np.repeat(np.arange(len(rows)), list(map(len, rows.values()))), np.concatenate(list(rows.values()))
+    member = sparse.csr_array((np.ones(len(row)), (group, row)), shape=(len(rows), n_documents))
+    lacking = missed(found_by_chain(result.summary.alignment)) if drawn is None else np.array(False)
     drawn = drawn_weights(result) if drawn is None else drawn
     weight = (draw_weights(result) if weights is None else weights)[:, None, :]
     holders = np.array([(member @ (w > 0).astype(float)).toarray() for w in drawn])
-    total = np.array([(member @ w).toarray() for w in drawn])
-    effect, parent = np.ones(holders.shape[1:]), result.corpus.parent
+    strength = np.array([(member @ w).toarray() for w in drawn]) / np.maximum(holders, 1)
+    effect = np.ones(holders.shape[1:])
     if parent is not None:
         effect = _design_effect(parent, group, row, drawn, holders, weight)
-    lacking = missed(found_by_chain(result.summary.alignment)) if own else np.zeros(weight.shape[2], bool)
-    return Groups(labels, rows, weight, holders, total / np.maximum(holders, 1), effect, lacking)
+    return Groups(list(rows), list(rows.values()), weight, holders, strength, effect, lacking)
 
 
 def _design_effect(
@@ -127,89 +147,46 @@ def _design_effect(
     return np.fmax(1.0, weighted_mean(np.array(ratios), weight))
 
 
-def _posterior(holders: Any, n_rows: Any, effect: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parameters of the Beta posterior of a prevalence under Jeffreys' prior."""
-    holders, n_rows = holders / effect, n_rows / effect
-    return holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
-
-
-def prevalence_interval(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """Return (G, J) bounds of the prevalences."""
-    low, high = interval(*prevalence_draws(groups))
-    n_rows = np.array([len(rows) for rows in groups.rows], float)[:, None]
-    low = np.where(groups.missed, 0.0, low)
-    return reaching_the_ends(low, high, weighted_mean(groups.holders, groups.weight), n_rows)
-
-
 def population_interval(whole: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """Return (J) bounds of the prevalence in the population behind the first group."""
-    n_documents = float(len(whole.rows[0]))
-    on, off = _posterior(whole.holders[:, 0], n_documents, whole.effect[0])
+    """Return (J) bounds of the prevalence in the population behind a group of all rows."""
+    on, off = whole.beta(whole.holders)
     variance = on * off / ((on + off) ** 2 * (on + off + 1))
     levels = beta_levels(on / (on + off), variance, _LEVELS)
-    weights = np.tile(whole.weight[:, 0], (len(levels), 1))
-    low, high = interval(levels.reshape(weights.shape), weights)
-    used = weighted_mean(whole.holders[:, 0], whole.weight[:, 0])
-    low = np.where(whole.missed, 0.0, low)
-    return reaching_the_ends(low, high, used, np.full(len(used), n_documents))
+    low, high = whole.bounds(np.concatenate(levels), np.tile(whole.weight, (len(levels), 1, 1)))
+    return low[0], high[0]
 
 
-def reaching_the_ends(
-    low: np.ndarray, high: np.ndarray, held: np.ndarray, n_rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return Jeffreys bounds extended to 0 where no row holds, to 1 where all do.
-
-    Brown, Cai and DasGupta (2001) recommend this; otherwise the interval excludes the observed share.
-    """
-    return np.where(held < 0.5, 0.0, low), np.where(held > n_rows - 0.5, 1.0, high)
-
-
-def prevalence_draws(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
-    """Return (draws, G, J) prevalences from each draw's Beta posterior, and weights."""
-    n_rows = np.array([len(rows) for rows in groups.rows], float)[None, :, None]
-    times = max(1, _BETA_DRAWS // max(len(groups.holders), 1))
-    on, off = _posterior(groups.holders, n_rows, groups.effect)
-    drawn = np.empty((len(on) * times, *on.shape[1:]))
-    for j in range(on.shape[2]):  # a generator each, so that decisions about one concept do not affect others
-        both = (np.repeat(one[:, :, j], times, axis=0) for one in (on, off))
-        drawn[:, :, j] = np.random.default_rng([_BETA_SEED, j]).beta(*both)
-    return drawn, np.repeat(groups.weight, times, axis=0)
-
-
-def once_per_trace(function: Callable[[Result], Computed]) -> Callable[[Result], Computed]:
-    """Keep what a function of a result returns, as long as the result has the same trace of concepts."""
+def once(function: Callable[[Result], Computed]) -> Callable[[Result], Computed]:
+    """Compute what a function returns once for each result."""
 
     @wraps(function)
     def kept(result: Result) -> Computed:
-        known = result.__dict__.get(function.__name__)
-        if known is None or known[0] is not result.concept_trace:
-            known = result.concept_trace, function(result)
-            result.remember(**{function.__name__: known})
-        return known[1]
+        if function.__name__ not in result.__dict__:
+            result.remember(**{function.__name__: function(result)})
+        return result.__dict__[function.__name__]
 
     return kept
 
 
-@once_per_trace
+@once
 def reported_draws(result: Result) -> dict[str, np.ndarray]:
     """Return (chain, draw, concept) of population prevalence and strength.
 
     They include the design effect of passages, as the intervals do.
     """
-    n_documents = result.corpus.n_documents
     prevalence, strength = (result.concept_trace[name].astype(float) for name in CONCEPT_TRACED)
     if not prevalence.size:
         return {"prevalence": prevalence, "strength": strength}
-    effect = groups_of(result, ["all"], [np.arange(n_documents)]).effect[0]
-    rows = np.nan_to_num(prevalence) * n_documents
-    on, off = _posterior(rows, n_documents, effect)
+    whole = groups_of(result)
+    rows = np.nan_to_num(prevalence) * result.corpus.n_documents
+    on, off = whole.beta(rows)
     drawn, noise = np.empty_like(on), np.empty_like(on)
     for j in range(on.shape[2]):  # a generator each, as above
         rng = np.random.default_rng([_BETA_SEED, j])
         drawn[:, :, j] = rng.beta(on[:, :, j], off[:, :, j])
         noise[:, :, j] = rng.standard_normal(on.shape[:2])
     # The weights of documents that use a concept vary by at most √(s(1 − s)) around their mean s.
-    error = np.sqrt(np.clip(strength * (1 - strength), 0, None) / np.maximum(rows / effect, 1)) / 2
+    error = np.sqrt(np.clip(strength * (1 - strength), 0, None) / np.maximum(rows / whole.effect, 1)) / 2
     drawn[np.isnan(prevalence)] = np.nan
     return {"prevalence": drawn, "strength": strength + error * noise}
 

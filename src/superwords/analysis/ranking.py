@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +49,7 @@ def ranked_words(words: WordUse, n_concepts: int, n_vocabulary: int) -> list[np.
 def automatic_names(result: Result) -> list[str]:
     """Return a name for every concept: its seed group, or its one to three top words."""
     words, vocabulary, notes = result.summary.words, result.corpus.vocabulary, result.corpus.notes
-    found = names(words, result.n_concepts, vocabulary, notes.get("other_words", ()))
+    found = names(words, result.n_concepts, vocabulary, frozenset(notes.get("other_words", ())))
     taken = takers(words, result.n_concepts, vocabulary, notes.get("seeds") or {})
     for j in set(taken.values()):
         found[j] = " + ".join(group for group, of in taken.items() if of == j)
@@ -75,43 +75,36 @@ def takers(
     out: dict[str, int] = {}
     for group, members in groups.items():
         own = [place[word] for word in members if word in place and everywhere[place[word]] > 0]
-        if not own or not n_concepts:
-            continue
         at = np.isin(words.word, own)
-        share = words.documents[at] / everywhere[words.word[at]] / len(own)
+        share = words.documents[at] / everywhere[words.word[at]] / max(len(own), 1)
         taken = np.bincount(words.concept[at], share, n_concepts)
-        if taken.max() >= _LEAST_TAKEN:
+        if taken[:n_concepts].max(initial=0.0) >= _LEAST_TAKEN:
             out[group] = int(np.argmax(taken))
     return out
 
 
-def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Sequence[str] = ()) -> list[str]:
+def names(words: WordUse, n_concepts: int, vocabulary: list[str], behind: Collection[str] = ()) -> list[str]:
     """Return a unique name for every concept: its one to three top words."""
-    score, last = scores(words, len(vocabulary)), frozenset(behind)
-    out: list[str] = []
-    taken = Counter[str]()
+    score, taken, out = scores(words, len(vocabulary)), Counter[str](), list[str]()
     for rows in ranked_words(words, n_concepts, len(vocabulary)):
         ranked = [(vocabulary[words.word[r]], float(score[r])) for r in rows]
-        nouns = [item for item in ranked if item[0] not in last]
+        nouns = [item for item in ranked if item[0] not in behind]
         # Noun phrases make the name if the best is nearly as characteristic as any word.
-        suffices = nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1]
-        name = ", ".join(_name_words(nouns if suffices else ranked)) or "(no words)"
+        if nouns and nouns[0][1] >= _MIN_SHARE_OF_BEST * ranked[0][1]:
+            ranked = nouns
+        chosen = dict[str, set[str]]()
+        for word, own in ranked:
+            if len(chosen) == NAME_WORDS or own < _MIN_SHARE_OF_BEST * ranked[0][1]:
+                break
+            parts = filter(None, re.split(r"\W+", word.casefold()))
+            stems = {part[:-1] if len(part) > 3 and part.endswith("s") else part for part in parts}
+            # A phrase may repeat words of another, as "care" in "health care".
+            if not any(stems and other and (stems <= other or other <= stems) for other in chosen.values()):
+                chosen[word] = stems
+        name = ", ".join(chosen) or "(no words)"
         taken[name] += 1
         out.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
     return out
-
-
-def _name_words(ranked: list[tuple[str, float]]) -> list[str]:
-    chosen: list[tuple[str, set[str]]] = []
-    for word, score in ranked:
-        if len(chosen) == NAME_WORDS or (chosen and score < _MIN_SHARE_OF_BEST * ranked[0][1]):
-            break
-        parts = filter(None, re.split(r"\W+", word.casefold()))
-        stems = {part[:-1] if len(part) > 3 and part.endswith("s") else part for part in parts}
-        # A phrase may repeat words of another, as "care" in "health care".
-        if not any(stems and other and (stems <= other or other <= stems) for _, other in chosen):
-            chosen.append((word, stems))
-    return [word for word, _ in chosen]
 
 
 def presence(rows: sparse.csr_array) -> sparse.csc_array:

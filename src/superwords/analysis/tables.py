@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,15 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.prevalence import (
-    draw_weights,
-    drawn_weights,
-    found_by_chain,
-    groups_of,
-    missed,
-    population_interval,
-    settled,
-)
+from superwords.analysis import prevalence
+from superwords.analysis.prevalence import draw_weights
 from superwords.analysis.ranking import TYPICAL, automatic_names, coherence, presence, ranked_words, scores
 from superwords.errors import InputError
 from superwords.posterior import resampling
@@ -93,62 +86,55 @@ def concept_names(result: Result) -> list[str]:
     return [result.names.get(j, name) for j, name in enumerate(automatic_names(result), 1)]
 
 
+def named(result: Result, concepts: Iterable[int]) -> pd.DataFrame:
+    """Return the columns `concept` and `name`."""
+    numbers, names = np.array(list(concepts), int), concept_names(result)
+    return pd.DataFrame({"concept": numbers, "name": objects(names[j - 1] for j in numbers)})
+
+
+def with_bounds(name: str, mean: np.ndarray, bounds: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns of a quantity and of its interval."""
+    return {name: mean, f"{name}_low": bounds[0], f"{name}_high": bounds[1]}
+
+
 def concept_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     """Return one row per concept, by number (docs/model.md has the columns)."""
     summary, corpus = result.summary, result.corpus
     aligned, weights, n_rows = summary.alignment, draw_weights(result), corpus.n_documents
-    low, high = population_interval(groups_of(result, ["all"], [np.arange(n_rows)]))
-    in_draws = {
-        "rows": aligned.rows.astype(float),
-        "documents": aligned.rows.astype(float),
-        "strength": aligned.strength.astype(float),
-        "held": aligned.held / n_rows,
-        "n_words": aligned.n_words.astype(float),
-        "overlap": aligned.overlap.astype(float),
-    }
+    rows, strength = aligned.rows.astype(float), aligned.strength.astype(float)
+    documents = rows
     if corpus.parent is not None:  # documents that use the concept in any passage
         source = source_of_rows(corpus)
         passages = sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
-        using = [np.diff(sparse.csc_array(passages @ one).indptr) for one in drawn_weights(result)]
-        in_draws["documents"] = np.array(using, float).reshape(weights.shape)
-    mean = {name: weighted_mean(values, weights) for name, values in in_draws.items()}
-    fewest, most = interval(in_draws["rows"], weights)
-    weak, strong = interval(in_draws["strength"], weights)
+        using = [np.diff(sparse.csc_array(passages @ one).indptr) for one in prevalence.drawn_weights(result)]
+        documents = np.array(using, float).reshape(weights.shape)
+    mean_rows, (fewest, most) = weighted_mean(rows, weights), interval(rows, weights)
     words, used = summary.words, used_words(result)
-    by_chain, units = found_by_chain(aligned), presence(corpus.counts)
-    described = normalised(word_scores(result))
+    by_chain, units = prevalence.found_by_chain(aligned), presence(corpus.counts)
+    described = normalised(by_word(result, scores(words, corpus.n_words)))
     alike = overlaps(described, described)
     np.fill_diagonal(alike, 0.0)
     # The most similar concept of each, if it would be a partner across draws.
     nearest = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
-    return pd.DataFrame(
-        {
-            "concept": np.arange(1, result.n_concepts + 1),
-            "name": objects(concept_names(result)),
-            "rows": mean["rows"],
-            "rows_low": np.where(missed(by_chain), 0.0, fewest),
-            "rows_high": most,
-            "documents": mean["documents"],
-            "prevalence": mean["rows"] / n_rows,
-            "prevalence_low": low,
-            "prevalence_high": high,
-            "strength": mean["strength"],
-            "strength_low": weak,
-            "strength_high": strong,
-            "held": mean["held"],
-            "n_words": mean["n_words"],
-            "top_words": objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
-            "shares": objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
-            "coherence": [coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
-            "much_like": objects(int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)),
-            "found_again": found_again(result),
-            "found_by": (by_chain >= TYPICAL).sum(axis=0).astype(int),
-            "stability": by_chain.mean(axis=0),
-            "stability_by_chain": objects(by_chain.T.tolist()),
-            "overlap": mean["overlap"],
-            "settled": settled(result),
-            "leftover": leftovers(result),
-        }
+    whole = prevalence.population_interval(prevalence.groups_of(result))
+    return named(result, range(1, result.n_concepts + 1)).assign(
+        **with_bounds("rows", mean_rows, (np.where(prevalence.missed(by_chain), 0.0, fewest), most)),
+        documents=weighted_mean(documents, weights),
+        **with_bounds("prevalence", mean_rows / n_rows, whole),
+        **with_bounds("strength", weighted_mean(strength, weights), interval(strength, weights)),
+        held=weighted_mean(aligned.held / n_rows, weights),
+        n_words=weighted_mean(aligned.n_words.astype(float), weights),
+        top_words=objects([corpus.vocabulary[i] for i in words.word[one[:n_words]]] for one in used),
+        shares=objects(words.used[one[:n_words]].astype(float).tolist() for one in used),
+        coherence=[coherence(units, words.word[one[:TOP_WORDS]]) for one in used],
+        much_like=objects(int(k) + 1 if alike[j, k] >= LEAST_OVERLAP else None for j, k in enumerate(nearest)),
+        found_again=found_again(result),
+        found_by=(by_chain >= TYPICAL).sum(axis=0).astype(int),
+        stability=by_chain.mean(axis=0),
+        stability_by_chain=objects(by_chain.T.tolist()),
+        overlap=weighted_mean(aligned.overlap.astype(float), weights),
+        settled=prevalence.settled(result),
+        leftover=leftovers(result),
     )
 
 
@@ -156,12 +142,8 @@ def found_again(result: Result) -> np.ndarray:
     """Return (J) the number of pilot fits with a partner; NaN without pilots."""
     if result.pilots is None or not result.pilots.n_pilots:
         return np.full(result.n_concepts, np.nan)
-    return resampling.found_again(word_scores(result), result.pilots).astype(float)
-
-
-def word_scores(result: Result) -> sparse.csr_array:
-    """Return (J, V) the scores that words are ranked by."""
-    return by_word(result, scores(result.summary.words, result.corpus.n_words))
+    score = by_word(result, scores(result.summary.words, result.corpus.n_words))
+    return resampling.found_again(score, result.pilots).astype(float)
 
 
 def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
@@ -170,24 +152,21 @@ def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((values.astype(float), (words.concept, words.word)), shape)
 
 
+@prevalence.once
 def leftovers(result: Result) -> np.ndarray:
     """Return (J) whether a concept is a leftover, listed last and marked in tables.
 
     It has a single word or very few rows, or it was found again in fewer than half of the pilot fits.
     """
-    if "leftovers" not in result.__dict__:
-        rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
-        few_words = np.array([len(one) < 2 for one in used_words(result)], bool)
-        few_rows = ~(rows > handful(result.corpus.n_documents))
-        n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
-        result.remember(leftovers=few_rows | few_words | (found_again(result) < TYPICAL * n_pilots))
-    return result.__dict__["leftovers"]
+    rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
+    few_words = np.array([len(one) < 2 for one in used_words(result)], bool)
+    n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
+    return ~(rows > handful(result.corpus.n_documents)) | few_words | (found_again(result) < TYPICAL * n_pilots)
 
 
 def marked(result: Result, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with a `concept` column, with the mark of leftovers."""
-    mark = leftovers(result)[table["concept"].to_numpy(dtype=int) - 1] if len(table) else []
-    return table.assign(leftover=np.asarray(mark, bool))
+    return table.assign(leftover=leftovers(result)[table["concept"].to_numpy(dtype=int) - 1])
 
 
 def used_words(result: Result) -> list[np.ndarray]:

@@ -13,9 +13,9 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from superwords.analysis.prevalence import drawn_weights, groups_of, missed, population_interval
+from superwords.analysis import prevalence
 from superwords.analysis.ranking import scores
-from superwords.analysis.tables import by_word, concept_names, objects
+from superwords.analysis.tables import by_word, concept_names, objects, with_bounds
 from superwords.posterior.intervals import weighted_mean
 from superwords.posterior.result import Result
 
@@ -45,16 +45,15 @@ class ConceptTree(NamedTuple):
     @property
     def table(self) -> pd.DataFrame:
         """One row per concept: its theme, as the tree was cut."""
-        rows = pd.DataFrame(
-            {
-                "theme": self.theme,
-                "theme_name": pd.Series([self.theme_names[t - 1] for t in self.theme], dtype=object),
-                "concept": self.concepts,
-                "name": pd.Series(self.names, dtype=object),
-            }
-        )
-        place = {concept: k for k, concept in enumerate(self.order)}
-        return rows.sort_values(["theme", "concept"], key=lambda column: column.map(place).fillna(column))
+        names = [self.theme_names[t - 1] for t in self.theme]
+        rows = {
+            "theme": self.theme,
+            "theme_name": objects(names),
+            "concept": self.concepts,
+            "name": objects(self.names),
+        }
+        table = pd.DataFrame(rows).set_index("concept", drop=False).loc[self.order]
+        return table.sort_values("theme", kind="stable", ignore_index=True)
 
     def as_json(self) -> dict[str, Any]:
         """Return the tree as JSON: leaves have a concept, nodes children and a height."""
@@ -105,18 +104,23 @@ def make_tree(result: Result) -> ConceptTree:
     shown = np.array(leaves, int) - 1
     used = by_word(result, result.summary.words.used)
     linkage = _linked(likeness(used[shown], sparse.csr_array(result.weights[:, shown])))
-    stability = _stability(result, linkage, shown, drawn_weights(result))
+    stability = _stability(result, linkage, shown)
     # A cut that leaves most concepts in one theme says little.
-    largest = {k: np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() for k in stability}
-    telling = [k for k in stability if 2 * largest[k] <= len(shown)]
+    telling = [k for k in stability if 2 * np.bincount(_cuts(linkage, [k], len(shown))[:, 0]).max() <= len(shown)]
     n_themes = max(telling or stability, key=lambda k: (stability[k], -k)) if stability else 1
     # Themes are numbered by their number of concepts, the largest first.
     _, first, own, sizes = np.unique(
         _cuts(linkage, [n_themes], len(shown))[:, 0], return_index=True, return_inverse=True, return_counts=True
     )
     theme = np.argsort(np.lexsort((first, -sizes)))[own] + 1
-    members = [[leaves[k] for k in np.flatnonzero(theme == t)] for t in np.unique(theme)]
-    called = theme_names(result, members)
+    # A theme is called by its most characteristic words.
+    words, vocabulary, called = result.summary.words, result.corpus.vocabulary, list[str]()
+    score = scores(words, len(vocabulary))
+    for t in range(1, len(sizes) + 1):
+        inside = np.isin(words.concept, shown[theme == t])
+        total = np.bincount(words.word[inside], score[inside], len(vocabulary))
+        best = np.argsort(-total, kind="stable")[:_NAME_WORDS]
+        called.append(", ".join(vocabulary[i] for i in best if total[i] > 0) or "(no words)")
     return ConceptTree(leaves, [names[j] for j in shown], linkage, theme, called, stability)
 
 
@@ -135,14 +139,12 @@ def _cuts(linkage: np.ndarray, n_themes: Sequence[int], n_leaves: int) -> np.nda
     return hierarchy.cut_tree(linkage, n_themes) + 1
 
 
-def _stability(
-    result: Result, linkage: np.ndarray, shown: np.ndarray, drawn: list[sparse.csr_array]
-) -> dict[int, float]:
+def _stability(result: Result, linkage: np.ndarray, shown: np.ndarray) -> dict[int, float]:
     """Return, by number of themes, how far the trees of the draws agree with the tree."""
     numbers = range(2, min(_MOST_THEMES, len(shown) // 2) + 1)
     if len(shown) < _LEAST_CONCEPTS or not numbers:
         return {}
-    agreement: dict[int, list[float]] = {k: [] for k in numbers}
+    drawn, agreement = prevalence.drawn_weights(result), {k: list[float]() for k in numbers}
     whole, shape = _cuts(linkage, numbers, len(shown)), (result.n_concepts, result.corpus.n_words)
     for t in evenly_spaced(len(drawn), _MOST_DRAWS):
         found = shown[np.diff(sparse.csc_array(drawn[t]).indptr)[shown] > 0]
@@ -159,19 +161,6 @@ def _stability(
 def evenly_spaced(n: int, most: int) -> np.ndarray:
     """Return at most so many places, the first and the last of n included."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
-
-
-def theme_names(result: Result, themes: Sequence[Sequence[int]]) -> list[str]:
-    """Return a name for each list of concepts: their most characteristic words."""
-    words, vocabulary = result.summary.words, result.corpus.vocabulary
-    score = scores(words, len(vocabulary))
-    out = []
-    for concepts in themes:
-        inside = np.isin(words.concept, [j - 1 for j in concepts])
-        total = np.bincount(words.word[inside], score[inside], len(vocabulary))
-        best = np.argsort(-total, kind="stable")[:_NAME_WORDS]
-        out.append(", ".join(vocabulary[i] for i in best if total[i] > 0) or "(no words)")
-    return out
 
 
 def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame:
@@ -202,35 +191,25 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     gathered: dict[str, list[int]] = {}
     for theme, j in of_concept:
         gathered.setdefault(theme, []).append(j)
-    prevalence, low, high = _prevalence(result, list(gathered.values()))
-    return pd.DataFrame(
-        {
-            "theme": objects(gathered),
-            "concepts": objects(gathered.values()),
-            "names": objects([names[j - 1] for j in concepts] for concepts in gathered.values()),
-            "prevalence": prevalence,
-            "prevalence_low": low,
-            "prevalence_high": high,
-            "proposed": np.full(len(gathered), proposed),
-        }
-    )
-
-
-def _prevalence(result: Result, themes: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (themes) the prevalence and its bounds, as in `concept_table`."""
-    if not themes:
-        return np.zeros(0), np.zeros(0), np.zeros(0)
-    size = np.array([len(concepts) for concepts in themes])
-    place = np.concatenate(themes) - 1, np.repeat(np.arange(len(themes)), size)
-    member = sparse.csr_array((np.ones(size.sum()), place), shape=(result.n_concepts, len(themes)))
-    drawn = [sparse.csr_array(weights @ member) for weights in drawn_weights(result)]
-    aligned, n_rows = result.summary.alignment, result.corpus.n_documents
+    table = {
+        "theme": objects(gathered),
+        "concepts": objects(gathered.values()),
+        "names": objects([names[j - 1] for j in concepts] for concepts in gathered.values()),
+    }
+    if not gathered:
+        empty = with_bounds("prevalence", np.zeros(0), (np.zeros(0), np.zeros(0)))
+        return pd.DataFrame(table | empty).assign(proposed=proposed)
+    size = np.array([len(concepts) for concepts in gathered.values()])
+    place = np.concatenate(list(gathered.values())) - 1, np.repeat(np.arange(len(size)), size)
+    member = sparse.csr_array((np.ones(size.sum()), place), shape=(result.n_concepts, len(size)))
+    drawn = [sparse.csr_array(weights @ member) for weights in prevalence.drawn_weights(result)]
+    aligned = result.summary.alignment
     n_found = aligned.matched @ member
     # Draws that lack one of the concepts are left out, or the theme could be rarer than its concepts.
     weights = aligned.weight[:, None] * (n_found == size)
     weights /= np.where(weights.any(axis=0), weights.sum(axis=0), 1.0)
-    whole = groups_of(result, ["all"], [np.arange(n_rows)], drawn, weights)
-    low, high = population_interval(whole)
     by_chain = np.array([(n_found[aligned.chain == c] > 0).mean(axis=0) for c in np.unique(aligned.chain)])
-    prevalence = weighted_mean(whole.holders[:, 0], weights) / n_rows
-    return prevalence, np.where(missed(by_chain), 0.0, low), high
+    whole = prevalence.groups_of(result, None, drawn, weights)._replace(missed=prevalence.missed(by_chain))
+    used = weighted_mean(whole.holders[:, 0], weights) / result.corpus.n_documents
+    bounds = prevalence.population_interval(whole)
+    return pd.DataFrame(table | with_bounds("prevalence", used, bounds)).assign(proposed=proposed)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from superwords.analysis.prevalence import found_by_chain, once_per_trace, reported_draws, settled
+from superwords.analysis.prevalence import found_by_chain, once, reported_draws, settled
 from superwords.analysis.tables import concept_names, found_again, leftovers
 from superwords.posterior.consensus import TYPICAL
 from superwords.posterior.result import Result
-from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, Mixing, mixing
+from superwords.posterior.traces import GOOD_RHAT, LEAST_DRAWS, mixing
 from superwords.storage import cache
 from superwords.storage.model_file import checksum
 from superwords.text.corpus import row_name
@@ -25,83 +25,46 @@ _MOST = 0.5  # minimum share of the concepts found again on which the chains mus
 
 @dataclass(frozen=True)
 class Verdict:
-    """Reliability of a fit; `str` gives it in a few sentences.
+    """Reliability of a fit; `str` gives it in a few sentences. NaN: cannot be judged."""
 
-    Attributes
-    ----------
-    converged : bool
-        Whether the chains agree on the figures of most concepts that were found again: at least half are reliable.
-    n_listed : int
-        Concepts in the list.
-    n_found_again : int
-        Of these, concepts found again in at least three quarters of the pilot fits; without pilots, by every chain.
-    n_reliable : int
-        Of those found again, concepts that are also settled.
-    n_settled : int
-        Of the listed concepts, those on whose prevalence and strength the chains agree (`settled` in `concepts()`):
-        each chain's means lie in the 95% intervals that the other chains give.
-    n_pilots : int
-        Fits on samples of the documents; 0 if there were none.
-    covered : float
-        Share of all tokens that is imputed to the concepts found again.
-    n_chains, n_draws : int
-        Chains, and kept draws of each.
-    worst : str
-        Of the concepts found again, the quantity with the largest R-hat (where R-hat is good, the smallest effective
-        sample size).
-    rhat, ess_bulk, ess_tail : float
-        The largest R-hat and the smallest effective sample sizes of the prevalences and strengths of the reliable
-        concepts; without any, of those found again. NaN where they cannot be judged.
-    rhat_listed : float
-        The largest R-hat of the prevalences and strengths of all listed concepts.
-    rhat_log_joint : float
-        R-hat of the log joint density.
-    number_kept : bool
-        Whether every chain kept its number of concepts, which then comes from the start.
-    n_others : int
-        Concepts that some chains find but too few for the list.
-    approximate : str
-        What was approximated; empty for the exact chain.
-    reason : str
-        Why the chains have not converged; empty if they have.
-    """
-
-    converged: bool
-    n_listed: int
-    n_found_again: int
-    n_reliable: int
-    n_settled: int
-    n_pilots: int
-    covered: float
+    converged: bool  # at least half of the concepts found again are reliable
+    n_listed: int  # concepts in the list
+    n_found_again: int  # of these, found in at least three quarters of the pilot fits; without pilots, by every chain
+    n_reliable: int  # of those found again, concepts that are also settled
+    n_settled: int  # of those listed: each chain's means of the figures lie in the 95% intervals of the other chains
+    n_pilots: int  # fits on samples of the documents
+    covered: float  # share of all tokens that is imputed to the concepts found again
     n_chains: int
-    n_draws: int
-    worst: str
-    rhat: float
-    ess_bulk: float
+    n_draws: int  # kept, of each chain
+    worst: str  # of those found again, the quantity with the largest R-hat, or else the smallest sample size
+    rhat: float  # the largest of the reliable concepts' prevalences and strengths; without any, of those found again
+    ess_bulk: float  # the smallest of the same
     ess_tail: float
-    rhat_listed: float
+    rhat_listed: float  # the largest of all listed concepts
     rhat_log_joint: float
-    number_kept: bool
-    n_others: int
-    approximate: str
-    reason: str
+    number_kept: bool  # whether every chain kept its number of concepts, which then comes from the start
+    n_others: int  # concepts that some chains find but too few for the list
+    approximate: str  # what was approximated; empty for the exact chain
+    reason: str  # why the chains have not converged; empty if they have
 
     @property
     def ess(self) -> float:
         """Return the smaller of the two effective sample sizes."""
         return float(np.fmin(self.ess_bulk, self.ess_tail))
 
+    @property
+    def is_judged(self) -> bool:
+        """Return whether there are chains and draws enough for R-hat."""
+        return self.n_chains > 1 and self.n_draws >= LEAST_DRAWS
+
     def __str__(self) -> str:
-        parts = [self.approximate, self._of_concepts(), self._of_error()]
-        if self.number_kept and self.n_listed:
-            parts.append("The chains kept their number of concepts: it comes from the start.")
-        return " ".join(part for part in parts if part)
+        if not self.n_listed:
+            return " ".join(part for part in (self.approximate, "No concept was found.", self._of_error()) if part)
+        start = "The chains kept their number of concepts: it comes from the start." if self.number_kept else ""
+        return " ".join(part for part in (self.approximate, self._of_concepts(), self._of_error(), start) if part)
 
     def _of_concepts(self) -> str:
-        if not self.n_listed:
-            return "No concept was found."
-        count = f"{self.n_found_again} of {self.n_listed} concepts"
-        verb = "was" if self.n_found_again == 1 else "were"
+        verb, cover = ("was", "it covers") if self.n_found_again == 1 else ("were", "they cover")
         if self.n_pilots:
             least = int(np.ceil(RELIABLE * self.n_pilots))
             found = f"{verb} found again in at least {least} of {self.n_pilots} fits to samples of the documents"
@@ -110,54 +73,44 @@ class Verdict:
         else:
             many = "concept was" if self.n_listed == 1 else "concepts were"
             return f"{self.n_listed} {many} found by one chain; whether other chains would find the same is not known."
-        if not self.n_found_again:
-            return f"{count} {found}."
-        cover = "it covers" if self.n_found_again == 1 else "they cover"
-        return f"{count} {found}; {cover} {self.covered:.0%} of the text."
+        covered = f"; {cover} {self.covered:.0%} of the text" if self.n_found_again else ""
+        return f"{self.n_found_again} of {self.n_listed} concepts {found}{covered}."
 
     def _of_error(self) -> str:
         if not self.is_judged:
             return f"The Monte-Carlo error is not known: {self.reason}." if self.n_listed else ""
-        agree = (
+        parts = [
             f"The chains agree on the figures of {self.n_settled} of {self.n_listed} (settled: those of each chain lie "
-            "in the 95% intervals of the others)."
-        )
-        count = f"{self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} reliable (found again and settled)"
+            f"in the 95% intervals of the others). {self.n_reliable} {'is' if self.n_reliable == 1 else 'are'} "
+            "reliable (found again and settled)"
+        ]
         if not self.converged:
-            return f"{agree} {count}, too few: {self.reason}. The intervals include the differences between the chains."
-        joint = f" (log joint density: R-hat {self.rhat_log_joint:.2f})"
-        figures = f"R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
-        parts = [f"{agree} {count}: {figures}{joint}."]
+            return f"{parts[0]}, too few: {self.reason}. The intervals include the differences between the chains."
+        parts[0] += f": R-hat at most {self.rhat:.2f}, effective sample size at least {self.ess:.0f}"
+        parts[0] += f" (log joint density: R-hat {self.rhat_log_joint:.2f})."
         if self.rhat > GOOD_RHAT:
             parts.append(f"Where R-hat exceeds {GOOD_RHAT}, intervals are partly differences between the chains.")
         if self.n_settled < self.n_listed:
             parts.append("The intervals of the others include the differences between the chains.")
         return " ".join(parts)
 
-    @property
-    def is_judged(self) -> bool:
-        """Return whether there are chains and draws enough for R-hat."""
-        return self.n_chains > 1 and self.n_draws >= LEAST_DRAWS
-
 
 class _Figures(NamedTuple):
-    values: np.ndarray  # (traces, 4) as `Mixing` has them, NaN where unknown
+    values: np.ndarray  # (traces, 4) as `Mixing` has them, NaN where a trace is constant
 
 
-def _diagnostics(traces: np.ndarray, is_cached: bool) -> list[Mixing | None]:
-    """Return those of each trace, None if constant; those of a saved model are kept in the cache."""
+def _diagnostics(traces: np.ndarray, is_cached: bool) -> np.ndarray:
+    """Return the `_Figures` of each trace; those of a saved model are kept in the cache."""
 
     def compute() -> _Figures:
-        found = [mixing(one) or (np.nan,) * 4 for one in traces]
-        return _Figures(np.array(found).reshape(len(traces), 4))
+        return _Figures(np.array([mixing(one) or (np.nan,) * 4 for one in traces], float).reshape(len(traces), 4))
 
     key = checksum(b"mixing", f"{traces.shape} {traces.dtype}".encode() + traces.tobytes()).hex()
-    figures = cache.cached(key, _Figures, compute) if is_cached else compute()
-    return [Mixing(*one) if np.isfinite(one[1]) else None for one in figures.values.tolist()]
+    return (cache.cached(key, _Figures, compute) if is_cached else compute()).values
 
 
-@once_per_trace
-def _concept_mixing(result: Result) -> dict[str, list[Mixing | None]]:
+@once
+def _concept_mixing(result: Result) -> dict[str, np.ndarray]:
     """Return diagnostics of each concept's prevalence and strength."""
     drawn = {name: np.moveaxis(values, 2, 0) for name, values in reported_draws(result).items()}
     return {name: _diagnostics(traces, result.is_cached) for name, traces in drawn.items()}
@@ -181,14 +134,10 @@ def convergence_table(result: Result) -> pd.DataFrame:
     True
     """
     (log_joint,) = _diagnostics(result.trace_values[LOG_JOINT][None], result.is_cached)
-    names, missing = concept_names(result), (np.nan,) * 4
-    rows = [(LOG_JOINT, 0, "the log joint density", *(log_joint or missing))]
+    names, rows = concept_names(result), [(LOG_JOINT, 0, "the log joint density", *log_joint)]
     for name, found in _concept_mixing(result).items():
-        for j in result.shown:
-            label = f"the {name} of “{names[j - 1]}”"
-            rows.append((f"{name}[{j}]", j, label, *(found[j - 1] or missing)))
-    columns = ["quantity", "concept", "label", "rhat", "ess", "ess_tail", "mcse"]
-    return pd.DataFrame(rows, columns=pd.Index(columns))
+        rows += [(f"{name}[{j}]", j, f"the {name} of “{names[j - 1]}”", *found[j - 1]) for j in result.shown]
+    return pd.DataFrame(rows, columns=["quantity", "concept", "label", "rhat", "ess", "ess_tail", "mcse"])
 
 
 def verdict(result: Result) -> Verdict:
@@ -215,15 +164,21 @@ def verdict(result: Result) -> Verdict:
         again = shown & (by_pilots if n_pilots else by_chains) & ~leftovers(result)
     reliable = again & agreed
     table = convergence_table(result)
-    worst, reason = _worst(_figures_of(table, again)), ""
-    if reliable.sum() < max(1, _MOST * again.sum()):
-        reason = _reason(n_chains, n_draws, worst)
-    judged = _figures_of(table, reliable if reliable.any() else again)
+    of_again, judged = (
+        table[table["concept"].isin(np.flatnonzero(some) + 1)]
+        for some in (again, reliable if reliable.any() else again)
+    )
+    worst = None  # the quantity with the largest R-hat, or else the smallest sample size
+    if of_again["ess"].notna().any():
+        is_far = of_again["rhat"].max() > GOOD_RHAT
+        smallest = of_again[["ess", "ess_tail"]].min(axis=1)
+        worst = of_again.iloc[int(np.nanargmax(of_again["rhat"]) if is_far else np.nanargmin(smallest))]
+    has_converged = reliable.sum() >= max(1, _MOST * again.sum())
     numbers = result.trace_values["n_concepts"]
     tokens = np.asarray(result.corpus.counts.sum(axis=1)).ravel()
     explained = float(tokens @ result.weights[:, np.flatnonzero(again)].sum(axis=1))
     return Verdict(
-        converged=not reason,
+        converged=bool(has_converged),
         n_listed=len(result.shown),
         n_found_again=int(again.sum()),
         n_reliable=int(reliable.sum()),
@@ -241,21 +196,8 @@ def verdict(result: Result) -> Verdict:
         number_kept=bool(numbers.size and (np.ptp(numbers, axis=1) == 0).all()),
         n_others=len(result.consensus.others.rows) if result.n_concepts else 0,
         approximate=str(result.corpus.notes.get(APPROXIMATE) or ""),
-        reason=reason,
+        reason="" if has_converged else _reason(n_chains, n_draws, worst),
     )
-
-
-def _figures_of(table: pd.DataFrame, concepts: np.ndarray) -> pd.DataFrame:
-    return table[table["concept"].isin(np.flatnonzero(concepts) + 1)]
-
-
-def _worst(judged: pd.DataFrame) -> pd.Series | None:
-    """Return the quantity with the largest R-hat, or else the smallest sample size."""
-    if judged["ess"].isna().all():
-        return None
-    if judged["rhat"].max() > GOOD_RHAT:
-        return judged.iloc[int(np.nanargmax(judged["rhat"]))]
-    return judged.iloc[int(np.nanargmin(judged[["ess", "ess_tail"]].min(axis=1)))]
 
 
 def _reason(n_chains: int, n_draws: int, worst: pd.Series | None) -> str:

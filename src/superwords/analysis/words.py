@@ -15,13 +15,12 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.tables import leftovers, objects, use_shares, used_words
+from superwords.analysis.tables import leftovers, objects, use_shares, vocabulary_table
 from superwords.errors import InputError
 from superwords.posterior.consensus import chain_shares
 from superwords.posterior.result import Result
 from superwords.posterior.traces import statistic
 from superwords.posterior.word_sets import together
-from superwords.text.corpus import documents_using
 
 _LEAST_DRAWS = 4
 
@@ -62,15 +61,12 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     mean = chain_shares(chain) @ near
     order = belonging(result, given) if several else mean
     others = [int(at) for at in np.argsort(-order, kind="stable") if at not in given and order[at] > 0][:n]
-    n_draws = int(np.bincount(chain).min())
-    by_chain = np.array([near[chain == c][:n_draws] for c in np.unique(chain)])
-    table = pd.DataFrame(
-        {
-            "word": objects(result.corpus.vocabulary[at] for at in others),
-            "together": mean[others],
-            "mcse": [_monte_carlo_error(by_chain[:, :, at]) for at in others],
-        }
-    )
+    n_draws, error = int(np.bincount(chain).min()), np.full(len(others), np.nan)
+    if n_draws >= _LEAST_DRAWS:
+        by_chain = np.array([near[chain == c][:n_draws, others] for c in np.unique(chain)])
+        error = np.array([0.0 if np.ptp(one) == 0 else statistic("mcse", one) for one in np.moveaxis(by_chain, 2, 0)])
+    vocabulary = result.corpus.vocabulary
+    table = pd.DataFrame({"word": objects(vocabulary[at] for at in others), "together": mean[others], "mcse": error})
     return table.assign(evidence=order[others]) if several else table
 
 
@@ -87,14 +83,6 @@ def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
     figures = {"share_used": words.used, "share_on": words.on, "probability": words.probability}
     table = table.assign(**{name: values[rows].astype(float) for name, values in figures.items()})
     return table.iloc[np.lexsort((j, -share, leftovers(result)[j]))].reset_index(drop=True)
-
-
-def _monte_carlo_error(values: np.ndarray) -> float:
-    if values.shape[1] < _LEAST_DRAWS:
-        return float("nan")
-    if np.all(values == values.flat[0]):
-        return 0.0
-    return statistic("mcse", values)
 
 
 def named_words(result: Result, text: str) -> list[str]:
@@ -118,8 +106,8 @@ def word_index(result: Result, word: str) -> int:
 
 def used_share(result: Result) -> float:
     """Return the share of tokens whose word belongs to a listed concept."""
-    counts = result.corpus.counts.sum(axis=0)
-    return float(counts[_is_used(result)].sum() / max(1, counts.sum()))
+    words = vocabulary_table(result)
+    return float(words.loc[words["n_concepts"] > 0, "tokens"].sum() / max(1, words["tokens"].sum()))
 
 
 def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
@@ -127,18 +115,9 @@ def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
 
     Columns are word, documents (rows that have it) and tokens; `n` is the maximum number of words, None for all.
     """
-    corpus, tokens = result.corpus, result.corpus.counts.sum(axis=0)
-    words = np.flatnonzero(~_is_used(result))
-    words = words[np.lexsort((words, -tokens[words]))][:n]
-    documents = documents_using(corpus.counts)[words]
-    names = [corpus.vocabulary[i] for i in words]
-    return pd.DataFrame({"word": names, "documents": documents, "tokens": tokens[words]})
-
-
-def _is_used(result: Result) -> np.ndarray:
-    """Return (V) whether a word belongs to a listed concept."""
-    rows = np.concatenate([*used_words(result), np.zeros(0, int)]).astype(int)
-    return np.isin(np.arange(result.corpus.n_words), result.summary.words.word[rows])
+    words = vocabulary_table(result)
+    words = words[words["n_concepts"] == 0].sort_values("tokens", ascending=False, kind="stable", ignore_index=True)
+    return words.rename(columns={"rows": "documents"})[["word", "documents", "tokens"]][:n]
 
 
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.curation import merged_inclusion, merged_weights
+from superwords.analysis.curation import merged
 from superwords.analysis.effects import Outcomes, folded_outcomes
 from superwords.cluster import current
 from superwords.errors import InputError
@@ -59,8 +59,8 @@ def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inc
         raise InputError("The model has kept no draw yet, so it has no concepts; call resume or advance first.")
     counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
     folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
-    weight = merged_weights(folded.weight, model.choices_)
-    return (weight, merged_inclusion(folded.inclusion, model.choices_)) if return_inclusion else weight
+    weight = merged(folded.weight, model.choices_)
+    return (weight, merged(folded.inclusion, model.choices_, largest=True)) if return_inclusion else weight
 
 
 def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> Outcomes | None:

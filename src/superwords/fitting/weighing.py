@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.curation import merged_weights
+from superwords.analysis.curation import merged
 from superwords.analysis.tables import source_shares, sources
 from superwords.cluster import packed, spread, unpacked
 from superwords.errors import InputError
@@ -110,7 +110,7 @@ def _write_part(
     """Weigh one part, in a worker."""
     path, ids, languages, texts = part
     new = Corpus.from_texts(texts, ids, language=languages, n_jobs=1, **reading)
-    weights = merged_weights(fold(concepts, new.counts, seed, n_jobs=1).weight, choices)
+    weights = merged(fold(concepts, new.counts, seed, n_jobs=1).weight, choices)
     ids = new.ids
     if new.parent is not None:
         weights, ids = source_shares(new) @ weights, sources(new)[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from superwords.analysis.curation import decisions
-from superwords.analysis.table_files import listed
+from superwords.tabular import listed
 from superwords.text.corpus import n_sources, row_name
 
 if TYPE_CHECKING:
