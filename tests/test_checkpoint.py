@@ -111,7 +111,7 @@ def test_draws_of_sweeps_that_are_made_again_do_not_count(tmp_path, uninterrupte
     checkpoint = begun(model, path, every=3600.0)
     interrupt(model, checkpoint, 0, 12)
     checkpoint.draws[0].file.draws()  # which writes those that wait
-    assert storage.read(path).parts.chains[0].sweep == 0
+    assert storage.read(path).chains[0].sweep == 0
     with closing(sqlite3.connect(path)) as database:
         assert len(database.execute("SELECT * FROM draw").fetchall()) > 0
     assert len(load(path).draws_) == 0

@@ -11,6 +11,7 @@ from superwords import load
 from superwords.analysis.curation import add_choices, undo_choices
 from superwords.analysis.naming import checked_name
 from superwords.errors import InputError
+from superwords.storage.arrays import pack
 from superwords.storage.model_file import Choice, ModelFile
 
 
@@ -21,7 +22,7 @@ def path(tmp_path):
 
 def packed(path):
     container = ModelFile.open(path)
-    return {name: container.get_packed(name) for name in container.parts()}
+    return {name: pack(container.get(name)) for name in container.parts()}
 
 
 def test_choices_are_kept_and_everything_else_is_untouched(path) -> None:

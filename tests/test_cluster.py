@@ -351,7 +351,7 @@ class TestCommands:
         source, output = write_documents(tmp_path, 200), tmp_path / "model.sw"
         ways_in = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         with a_head(ways_in) as (_, address):
-            command = fit_arguments(source, output, *LONG)
+            command = fit_arguments(source, output, *LONG, "--sweeps", "9000")  # not done before it is noticed
             with start(*command, "--cluster", address, env=ways_in) as process:
                 wait_for("chain ", process)
                 frozen = suspend(f"head-{address.rpartition(':')[2]}", parts)
@@ -450,11 +450,11 @@ def a_head(environment):
         try:
             for _ in range(600):
                 try:
-                    cluster._check_answer(address)
+                    cluster.check_answer(address)
                     break
                 except InputError:
                     assert head.poll() is None
                     time.sleep(0.2)
             yield head, address
         finally:
-            cluster._end_processes(Path(f"head-{port}"), wait=0.0)
+            cluster.remove(Path(f"head-{port}"), wait=0.0)

@@ -313,7 +313,7 @@ def test_what_a_header_provokes_becomes_one_sentence(tmp_path):
 
 
 def test_a_temporary_container_leaves_memory_and_can_be_pickled():
-    container = ModelFile.temporary()
+    container = ModelFile.create()
     for sweep in range(4):
         container.add_draw(0, sweep, [1.0], pack({"w": np.arange(sweep)}))
     copy = pickle.loads(pickle.dumps(container))

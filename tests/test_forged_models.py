@@ -63,7 +63,7 @@ def forge(path, place, change):
     container = ModelFile.open(path, write=True)
     name = part_of(place, sorted(container.parts(), key=len, reverse=True))
     value = container.get(name)
-    packed = container.get_packed(name)
+    packed = Packed(*container._rows("SELECT header, data FROM part WHERE name = ?", (name,))[0])
     header = json.loads(packed.header)
     found = dict(arrays_in(value, name))
     number = list(found).index(place)
@@ -78,7 +78,7 @@ def forge(path, place, change):
     changed = np.ascontiguousarray(arrays[number])
     kind, pieces[at] = changed.dtype.newbyteorder("<").str, compress(changed)
     header["arrays"][at] = [kind, list(changed.shape), kind, len(pieces[at])]
-    container.put_packed(name, Packed(json.dumps(header), b"".join(pieces)))
+    container.put(name, Packed(json.dumps(header), b"".join(pieces)))
     container.close()
 
 

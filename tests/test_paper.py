@@ -10,9 +10,8 @@ from cli_for_tests import QUICK, run, write_documents
 from models_for_tests import edge_model, planted_model
 from superwords import fit, load
 from superwords.errors import InputError
-from superwords.paper.manifest import fingerprint, make_manifest, read_manifest
+from superwords.paper.manifest import data_facts, make_manifest, read_manifest, verify
 from superwords.paper.methods import methods_paragraph
-from superwords.paper.verify import verify
 from superwords.paper.write import write_paper
 
 
@@ -121,7 +120,7 @@ def test_a_corpus_fitted_in_python_is_verified_by_the_same_corpus(tmp_path):
     with pytest.raises(InputError, match="give the same Corpus"):
         verify(tmp_path / "paper" / "manifest.json", ["a text"])
     other = fit(["Milk and sugar for the coffee.", "The boat left the harbour."] * 6, min_df=2, n_sweeps=4)
-    assert fingerprint(other.corpus_) != fingerprint(model.corpus_)
+    assert data_facts(other.corpus_)["fingerprint"] != data_facts(model.corpus_)["fingerprint"]
 
 
 def test_the_manifest_records_what_was_decided(tmp_path):

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from superwords import plots
 from superwords.errors import InputError
-from superwords.plots import clouds, fonts
+from superwords.plots import clouds, style
 
 WEIGHTS = {
     "medicare": 0.9,
@@ -79,8 +79,8 @@ def test_a_pair_shares_its_layout_and_its_scale() -> None:
         assert center == pytest.approx(second[word])
     assert drawn(left)["cost"].get_fontsize() == pytest.approx(drawn(right)["cost"].get_fontsize())
     assert drawn(left)["care"].get_fontsize() == pytest.approx(2 * drawn(right)["care"].get_fontsize())
-    assert drawn(right)["only here"].get_color() == clouds.FAINT
-    assert drawn(left)["only here"].get_color() != clouds.FAINT
+    assert drawn(right)["only here"].get_color() == style.FAINT
+    assert drawn(left)["only here"].get_color() != style.FAINT
 
 
 def test_a_grid_has_a_panel_per_cloud_and_says_when_one_is_empty() -> None:
@@ -124,23 +124,23 @@ def test_a_picture_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
 
 
 def test_characters_no_font_covers_are_boxes_with_one_warning(monkeypatch) -> None:
-    monkeypatch.setattr(fonts, "system_fonts", lambda: ())
-    fonts.covering_font.cache_clear()
+    monkeypatch.setattr(style, "system_fonts", lambda: ())
+    style.covering_font.cache_clear()
     with pytest.warns(UserWarning, match="No installed font covers 2 of the texts") as caught:
         axes = plots.cloud({"漢字": 1.0, "日本": 0.5, "plain": 0.3}).axes[0]
-    fonts.covering_font.cache_clear()
+    style.covering_font.cache_clear()
     assert len(caught) == 1
     assert sorted(text.get_text() for text in axes.texts) == ["plain", "□□", "□□"]
 
 
 def test_a_system_font_is_taken_when_it_covers_the_word(monkeypatch) -> None:
-    other = fonts.DEFAULT_FONT.replace("DejaVuSans.ttf", "STIXGeneral.ttf")
-    only_there = sorted(fonts.covered_characters(other) - fonts.covered_characters(fonts.DEFAULT_FONT))
+    other = style.DEFAULT_FONT.replace("DejaVuSans.ttf", "STIXGeneral.ttf")
+    only_there = sorted(style.covered_characters(other) - style.covered_characters(style.DEFAULT_FONT))
     only_there = [ch for ch in only_there if ch.isalpha()]
-    monkeypatch.setattr(fonts, "system_fonts", lambda: (__file__, other))
-    fonts.covering_font.cache_clear()
-    text, font = fonts.drawable([only_there[0]])[only_there[0]]
-    fonts.covering_font.cache_clear()
+    monkeypatch.setattr(style, "system_fonts", lambda: (__file__, other))
+    style.covering_font.cache_clear()
+    text, font = style.drawable([only_there[0]])[only_there[0]]
+    style.covering_font.cache_clear()
     assert (text, font.get_file()) == (only_there[0], other)
 
 

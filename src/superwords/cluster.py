@@ -37,7 +37,7 @@ from superwords.jobs import n_workers
 
 AUTO = "auto"
 ANSWER_WITHIN = 10.0  # seconds in which an address must respond
-_ADDRESS = re.compile(r"(?P<host>[^\s:/]+):(?P<port>\d{1,5})")
+_ADDRESS = re.compile(r"[^\s:/]+:\d{1,5}")
 _STORE_BYTES = 256 * 2**20
 _LOOK_EVERY, _LOOKS = 1.0, 3  # seconds between two checks of the head, and how many must fail
 _LEAVE_WITHIN = 15.0
@@ -70,6 +70,10 @@ if not sys.stdin.read(1):
 Say = Callable[[str], None]
 Result = TypeVar("Result")
 
+# Values travel pickled, since Ray's shared arrays are read-only, for which kernels would be compiled again.
+packed: Callable[[Any], bytes] = partial(pickle.dumps, protocol=pickle.HIGHEST_PROTOCOL)
+unpacked = pickle.loads
+
 
 class ClusterLostError(InputError):
     """The cluster's head does not answer any more."""
@@ -84,7 +88,7 @@ class Cluster:
     def __init__(self, name: str, head: str, folder: Path | None = None):
         self.name = name
         self.folder = folder  # of a cluster that was started here
-        self.head = _parsed(head)
+        self.head = head
         self._next_look, self._failed = 0.0, 0
         self._looking = threading.Lock()
 
@@ -96,17 +100,12 @@ class Cluster:
     def n_machines(self) -> int:
         return sum(bool(node["Alive"]) for node in self.watched(lambda: ray().nodes()))
 
-    @property
-    def is_lost(self) -> bool:
-        """Return whether the head has not answered several times."""
-        return self._failed >= _LOOKS
-
     def check(self) -> None:
         """Raise `ClusterLostError` if the head did not respond several times; cheap.
 
         A head whose process or network is frozen may still accept connections, so a reply is required.
         """
-        is_due = not self.is_lost and monotonic() >= self._next_look
+        is_due = self._failed < _LOOKS and monotonic() >= self._next_look
         if is_due and self._looking.acquire(blocking=False):
             try:
                 self._failed = 0 if _first_bytes(self.head, 2 * _LOOK_EVERY) else self._failed + 1
@@ -115,7 +114,7 @@ class Cluster:
             finally:
                 self._next_look = monotonic() + _LOOK_EVERY
                 self._looking.release()
-        if self.is_lost:
+        if self._failed >= _LOOKS:
             raise ClusterLostError(f"{self.name} has gone away: its head no longer answers.")
 
     def watched(self, work: Callable[[], Result]) -> Result:
@@ -142,19 +141,14 @@ class Cluster:
         at_once = _AHEAD * self.n_cores
         try:
             for item in items:
-                content = packed(item)
-                waiting.append(self.watched(partial(call.remote, share, content, code_version())))
+                waiting.append(self.watched(partial(call.remote, share, packed(item), code_version())))
                 if len(waiting) >= at_once:
-                    yield self._result(waiting.popleft())
+                    yield self.watched(partial(fetched, waiting.popleft()))
             while waiting:
-                yield self._result(waiting.popleft())
+                yield self.watched(partial(fetched, waiting.popleft()))
         finally:
             with suppress(Exception):
                 self.watched(lambda: [ray().cancel(one, force=True) for one in waiting])
-
-    def _result(self, reference: Any) -> Any:
-        with causes_raised():
-            return unpacked(self.watched(lambda: ray().get(reference)))
 
 
 def in_thread(work: Callable[[], Result]) -> Future[Result]:
@@ -171,27 +165,15 @@ def in_thread(work: Callable[[], Result]) -> Future[Result]:
     return done
 
 
-@contextmanager
-def causes_raised() -> Iterator[None]:
-    """Raise an exception of a worker in this process."""
+def fetched(reference: Any) -> Any:
+    """Return what a worker sent, or raise in this process what it raised there."""
     errors = importlib.import_module("ray.exceptions")
     try:
-        yield
+        return unpacked(ray().get(reference))
     except errors.RayTaskError as error:
         raise error.cause from None
     except errors.WorkerCrashedError as error:
         raise InputError("A worker of the cluster died several times, perhaps because it ran out of memory.") from error
-
-
-def packed(value: Any) -> bytes:
-    """Pickle a value with its arrays, since Ray's shared arrays are read-only.
-
-    Kernels would be compiled again for read-only arrays.
-    """
-    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-
-
-unpacked = pickle.loads
 
 
 def _call(function: bytes, item: bytes, version: str) -> bytes:
@@ -220,7 +202,8 @@ def check_version(version: str) -> None:
 
 def ray() -> Any:
     """Import Ray when it is needed, and return it."""
-    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if name not in os.environ})
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     return importlib.import_module("ray")
 
 
@@ -270,26 +253,19 @@ def joined(cluster: str | None, n_jobs: int | None = None, say: Say | None = Non
         if say is not None:
             machines = "1 machine" if _now.n_machines == 1 else f"{_now.n_machines} machines"
             say(f"{_now.name}: {machines}, {_now.n_cores} cores.")
-        with _last_words(_now):
+        # Let another process report a lost cluster, since Ray then ends this process.
+        sentence = f"superwords: {_now.name} has gone away; run the same command again (a fit with --resume)."
+        program = [sys.executable, "-I", "-S", "-c", _LAST_WORDS, *_now.head.rsplit(":", 1), sentence]
+        speaker = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True)
+        try:
             yield _now
+        finally:
+            with suppress(OSError):
+                speaker.communicate(b"farewell")
     finally:
         left, _now = _now, None
         if left is not None and not is_in_one:
             _leave(left.folder)
-
-
-@contextmanager
-def _last_words(machines: Cluster) -> Iterator[None]:
-    """Let another process report a lost cluster, since Ray then ends this process."""
-    host, port = machines.head
-    sentence = f"superwords: {machines.name} has gone away; run the same command again (a fit with --resume)."
-    program = [sys.executable, "-I", "-S", "-c", _LAST_WORDS, host, str(port), sentence]
-    speaker = subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            speaker.communicate(b"farewell")
 
 
 def spread(function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None = None) -> Iterator[Any]:
@@ -328,7 +304,7 @@ def _start(n_cores: int) -> Cluster:
 
 
 def _join(address: str) -> Cluster:
-    _check_answer(address)
+    check_answer(address)
     there = Cluster(f"The cluster at {address}", address)
     try:
         there.watched(lambda: ray().init(address=address, log_to_driver=False, configure_logging=False))
@@ -343,10 +319,14 @@ def _join(address: str) -> Cluster:
     return there
 
 
-def _check_answer(address: str) -> None:
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def check_answer(address: str) -> None:
     """Raise in good time where nothing answers, or something that is not Ray."""
     try:
-        answer = _first_bytes(_parsed(address), ANSWER_WITHIN)
+        answer = _first_bytes(address, ANSWER_WITHIN)
     except OSError as error:
         reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
         raise InputError(
@@ -359,10 +339,11 @@ def _check_answer(address: str) -> None:
         )
 
 
-def _first_bytes(address: tuple[str, int], seconds: float) -> bytes:
+def _first_bytes(address: str, seconds: float) -> bytes:
     """Return the first bytes that a server sends to a client of HTTP/2."""
     until = monotonic() + seconds
-    with socket.create_connection(address, timeout=seconds) as talk:
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=seconds) as talk:
         talk.settimeout(max(1.0, until - monotonic()))
         talk.sendall(_HELLO)
         return talk.recv(9)
@@ -375,8 +356,7 @@ def _leave(folder: Path | None) -> None:
         atexit.unregister(shutdown)  # it would wait for the lost head again
         atexit.register(_end_at_once)
     if folder is not None:
-        _end_processes(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def _end_at_once() -> None:
@@ -389,21 +369,19 @@ def _end_at_once() -> None:
 def leave_at_once() -> None:
     """Remove everything that this process started, before it ends by force."""
     if _now is not None and _now.folder is not None:
-        _end_processes(_now.folder, wait=0.0)
-        shutil.rmtree(_now.folder, ignore_errors=True)
+        remove(_now.folder, wait=0.0)
 
 
-def _end_processes(folder: Path, wait: float = 2.0) -> None:
-    """Wait for the processes of a cluster, and end those that stay."""
-    import psutil
-
+def remove(folder: Path, wait: float = 2.0) -> None:
+    """Wait for the processes of a cluster, end those that stay, and remove its folder."""
     until = monotonic() + wait
     while left := processes_of(folder.name):
         if monotonic() >= until:
             for one in left:
-                with suppress(psutil.Error):
+                with suppress(Exception):  # it has ended meanwhile
                     one.kill()
         sleep(0.05)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def processes_of(mark: str | None = None) -> list[Any]:
@@ -417,12 +395,3 @@ def processes_of(mark: str | None = None) -> list[Any]:
         and mark in (None, found)
         and one.info["status"] != psutil.STATUS_ZOMBIE
     ]
-
-
-def _parsed(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    return host, int(port)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

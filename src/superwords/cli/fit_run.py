@@ -331,7 +331,7 @@ def _is_saved(model: ConceptModel, checkpoint: Path) -> bool:
     """Return whether a model is the finished one of a checkpoint that a kill kept from being removed."""
     if not checkpoint.exists():
         return False
-    ended = storage.read(checkpoint).parts
+    ended = storage.read(checkpoint)
     reached = [chain.sweep for chain in model.chains_]
     return model.seed_ == ended.seed and reached == [ended.schedule.n_sweeps] * len(ended.chains)
 

@@ -125,7 +125,7 @@ def verify(
     \b
     superwords verify paper/manifest.json speeches.csv
     """
-    from superwords.paper.verify import verify as fit_again
+    from superwords.paper.manifest import verify as fit_again
 
     found = fit_again(manifest, data, n_jobs=jobs, progress=False if quiet else "auto")
     if as_json:

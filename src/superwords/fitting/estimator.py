@@ -687,7 +687,7 @@ def load(path: str | Path) -> ConceptModel:
 def restored(stored: storage.Stored, name: str) -> ConceptModel:
     """Return the model of a file that was read; `name` is the file's name, for errors."""
     with translate_corruption(name):
-        model = construct(ConceptModel, stored.parts.settings)
+        model = construct(ConceptModel, stored.settings)
         storage.restore(model, stored)
     model.sampled_.is_cached = True
     return model

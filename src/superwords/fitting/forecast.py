@@ -43,7 +43,7 @@ def words_on(chains: Sequence[Chain]) -> float:
 def disk_of_draw(chains: Sequence[Chain]) -> float:
     """Return bytes that a kept draw takes on disk."""
     state = max((one.state for one in chains), key=lambda state: len(state.word))
-    packed = len(pack({**plain_state(state), "weight": None}).data)
+    packed = len(pack({**plain_state(state)[0], "weight": None}).data)
     return _TOKENS * packed * words_on(chains) / max(1, len(state.word))
 
 

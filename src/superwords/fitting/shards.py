@@ -8,14 +8,14 @@ folded in. What is lost: the shards do not hear of each other after the pilot, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from superwords.cluster import current
+from superwords.cluster import current, spread
 from superwords.errors import InputError
 from superwords.fitting.folding import fold_elsewhere
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
@@ -25,7 +25,7 @@ from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.sampler.chain import Chain, Draw
 from superwords.sampler.init.grow import SWEEPS, join_rows, start_of
 from superwords.sampler.init.starts import counts_of
-from superwords.sampler.model import Data, Model, make_data, n_documents
+from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.random import INITIAL, new_stream
 from superwords.sampler.state import State, Tokens, concatenated, gathered
@@ -36,18 +36,6 @@ _CUT, _PILOT = 3, 4  # random streams of their own
 _BLOCK = 4096
 
 Run = Callable[[list[Chain], list[ChainDraws], Schedule], None]
-
-
-class Sampled(NamedTuple):
-    chains: list[Chain]  # at their end
-    draws: list[ChainDraws]
-    schedule: Schedule
-    note: str  # caveat for all results
-
-
-class Shard(NamedTuple):
-    rows: np.ndarray
-    model: Model
 
 
 def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
@@ -65,27 +53,33 @@ def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.n
 
 def sample_shards(
     given: Mapping[str, Any], whole: Model, theta: np.ndarray, seed: int, schedule: Schedule, run: Run
-) -> Sampled:
-    """Return chains of all rows, put together from those of the shards."""
+) -> tuple[list[Chain], list[ChainDraws], Schedule, str]:
+    """Return chains of all rows, put together from those of the shards, their draws, and a caveat for all results."""
     plan = parse_approximation(given["approximate"])
     assert plan is not None
-    cut, rest = cut_rows(n_documents(whole.data), plan, seed)
-    shards = [Shard(rows, part_of(whole, rows, given)) for rows in cut]
+    shards, rest = cut_rows(n_documents(whole.data), plan, seed)
+    models = [part_of(whole, rows, given) for rows in shards]
     if given["thin"] is None:
-        after = schedule.n_sweeps - schedule.n_burn_in
-        schedule = schedule._replace(thin=max(1, after // KEPT))
-    starts = make_starts(given)
-    pilots = _pilots(starts, shards, theta, seed, run)
-    chains = [
-        Chain(shard.model, state, seed, number) for number, (shard, state) in enumerate(_starts(pilots, shards, seed))
-    ]
+        schedule = schedule._replace(thin=max(1, (schedule.n_sweeps - schedule.n_burn_in) // KEPT))
+    own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
+    pilots = []
+    for c, init in enumerate(make_starts(given)):
+        model = models[c % len(shards)]
+        pilots.append(Chain(model, start_of(init, model, theta, own, c), own, c))
+    run(pilots, [ChainDraws(chain=c) for c in range(len(pilots))], Schedule(SWEEPS, SWEEPS, 1))
+    chains: list[Chain] = []
+    for c, pilot in enumerate(pilots):
+        for k, model in enumerate(models):
+            state = pilot.state
+            if k != c % len(shards):
+                state = _compacted(_joined(pilot, counts_of(model.data), seed, c))
+            chains.append(Chain(model, state, seed, len(chains)))
     draws = [ChainDraws(chain=number) for number in range(len(chains))]
     run(chains, draws, schedule)
-    ends, united = [], [ChainDraws(chain=c) for c in range(len(starts))]
+    ends, united = [], [ChainDraws(chain=c) for c in range(len(pilots))]
     for c, kept in enumerate(united):
-        of_shards = [draws[c * len(shards) + k] for k in range(len(shards))]
         last = None
-        for one in zip(*of_shards, strict=True):
+        for one in zip(*draws[c * len(shards) : (c + 1) * len(shards)], strict=True):
             last = _united(one, shards, rest, whole, seed, c)
             kept.append(keep(last, whole))
         assert last is not None
@@ -94,71 +88,47 @@ def sample_shards(
         ends.append(end)
     folded = f", and {len(rest):,} more folded in" if len(rest) else ""
     note = (
-        f"This is an approximation: {len(cut)} shards of about {len(cut[0]):,} rows were sampled separately and "
+        f"This is an approximation: {len(shards)} shards of about {len(shards[0]):,} rows were sampled separately and "
         f"their concepts joined{folded} (docs/cluster.md says what that costs)."
     )
-    return Sampled(ends, united, schedule, note)
-
-
-def _pilots(starts: Sequence[str], shards: list[Shard], theta: np.ndarray, seed: int, run: Run) -> list[Chain]:
-    """Return a chain on one shard for each start."""
-    own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
-    models = [shards[c % len(shards)].model for c in range(len(starts))]
-    pilots = [
-        Chain(model, start_of(init, model, theta, own, c), own, c)
-        for c, (init, model) in enumerate(zip(starts, models))
-    ]
-    run(pilots, [ChainDraws(chain=c) for c in range(len(pilots))], Schedule(SWEEPS, SWEEPS, 1))
-    return pilots
-
-
-def _starts(pilots: list[Chain], shards: list[Shard], seed: int) -> Iterator[tuple[Shard, State]]:
-    """Return where the chain of every shard begins, pilot by pilot."""
-    for c, pilot in enumerate(pilots):
-        for k, shard in enumerate(shards):
-            if k == c % len(shards):
-                yield shard, pilot.state
-                continue
-            state = _joined(pilot, counts_of(shard.model.data), seed, c)
-            yield shard, state._replace(concept=_compact(state.concept))
+    return ends, united, schedule, note
 
 
 def _joined(chain: Chain, counts: sparse.csr_array, seed: int, c: int) -> State:
     """Join further rows to a chain's concepts, on the cluster if there is one."""
-    stream, machines = new_stream(seed, c), current()
     blocks = [sparse.csr_array(counts[a : a + _BLOCK]) for a in range(0, counts.shape[0], _BLOCK)]
-    join = partial(join_rows, chain, stream=stream)
-    if machines is None or len(blocks) == 1:
-        return concatenated([join(block) for block in blocks], chain.state.theta)
-    return concatenated(list(machines.spread(partial(fold_elsewhere, join), blocks)), chain.state.theta)
+    join = partial(join_rows, chain, stream=new_stream(seed, c))
+    are_sent = current() is not None and len(blocks) > 1
+    states = spread(partial(fold_elsewhere, join), blocks) if are_sent else map(join, blocks)
+    return concatenated(list(states), chain.state.theta)
 
 
-def _compact(concept: np.ndarray) -> np.ndarray:
-    return np.unique(concept, return_inverse=True)[1].astype(np.int32)
+def _compacted(state: State) -> State:
+    """Return a state whose concepts are numbered without gaps."""
+    return state._replace(concept=np.unique(state.concept, return_inverse=True)[1].astype(np.int32))
 
 
-def _united(draws: Sequence[Kept], shards: list[Shard], rest: np.ndarray, whole: Model, seed: int, chain: int) -> Draw:
+def _united(
+    draws: Sequence[Kept], shards: list[np.ndarray], rest: np.ndarray, whole: Model, seed: int, chain: int
+) -> Draw:
     """Return one draw of all rows."""
     places = united_concepts([usage_of(one) for one in draws])
     theta = np.mean([one.state.theta for one in draws], axis=0)
     parts = [
-        (shard.rows, one.state._replace(concept=place[one.state.concept]), one.tokens)
-        for shard, one, place in zip(shards, draws, places)
+        (rows, one.state._replace(concept=place[one.state.concept]), one.tokens)
+        for rows, one, place in zip(shards, draws, places)
     ]
     if len(rest):
-        rows = np.sort(np.concatenate([shard.rows for shard in shards]))
-        sampled, _ = _in_order(parts, theta)
-        beside = Chain(whole._replace(data=_data_of(whole, rows)), sampled, seed, chain)
-        state = _joined(beside, sparse.csr_array(counts_of(whole.data)[rest]), seed, chain)
-        others = whole._replace(data=_data_of(whole, rest))
+        counts, features = counts_of(whole.data), np.where(whole.data.known[:, None], whole.data.Y, np.nan)
+        sampled, others = (
+            whole._replace(data=make_data(sparse.csr_array(counts[rows]), features))
+            for rows in (np.sort(np.concatenate(shards)), rest)
+        )
+        beside = Chain(sampled, _in_order(parts, theta)[0], seed, chain)
+        state = _joined(beside, sparse.csr_array(counts[rest]), seed, chain)
         parts.append((rest, state, impute_tokens(state, others, new_stream(seed, chain), draws[0].sweep)))
     state, tokens = _in_order(parts, theta)
-    return Draw(draws[0].sweep, state._replace(concept=_compact(state.concept)), tokens)
-
-
-def _data_of(whole: Model, rows: np.ndarray) -> Data:
-    features = np.where(whole.data.known[:, None], whole.data.Y, np.nan)
-    return make_data(sparse.csr_array(counts_of(whole.data)[rows]), features)
+    return Draw(draws[0].sweep, _compacted(state), tokens)
 
 
 def united_concepts(shards: Sequence[Usage]) -> list[np.ndarray]:

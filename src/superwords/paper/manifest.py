@@ -1,4 +1,4 @@
-"""Manifest of a paper: the data's fingerprint, settings, versions and results."""
+"""Manifest of a paper: what is needed to fit its model again from its data, and to compare the results."""
 
 from __future__ import annotations
 
@@ -9,32 +9,40 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from superwords.errors import InputError
+from superwords.fitting.estimator import ConceptModel
+from superwords.fitting.fit import fit
 from superwords.storage.model import plain_settings
+from superwords.storage.model_file import Choice
 from superwords.tabular import plain
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
-    from superwords.text.corpus import Corpus
+from superwords.text.corpus import Corpus
+from superwords.text.files import digest
 
 FORMAT = 1
 _PACKAGES = ("superwords", "numpy", "scipy", "numba", "scikit-learn", "pandas", "HanTa")
 _WORDS = 10
 # Seed and schedule are recorded separately.
 _NOT_OURS = ("n_jobs", "random_state", "n_sweeps", "n_burn_in", "thin")
+_FOUND_AGAIN = 0.5  # share of a concept's words that the new one must have
 
 
 def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what is needed to repeat the fit from its data and compare results."""
+    sampled = model.sampled_
     settings = {
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in plain_settings(model.get_params()).items()
         if name not in _NOT_OURS
     }
+    table = model.concepts(_WORDS)
+    concepts = [
+        {"concept": int(j), "name": name, "prevalence": float(share), "words": list(words)}
+        for j, name, share, words in zip(*(table[name] for name in ("concept", "name", "prevalence", "top_words")))
+    ]
     return {
         "manifest": FORMAT,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -45,9 +53,38 @@ def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -
         "seed": model.seed_,
         "schedule": model.schedule_._asdict(),
         "decisions": [one._asdict() for one in model.choices_],
-        "results": results(model),
+        "results": {
+            "digest": _digest(
+                *(np.ascontiguousarray(one, "<f8") for one in (sampled.concept_word, sampled.trace_values["log_joint"]))
+            ),
+            "n_concepts": len(concepts),
+            "concepts": concepts,
+        },
         "files": dict(files or {}),
     }
+
+
+def data_facts(corpus: Corpus) -> dict[str, Any]:
+    """Return the source of a corpus, its sizes, and a fingerprint of ids, words and counts, whatever their source."""
+    source, counts = corpus.notes.get("source") or {}, corpus.counts
+    return {
+        "file": source.get("file"),
+        "sha256": source.get("sha256"),
+        "rows": corpus.n_documents,
+        "words": corpus.n_words,
+        "tokens": int(counts.sum()),
+        "fingerprint": _digest(
+            *(json.dumps(texts).encode() for texts in (corpus.ids, corpus.vocabulary)),
+            *(np.ascontiguousarray(one, "<i8") for one in (counts.indptr, counts.indices, counts.data)),
+        ),
+    }
+
+
+def _digest(*contents: Any) -> str:
+    found = hashlib.sha256()
+    for one in contents:
+        found.update(one)
+    return found.hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -59,44 +96,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return out
-
-
-def data_facts(corpus: Corpus) -> dict[str, Any]:
-    source = corpus.notes.get("source") or {}
-    return {
-        "file": source.get("file"),
-        "sha256": source.get("sha256"),
-        "rows": corpus.n_documents,
-        "words": corpus.n_words,
-        "tokens": int(corpus.counts.sum()),
-        "fingerprint": fingerprint(corpus),
-    }
-
-
-def fingerprint(corpus: Corpus) -> str:
-    """Return a digest of ids, words and counts, independent of the source file."""
-    found = hashlib.sha256()
-    for texts in (corpus.ids, corpus.vocabulary):
-        found.update(json.dumps(texts).encode())
-    counts = corpus.counts
-    for values in (counts.indptr, counts.indices, counts.data):
-        found.update(np.ascontiguousarray(values, "<i8").tobytes())
-    return found.hexdigest()
-
-
-def results(model: ConceptModel) -> dict[str, Any]:
-    """Return a digest of the draws, and the concepts to compare if it differs."""
-    sampled = model.sampled_
-    found = hashlib.sha256()
-    for values in (np.asarray(sampled.concept_word), sampled.trace_values["log_joint"]):
-        found.update(np.ascontiguousarray(values, "<f8").tobytes())
-    table = model.concepts(_WORDS)
-    rows = zip(table["concept"], table["name"], table["prevalence"], table["top_words"])
-    concepts = [
-        {"concept": int(j), "name": name, "prevalence": float(share), "words": list(words)}
-        for j, name, share, words in rows
-    ]
-    return {"digest": found.hexdigest(), "n_concepts": len(concepts), "concepts": concepts}
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -113,3 +112,102 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if missing:
         raise InputError(f"The manifest {str(path)!r} lacks {', '.join(sorted(missing))}.")
     return content
+
+
+class Verification(NamedTuple):
+    """Compare a new fit with the manifest's."""
+
+    same_data: bool
+    same_bits: bool
+    versions: dict[str, tuple[str | None, str | None]]  # those that differ: recorded and installed
+    n_concepts: tuple[int, int]  # recorded and new
+    n_found_again: int  # concepts of the manifest with a partner in the new fit
+    largest_change: float  # in the prevalence of these
+
+    @property
+    def passed(self) -> bool:
+        """Whether the bits agree, or versions differ and all concepts are found again."""
+        again = self.n_found_again == self.n_concepts[0]
+        return self.same_bits or (self.same_data and bool(self.versions) and again)
+
+    def lines(self) -> list[str]:
+        """Return the comparison as sentences."""
+        out = ["The data are the same." if self.same_data else "The data differ from those of the manifest."]
+        for name, (before, installed) in self.versions.items():
+            out.append(f"{name} was {before or 'not installed'} and is {installed or 'not installed'}.")
+        if self.same_bits:
+            return [*out, "The new fit has the same bits as the paper's."]
+        then, now = self.n_concepts
+        return [
+            *out,
+            f"The new fit differs: {now} concepts instead of {then}; {self.n_found_again} of the {then} are found "
+            f"again, with prevalences that differ by at most {100 * self.largest_change:.1f} percentage points.",
+        ]
+
+
+def verify(
+    manifest: str | Path, documents: Any, *, features: Any = None, n_jobs: int | None = None, progress: Any = False
+) -> Verification:
+    """Fit the model of a manifest again and compare the results.
+
+    Parameters
+    ----------
+    manifest : str or Path
+        The manifest.json that `superwords write` made.
+    documents : path, DataFrame, list of str or Corpus
+        The data.
+    features : array, optional
+        The features of words, where the model was fitted with an array of them.
+    n_jobs, progress
+        As in `superwords.fit`.
+    """
+    recorded = read_manifest(manifest)
+    reading = dict(recorded.get("reading") or {})
+    if not reading and not isinstance(documents, Corpus):
+        raise InputError(
+            "The model was fitted from counts or from a Corpus in Python, so the manifest does not record how texts "
+            "are read; give the same Corpus to superwords.paper.verify."
+        )
+    spec = reading.get("features", "auto")
+    if spec == "array" and features is None:
+        raise InputError(
+            "The model was fitted with an array of features, which is not in the data; give it to "
+            "superwords.paper.verify(manifest, documents, features=…)."
+        )
+    settings = {
+        **recorded["settings"],
+        **recorded["schedule"],
+        **{name: value for name, value in reading.items() if name not in ("file", "sha256")},
+        "random_state": recorded["seed"],
+        "features": features if spec == "array" else spec,
+    }
+    model = fit(documents, **settings, n_jobs=n_jobs, progress=progress)
+    then, now = recorded["data"], data_facts(model.corpus_)
+    is_file = isinstance(documents, str | Path) and then["sha256"] is not None
+    same_data = then["fingerprint"] == now["fingerprint"] or (is_file and digest(documents) == then["sha256"])
+    try:
+        model.choose([Choice(**one) for one in recorded["decisions"]])
+    except InputError as error:
+        if same_data:
+            raise
+        raise InputError(
+            "The data differ from those of the manifest, and its decisions do not apply to the concepts found in them: "
+            f"{error}"
+        ) from error
+    old, new, current = recorded["results"], make_manifest(model)["results"], versions()
+    pairs = {name: (recorded["versions"].get(name), current.get(name)) for name in {**recorded["versions"], **current}}
+    changes = []  # in prevalence, of the concepts that have a partner by words
+    for one in old["concepts"]:
+        words = set(one["words"])
+        shared = [(len(words & set(b["words"])) / max(len(words), 1), b["prevalence"]) for b in new["concepts"]]
+        overlap, prevalence = max(shared, default=(0.0, 0.0))
+        if overlap >= _FOUND_AGAIN:
+            changes.append(abs(prevalence - one["prevalence"]))
+    return Verification(
+        same_data,
+        new["digest"] == old["digest"],
+        {name: pair for name, pair in pairs.items() if pair[0] != pair[1]},
+        (old["n_concepts"], new["n_concepts"]),
+        len(changes),
+        max(changes, default=0.0),
+    )

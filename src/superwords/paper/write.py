@@ -59,62 +59,51 @@ def write_paper(model: ConceptModel, folder: str | Path, **options: Any) -> list
 
 
 def _write(source: Export, out: Path) -> list[Path]:
-    names = [name for name in _TABLES if name in source.makers]
-    data = {name: source.table(name) for name in names}
-    printed = {name: source.printed(name, data[name]) for name in names}
-    figures = make_figures(source, data)
-    methods = methods_paragraph(source)
+    data = {name: source.table(name) for name in _TABLES if name in source.makers}
+    printed = {name: source.printed(name, table) for name, table in data.items()}
+    figures, methods = make_figures(source, data), methods_paragraph(source)
     texts = {
         "methods.md": f"{methods}\n",
         "methods.tex": f"{latex_text(methods).replace(*_CITED)}\n",
         "references.bib": bibtex(),
     }
-    files = []
-    for name, text in texts.items():
-        write_atomic(out / name, text.encode("utf-8"))
-        files.append(out / name)
-    files += write_tables(printed, out / "tables", "latex")
-    files += write_tables({name: Titled(table) for name, table in data.items()}, out / "tables", "csv")
-    for name, figure in figures.items():
-        write_atomic(out / "figures" / f"{name}.pdf", figure_bytes(figure, "pdf"))
-        files.append(out / "figures" / f"{name}.pdf")
-    word = _write_word(out / "paper.docx", methods, printed, figures)
-    return files if word is None else [*files, word]
-
-
-def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:
-    """Return the figures that the model's columns allow."""
-    out = {}
-    for column in source.compared:
-        if 2 <= source.model.corpus_.metadata[column].nunique() <= MOST_COMPARED:
-            out[f"prevalence_{_plain_name(column)}"] = group_prevalence(source.model, column)
-    if source.time is not None:
-        out[f"trends_{_plain_name(source.time)}"] = small_multiples(source.model, source.time)
-    if "effects" in data:
-        out["effects"] = effect_intervals(source.model, data["effects"])
-    return out
-
-
-def _plain_name(column: Any) -> str:
-    return "".join(mark if mark.isalnum() else "_" for mark in str(column))
-
-
-def _write_word(target: Path, methods: str, tables: dict[str, Titled], figures: dict[str, Figure]) -> Path | None:
-    """Write methods, tables and figures as a Word file; None without python-docx."""
+    pictures = {f"figures/{name}.pdf": figure_bytes(figure, "pdf") for name, figure in figures.items()}
+    for name, content in {**{name: text.encode() for name, text in texts.items()}, **pictures}.items():
+        write_atomic(out / name, content)
+    tables = write_tables(printed, out / "tables", "latex")
+    tables += write_tables({name: Titled(table) for name, table in data.items()}, out / "tables", "csv")
+    files = [*(out / name for name in texts), *tables, *(out / name for name in pictures)]
     try:
         from docx import Document
         from docx.shared import Inches
     except ImportError:
-        return None
+        return files
     document = Document()
     document.add_heading("Methods", 1)
     document.add_paragraph(methods)
     document.add_heading("Tables", 1)
-    for titled in tables.values():
+    for titled in printed.values():
         add_word_table(document, titled)
     document.add_heading("Figures", 1)
     for figure in figures.values():
         document.add_picture(io.BytesIO(figure_bytes(figure, "png", dpi=_DPI)), width=Inches(_WIDTH))
-    with atomic_path(target) as temporary:
+    with atomic_path(out / "paper.docx") as temporary:
         document.save(str(temporary))
-    return target
+    return [*files, out / "paper.docx"]
+
+
+def make_figures(source: Export, data: dict[str, Any]) -> dict[str, Figure]:
+    """Return the figures that the model's columns allow."""
+
+    def plain_name(column: Any) -> str:
+        return "".join(mark if mark.isalnum() else "_" for mark in str(column))
+
+    out = {}
+    for column in source.compared:
+        if 2 <= source.model.corpus_.metadata[column].nunique() <= MOST_COMPARED:
+            out[f"prevalence_{plain_name(column)}"] = group_prevalence(source.model, column)
+    if source.time is not None:
+        out[f"trends_{plain_name(source.time)}"] = small_multiples(source.model, source.time)
+    if "effects" in data:
+        out["effects"] = effect_intervals(source.model, data["effects"])
+    return out

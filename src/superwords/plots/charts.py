@@ -1,8 +1,7 @@
-"""Histograms, prevalence by group, traces of chains, and concepts by words."""
+"""Histograms, prevalence by group, and traces of chains."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,8 +49,8 @@ def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None
     axes.hist(numbers, bins=edges.tolist(), color=style.PALETTE[0], edgecolor="white", linewidth=0.5)
     median = float(np.median(numbers))
     axes.axvline(median, color=style.PALETTE[1], linestyle="--", linewidth=1.5, label=f"median {median:g}")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(xlabel, color=style.INK, fontsize=style.TEXT)
     axes.set_ylabel(ylabel, color=style.INK, fontsize=style.TEXT)
     axes.legend(frameon=False, fontsize=style.TEXT)
@@ -92,30 +91,25 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
         raise InputError(f"The prevalence table lacks the column {missing[0]!r}; give {', '.join(PREVALENCE_COLUMNS)}.")
     if table.empty:
         raise InputError("The prevalence table has no rows; give one per concept and group.")
-    concepts = [str(name) for name in dict.fromkeys(table["concept"])]
+    row, names = pd.factorize(table["concept"].astype(str))
     styles = style.group_styles(table["group"])
     room = style.characters((0.3 if width > 120 else 0.36) * width)
-    lines = max(len(textwrap.wrap(name, room)) for name in concepts)
-    figure = style.print_figure(width, 22 + len(concepts) * max(2.1 * len(styles) + 1.5, 3 * lines + 1))
+    height = max(2.1 * len(styles) + 1.5, 3 * style.n_lines(names, room) + 1)
+    figure = style.print_figure(width, 22 + len(names) * height)
     axes = figure.subplots()
-    place = {name: row for row, name in enumerate(concepts)}
     for index, (group, (color, marker, _)) in enumerate(styles.items()):
-        own = table[table["group"].astype(str) == group]
-        offset = 0.74 * ((index + 0.5) / len(styles) - 0.5)
-        heights = [place[str(name)] + offset for name in own["concept"]]
+        is_own = table["group"].astype(str) == group
+        own, heights = table[is_own], row[is_own] + 0.74 * ((index + 0.5) / len(styles) - 0.5)
         axes.hlines(heights, own["low"], own["high"], color=color, linewidth=1.0)
         axes.plot(own["prevalence"], heights, marker, color=color, markersize=3.2, label=group)
-    style.row_labels(axes, range(len(concepts)), concepts, room)
-    axes.set_ylim(len(concepts) - 0.5, -0.5)
-    axes.set_xlim(left=0)
+    style.row_labels(axes, range(len(names)), list(names), room)
+    axes.set(xlim=(0, None), ylim=(len(names) - 0.5, -0.5))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    for row in range(1, len(concepts)):
-        axes.axhline(row - 0.5, color=style.GRID, linewidth=0.5, zorder=0)
-    axes.grid(axis="x", color=style.GRID, linewidth=0.5)
-    axes.set_axisbelow(True)
-    style.bare(axes, style.TEXT)
+    for line in range(1, len(names)):
+        axes.axhline(line - 0.5, color=style.GRID, linewidth=0.5, zorder=0)
+    style.bare(axes, style.TEXT, "x")
     style.legend(figure, width, *axes.get_legend_handles_labels())
-    marked = any(name.endswith(style.MARK) for name in concepts)
+    marked = any(name.endswith(style.MARK) for name in names)
     style.caption(figure, title or "share of the group's documents that use the concept", width, marked)
     return figure
 
@@ -143,7 +137,7 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
     """
     if not trace:
         raise InputError("There is no trace to draw; give at least one array of shape (chain, draw).")
-    figure = style.print_figure(style.PAGE, 8 + 32 * len(trace))
+    figure, known = style.print_figure(style.PAGE, 8 + 32 * len(trace)), rhat or {}
     all_axes = figure.subplots(len(trace), 1, squeeze=False)[:, 0]
     for axes, (name, values) in zip(all_axes, trace.items()):
         lines = np.asarray(values, dtype=float)
@@ -152,8 +146,7 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
         for chain, line in enumerate(lines):
             color = style.PALETTE[chain % len(style.PALETTE)]
             axes.plot(line, color=color, linewidth=0.9, label=f"chain {chain + 1}")
-        known = rhat is not None and name in rhat
-        heading = f"{name} (R-hat {rhat[name]:.3f})" if known and rhat is not None else name
+        heading = f"{name} (R-hat {known[name]:.3f})" if name in known else name
         axes.set_title(heading, fontsize=style.TEXT + 1, color=style.INK, loc="left", parse_math=False)
         axes.margins(x=0.01)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib import colormaps
@@ -15,21 +15,18 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from superwords.errors import InputError
-from superwords.plots.fonts import drawable
-from superwords.plots.style import FAINT, INK, TEXT, characters, new_figure, write_texts
+from superwords.plots import style
 
 MAX_WORDS = 100
 SMALLEST = 0.25  # share of the heaviest word's size; smaller is not legible
 SHADES = colormaps["viridis"]
 LIGHTEST = 0.45  # position in viridis; lighter is too pale on white
-CELL = 1.0  # points: the step of the layout grid
 GAP = 2.5  # points of free space around a word
 POINTS_PER_INCH = 72.0
 
 
-@dataclass(frozen=True)
-class Placed:
-    """Hold a placed word: its text, font, and ink box in points from the lower left.
+class Placed(NamedTuple):
+    """A word in a cloud.
 
     `ink` is the ink's left, bottom, width and height at a font size of one point, from the pen's start.
     """
@@ -37,11 +34,10 @@ class Placed:
     text: str
     font: FontProperties
     ink: tuple[float, float, float, float]
-    center: tuple[float, float]
+    center: tuple[float, float]  # of the ink, in points from the lower left
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     words: dict[str, Placed]
     font_size: float
     heaviest: float
@@ -113,9 +109,9 @@ def cloud_grid(
     if columns < 1:
         raise InputError(f"The grid has {columns} columns; give at least one.")
     checked = [heaviest_words(weights) for weights in clouds]
-    figure, panels = panel_grid(len(checked), min(columns, len(checked)), titles, width, height)
+    figure, panels = _panel_grid(len(checked), min(columns, len(checked)), titles, width, height)
     for axes, weights in zip(panels, checked):
-        draw(axes, lay_out(weights, width, height), weights)
+        _draw(axes, lay_out(weights, width, height), weights)
     return figure
 
 
@@ -150,16 +146,12 @@ def cloud_pair(
     >>> [len(panel.texts) for panel in (left, right)]
     [2, 2]
     """
-    shared: dict[str, float] = {}
-    for weights in (weights_a, weights_b):
-        for word, weight in positive(weights).items():
-            shared[word] = max(weight, shared.get(word, 0.0))
-    shared = heaviest_words(shared)
+    clouds = [positive(weights) for weights in (weights_a, weights_b)]
+    shared = heaviest_words({word: max(own.get(word, 0.0) for own in clouds) for own in clouds for word in own})
     layout = lay_out(shared, width, height)
-    figure, panels = panel_grid(2, 2, titles, width, height)
-    for axes, weights in zip(panels, (weights_a, weights_b)):
-        own = positive(weights)
-        draw(axes, layout, {word: own.get(word, 0.0) for word in shared})
+    figure, panels = _panel_grid(2, 2, titles, width, height)
+    for axes, own in zip(panels, clouds):
+        _draw(axes, layout, {word: own.get(word, 0.0) for word in shared})
     return figure
 
 
@@ -176,31 +168,28 @@ def heaviest_words(weights: Mapping[str, float]) -> dict[str, float]:
     return dict(ordered[:MAX_WORDS])
 
 
-def panel_grid(
+def _panel_grid(
     n_panels: int, columns: int, titles: Sequence[str] | None, width: float, height: float
 ) -> tuple[Figure, list[Axes]]:
     """Return panels of exactly `width` by `height` inches, for absolute font sizes."""
     if titles is not None and len(titles) != n_panels:
         raise InputError(f"There are {len(titles)} titles for {n_panels} clouds; give one per cloud.")
-    rows = -(-n_panels // columns)
-    margin, head = 0.12, 0.12 if titles is None else 0.36
-    total_width = columns * (width + margin) + margin
-    total_height = rows * (height + head) + margin
-    figure = new_figure(total_width, total_height)
-    panels = []
-    for index in range(n_panels):
-        row, column = divmod(index, columns)
-        left = margin + column * (width + margin)
-        bottom = total_height - (row + 1) * (height + head)
-        axes = figure.add_axes((left / total_width, bottom / total_height, width / total_width, height / total_height))
+    rows, margin, head = -(-n_panels // columns), 0.12, 0.12 if titles is None else 0.36
+    wide, high = columns * (width + margin) + margin, rows * (height + head) + margin
+    figure = style.new_figure(wide, high)
+    places = {"left": margin / wide, "right": 1 - margin / wide, "bottom": margin / high, "top": 1 - head / high}
+    gaps = {"wspace": margin / width, "hspace": head / height}
+    grid = figure.subplots(rows, columns, squeeze=False, gridspec_kw=places | gaps).ravel().tolist()
+    for axes in grid[n_panels:]:
+        axes.remove()
+    for axes in grid[:n_panels]:
         axes.set(xlim=(0, width * POINTS_PER_INCH), ylim=(0, height * POINTS_PER_INCH), xticks=[], yticks=[])
         axes.spines[:].set_color("#DDDDDD" if n_panels > 1 else "none")
-        if titles is not None:
-            axes.set_title(titles[index], fontsize=TEXT + 1, color=INK, pad=3)
-        panels.append(axes)
+    for axes, title in zip(grid, titles or ()):
+        axes.set_title(title, fontsize=style.TEXT + 1, color=style.INK, pad=3)
     if titles is not None:
-        write_texts([axes.title for axes in panels], characters(width * 25.4, TEXT + 1))
-    return figure, panels
+        style.write_texts([axes.title for axes in grid[:n_panels]], style.characters(width * 25.4, style.TEXT + 1))
+    return figure, grid[:n_panels]
 
 
 def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout | None:
@@ -208,7 +197,7 @@ def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout
     if not weights:
         return None
     heaviest = max(weights.values())
-    measured = {word: (text, font, ink_box(text, font)) for word, (text, font) in drawable(weights).items()}
+    measured = {word: (text, font, ink_box(text, font)) for word, (text, font) in style.drawable(weights).items()}
     wide, high = width * POINTS_PER_INCH, height * POINTS_PER_INCH
     relative = {word: max(math.sqrt(weight / heaviest), SMALLEST) for word, weight in weights.items()}
     boxes = {word: (measured[word][2][2] * r, measured[word][2][3] * r) for word, r in relative.items()}
@@ -216,12 +205,13 @@ def lay_out(weights: Mapping[str, float], width: float, height: float) -> Layout
     # Initially, no word is wider than the panel, the heaviest has at most a quarter of its height, and three quarters
     # of the panel are covered.
     font_size = min(0.94 * wide / widest, high / 4, math.sqrt(0.75 * wide * high / area))
-    while (centers := place(boxes, font_size, wide, high)) is None:
+    while (centers := _centers(boxes, font_size, wide, high)) is None:
         font_size *= 0.93
     return Layout({word: Placed(*measured[word], center=centers[word]) for word in weights}, font_size, heaviest)
 
 
 def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float]:
+    """Return the left, bottom, width and height of a text's ink at a font size of one point."""
     vertices, _ = text_to_path.get_text_path(font, text, ismath=False)
     points = np.asarray(vertices, dtype=float).reshape(-1, 2)
     if len(points) == 0:
@@ -231,61 +221,56 @@ def ink_box(text: str, font: FontProperties) -> tuple[float, float, float, float
     return (float(left), float(bottom), float(right - left), float(top - bottom))
 
 
-def place(
+def _centers(
     boxes: Mapping[str, tuple[float, float]], font_size: float, wide: float, high: float
 ) -> dict[str, tuple[float, float]] | None:
-    """Return the centre of each word's box at a font size; None if they do not fit."""
-    rows, columns = int(high / CELL), int(wide / CELL)
+    """Return the centre of each word's box at a font size; None if they do not fit.
+
+    Each box goes to the free place nearest to the middle of a grid of points.
+    """
+    rows, columns = int(high), int(wide)
     taken = np.zeros((rows, columns), dtype=np.int32)
+    before = np.zeros((rows + 1, columns + 1), dtype=np.int32)  # taken points above and to the left
     centers = {}
     for word, (box_width, box_height) in boxes.items():
-        tall = math.ceil((box_height * font_size + 2 * GAP) / CELL)
-        across = math.ceil((box_width * font_size + 2 * GAP) / CELL)
-        if tall >= rows or across >= columns or (free := most_central(taken, tall, across)) is None:
+        tall, across = (math.ceil(size * font_size + 2 * GAP) for size in (box_height, box_width))
+        if tall >= rows or across >= columns:
             return None
-        row, column = free
+        np.cumsum(np.cumsum(taken, axis=0), axis=1, out=before[1:, 1:])
+        inside = before[tall:, across:] - before[:-tall, across:] - before[tall:, :-across] + before[:-tall, :-across]
+        down = ((np.arange(inside.shape[0]) + tall / 2) / rows - 0.5) ** 2
+        right = ((np.arange(inside.shape[1]) + across / 2) / columns - 0.5) ** 2
+        distance = np.where(inside == 0, down[:, None] + right, np.inf)
+        row, column = divmod(int(distance.argmin()), inside.shape[1])
+        if inside[row, column]:
+            return None
         taken[row : row + tall, column : column + across] = 1
-        centers[word] = ((column + across / 2) * CELL, high - (row + tall / 2) * CELL)
+        centers[word] = (column + across / 2, high - (row + tall / 2))
     in_rows, in_columns = np.flatnonzero(taken.any(axis=1)), np.flatnonzero(taken.any(axis=0))
-    right = (wide - CELL * (in_columns[0] + in_columns[-1] + 1)) / 2
-    down = (high - CELL * (in_rows[0] + in_rows[-1] + 1)) / 2
-    return {word: (x + right, y - down) for word, (x, y) in centers.items()}
+    x_free, y_free = wide - (in_columns[0] + in_columns[-1] + 1), high - (in_rows[0] + in_rows[-1] + 1)
+    return {word: (x + x_free / 2, y - y_free / 2) for word, (x, y) in centers.items()}
 
 
-def most_central(taken: np.ndarray, tall: int, across: int) -> tuple[int, int] | None:
-    """Return the upper left corner of the free box nearest to the middle, or None."""
-    rows, columns = taken.shape
-    before = np.zeros((rows + 1, columns + 1), dtype=np.int32)  # taken cells above and to the left
-    np.cumsum(np.cumsum(taken, axis=0), axis=1, out=before[1:, 1:])
-    inside = before[tall:, across:] - before[:-tall, across:] - before[tall:, :-across] + before[:-tall, :-across]
-    down = ((np.arange(inside.shape[0]) + tall / 2) / rows - 0.5) ** 2
-    right = ((np.arange(inside.shape[1]) + across / 2) / columns - 0.5) ** 2
-    distance = np.where(inside == 0, down[:, None] + right, np.inf)
-    row, column = divmod(int(distance.argmin()), inside.shape[1])
-    return (row, column) if inside[row, column] == 0 else None
-
-
-def draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:
+def _draw(axes: Axes, layout: Layout | None, weights: Mapping[str, float]) -> None:
     """Write each placed word in the size and shade of its own weight."""
     if layout is None:
-        axes.text(0.5, 0.5, "no words", transform=axes.transAxes, ha="center", va="center", color=INK)
+        axes.text(0.5, 0.5, "no words", transform=axes.transAxes, ha="center", va="center", color=style.INK)
         return
     for word, placed in layout.words.items():
-        weight = weights[word]
+        weight, (left, bottom, wide, tall), (x, y) = weights[word], placed.ink, placed.center
         size = layout.size_of(weight)
-        left, bottom, wide, tall = placed.ink
-        x, y = placed.center
         axes.text(
             x - size * (left + wide / 2),
             y - size * (bottom + tall / 2),
             placed.text,
             fontproperties=placed.font,
             fontsize=size,
-            color=shade(weight / layout.heaviest) if weight > 0 else FAINT,
+            color=shade(weight / layout.heaviest) if weight > 0 else style.FAINT,
             parse_math=False,
             gid="absent" if weight <= 0 else None,
         )
 
 
 def shade(relative: float) -> str:
+    """Return the colour of a word by its weight, as a share of the heaviest."""
     return to_hex(SHADES(LIGHTEST * (1.0 - min(1.0, relative))))

@@ -1,18 +1,20 @@
-"""Draw how concepts relate to groups, to time, to columns and to one another."""
+"""Draw how concepts relate to groups, to time, to columns, to documents and to one another."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.transforms import Bbox
 from scipy.cluster import hierarchy
 
+from superwords.analysis import maps
 from superwords.analysis.dates import as_years
 from superwords.analysis.design import CURVES
 from superwords.analysis.groups import by_group
@@ -27,6 +29,8 @@ from superwords.text.corpus import row_name
 MOST_CONCEPTS = 12
 _MOST_EFFECTS, _MOST_TERMS = 10, 6
 _PANEL, _ROWS = 38.0, 180.0  # mm: the height of a panel with its title, and of all rows of dots
+_LABELLED = 16  # regions
+_HALO: list[Any] = [patheffects.withStroke(linewidth=1.8, foreground="white")]
 
 
 class Labels:
@@ -38,12 +42,11 @@ class Labels:
         self.names = dict(zip(table["concept"], table["name"]))
 
     def __call__(self, concept: Any) -> str:
-        mark = style.MARK if concept in self.doubtful else ""
-        return f"{concept}. {self.names[concept]}{mark}"
+        return f"{concept}. {self.names[concept]}{style.MARK if concept in self.doubtful else ''}"
 
     def marked(self, concepts: Sequence[Any]) -> bool:
         """Return whether any of the concepts has a mark."""
-        return any(concept in self.doubtful for concept in concepts)
+        return not self.doubtful.isdisjoint(concepts)
 
     def first(self, scores: pd.Series, most: int) -> list[int]:
         """Return the concepts with the highest scores, those that are reliable first."""
@@ -55,24 +58,19 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
     """Draw concepts by group with intervals, reliable and most different ones first."""
     table = by_group(model.result_, column, 0, style.MOST_GROUPS)
     table = table[table["concept"].isin(model.result_.shown)]
-    if table["group"].nunique() < 2:
+    n_groups, n_concepts = table["group"].nunique(), table["concept"].nunique()
+    if n_groups < 2:
         raise InputError(f"The column {column!r} has fewer than two groups, so none can be compared.")
-    label, n_concepts = Labels(model), table["concept"].nunique()
-    most = min(most, _most_rows(table["group"].nunique(), width))
-    chosen = label.first(table.groupby("concept")[["prevalence", "n_rows"]].apply(_spread), most)
-    rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
-    drawn = pd.DataFrame(
-        {
-            "concept": rows["concept"].map(label),
-            "group": [f"{group} (n = {n:,})" for group, n in zip(rows["group"], rows["n_rows"])],
-            "prevalence": rows["prevalence"],
-            "low": rows["prevalence_low"],
-            "high": rows["prevalence_high"],
-        }
-    )
-    description = f"share of the group's {row_name(model.corpus_)} that use the concept, with 95% interval"
+    # By the variance between groups, each weighted by its documents.
+    weight = table["n_rows"] / table.groupby("concept")["n_rows"].transform("sum")
+    mean = (table["prevalence"] * weight).groupby(table["concept"]).transform("sum")
+    spread = ((table["prevalence"] - mean) ** 2 * weight).groupby(table["concept"]).sum()
+    chosen = Labels(model).first(spread, min(most, _most_rows(n_groups, width)))
+    group = [f"{group} (n = {n:,})" for group, n in zip(table["group"], table["n_rows"])]
+    table = table.assign(group=group).rename(columns={"prevalence_low": "low", "prevalence_high": "high"})
     some = f" ({len(chosen)} of {n_concepts} concepts, those that differ most)" if len(chosen) < n_concepts else ""
-    return prevalence_by_group(drawn, f"{column}: {description}{some}", width)
+    description = f"share of the group's {row_name(model.corpus_)} that use the concept, with 95% interval"
+    return _dots(model, table, chosen, f"{column}: {description}{some}", width)
 
 
 def _most_rows(n_groups: int, width: float) -> int:
@@ -80,22 +78,10 @@ def _most_rows(n_groups: int, width: float) -> int:
     return int(_ROWS / max(2.1 * n_groups + 1.5, 7 if width > 120 else 13))
 
 
-def _spread(own: pd.DataFrame) -> float:
-    """Return the standard deviation between groups, each weighted by its documents."""
-    mean = np.average(own["prevalence"], weights=own["n_rows"])
-    return float(np.sqrt(np.average((own["prevalence"] - mean) ** 2, weights=own["n_rows"])))
-
-
-def _panels(n_panels: int, across: int, width: float, head: float, row: float) -> tuple[Figure, list[Axes], float]:
-    """Return a figure, its panels on one scale, and the width of a panel in mm."""
-    down = -(-n_panels // across)
-    figure = style.print_figure(width, head + row * down)
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
-    for axes in grid[n_panels:]:
-        axes.set_visible(False)
-    for axes in grid[max(0, n_panels - across) : n_panels]:  # the last of each column
-        axes.tick_params(labelbottom=True)
-    return figure, grid[:n_panels].tolist(), (width - 12) / across
+def _dots(model: ConceptModel, table: pd.DataFrame, chosen: list[int], title: str, width: float) -> Figure:
+    """Draw the concepts of a table in the order given, by their labels."""
+    rows = pd.concat([table[table["concept"] == concept] for concept in chosen])
+    return prevalence_by_group(rows.assign(concept=rows["concept"].map(Labels(model))), title, width)
 
 
 def small_multiples(
@@ -109,72 +95,84 @@ def small_multiples(
     for concept in concepts or []:
         concept_index(model.result_, concept)
     label = Labels(model)
-    chosen = list(concepts) if concepts is not None else _surest(model, column, by, label, 9 if width > 120 else 6)
-    if not chosen:
+    if concepts is None:
+        trends = model.trends(column, by)
+        size = trends["change"].abs() * (2 * (trends["probability_rises"] - 0.5).abs() >= 0.9)
+        concepts = label.first(size.set_axis(trends["concept"]), 9 if width > 120 else 6)
+    if not concepts:
         raise InputError("The model has no concepts, so there is nothing to draw.")
-    dots, curves = time_curves(model.result_, column, by)
-    figure, panels, room = _panels(len(chosen), min(len(chosen), 3 if width > 120 else 2), width, 12, _PANEL)
-    for axes, concept in zip(panels, chosen):
-        own = dots[dots["concept"] == concept]
-        _band(axes, curves[curves["concept"] == concept], "when", style.PALETTE[0], "-")
-        axes.vlines(own["when"], own["low"], own["high"], color=style.FAINT, linewidth=0.7)
-        axes.plot(own["when"], own["predicted"], "o", color=style.INK, markersize=1.8)
-        _title(axes, label(concept), room)
-        _shares(axes)
-    periods = dots[dots["concept"] == chosen[0]]
-    _ticks(panels, periods["when"].to_numpy(), periods["period"].tolist(), room)
-    both = pd.concat([dots, curves])
-    both = both[both["concept"].isin(chosen)]
-    _limits(panels, both["predicted"], both["high"])
+    dots, curves = (table.rename(columns={"when": "at"}) for table in time_curves(model.result_, column, by))
+    ticks = dots[dots["concept"] == concepts[0]].set_index("at")["period"]
+    figure = _curves(label, list(concepts), curves.assign(group=""), ticks, width, dots)
     description = f"{column}; dots: each period, with 95% interval; line: smoothed over all documents, with 95% band"
-    style.caption(figure, description, width, label.marked(chosen))
+    style.caption(figure, description, width, label.marked(concepts))
     rows = row_name(model.corpus_)
     side = f"share of a document's {rows} that use the concept, mean over documents"
     style.side_label(figure, "share of documents that use the concept" if rows == "documents" else side)
     return figure
 
 
-def _surest(model: ConceptModel, column: str, by: Any, label: Labels, most: int) -> list[int]:
-    trends = model.trends(column, by)
-    size = trends["change"].abs() * (2 * (trends["probability_rises"] - 0.5).abs() >= 0.9)
-    return label.first(size.set_axis(trends["concept"]), most)
+def _curves(
+    label: Labels,
+    concepts: list[int],
+    curves: pd.DataFrame,
+    ticks: pd.Series,
+    width: float,
+    dots: pd.DataFrame | None = None,
+) -> Figure:
+    """Draw `predicted` over `at` with bands, a panel for each concept on one scale, a line for each group."""
+    styles, across = style.group_styles(curves["group"]), min(len(concepts), 3 if width > 120 else 2)
+    figure, panels = _panels(len(concepts), across, width, 15.5 if len(styles) > 1 else 12, _PANEL)
+    room = (width - 12) / across
+    for axes, concept in zip(panels, concepts):
+        lines = []
+        for group, (color, _, dash) in styles.items():
+            own = curves[(curves["concept"] == concept) & (curves["group"] == group)]
+            axes.fill_between(own["at"], own["low"], own["high"], color=color, alpha=0.18, linewidth=0)
+            lines += axes.plot(own["at"], own["predicted"], color=color, linestyle=dash, linewidth=1.2)
+        if dots is not None:
+            own = dots[dots["concept"] == concept]
+            axes.vlines(own["at"], own["low"], own["high"], color=style.FAINT, linewidth=0.7)
+            axes.plot(own["at"], own["predicted"], "o", color=style.INK, markersize=1.8)
+        _title(axes, label(concept), room)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        style.bare(axes, style.SMALL, "y")
+    # One scale that shows every estimate and all but the widest intervals.
+    drawn = pd.concat([curves, dots])
+    drawn = drawn[drawn["concept"].isin(concepts)]
+    top = max(1.08 * np.nanmax(drawn["predicted"]), float(np.nanquantile(drawn["high"], 0.95)), 0.02)
+    panels[0].set_ylim(0, min(top, 1.02))
+    # As many labels as fit, including the first and the last.
+    words = [one if isinstance(one, str) else f"{one:g}" for one in ticks]
+    n = int(np.clip((room - 8) / (max(map(len, words)) * 0.21 * style.SMALL + 5), 2, 5))
+    at = np.unique(np.linspace(0, len(words) - 1, min(n, len(words))).round().astype(int))
+    for axes in panels:
+        axes.set_xticks(ticks.index[at], [words[k] for k in at], fontsize=style.SMALL)
+        labels = axes.get_xticklabels()  # none above another panel
+        if len(labels) > 1:
+            labels[0].set_horizontalalignment("left")
+            labels[-1].set_horizontalalignment("right")
+    if len(styles) > 1:
+        style.legend(figure, width, lines, list(styles))
+    return figure
 
 
-def _band(axes: Axes, own: pd.DataFrame, x: str, color: str, dash: Any, name: str | None = None) -> Any:
-    axes.fill_between(own[x], own["low"], own["high"], color=color, alpha=0.18, linewidth=0)
-    return axes.plot(own[x], own["predicted"], color=color, linestyle=dash, linewidth=1.2, label=name)[0]
+def _panels(n_panels: int, across: int, width: float, head: float, row: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its panels on one scale."""
+    down = -(-n_panels // across)
+    figure = style.print_figure(width, head + row * down)
+    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes in grid[n_panels:]:
+        axes.set_visible(False)
+    for axes in grid[max(0, n_panels - across) : n_panels]:  # the last of each column
+        axes.tick_params(labelbottom=True)
+    return figure, grid[:n_panels].tolist()
 
 
 def _title(axes: Axes, text: str, room: float) -> None:
-    axes.set_title(text, fontsize=style.TEXT, color=style.INK, loc="left")
-    style.write_texts([axes._left_title], style.characters(room * 0.9))  # type: ignore[attr-defined]
-
-
-def _shares(axes: Axes) -> None:
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-    axes.grid(axis="y", color=style.GRID, linewidth=0.5)
-    axes.set_axisbelow(True)
-    style.bare(axes, style.SMALL)
-
-
-def _limits(panels: list[Axes], middle: pd.Series, high: pd.Series) -> None:
-    """Set one scale that shows every estimate and all but the widest intervals."""
-    top = max(1.08 * np.nanmax(middle), float(np.nanquantile(high, 0.95)), 0.02)
-    panels[0].set_ylim(0, min(top, 1.02))
-
-
-def _ticks(panels: list[Axes], places: np.ndarray, labels: Sequence[str], room: float) -> None:
-    """Label as many periods as fit, including the first and the last."""
-    longest = max(map(len, labels))
-    n = int(np.clip((room - 8) / (longest * 0.21 * style.SMALL + 5), 2, 5))
-    at = np.unique(np.linspace(0, len(places) - 1, min(n, len(places))).round().astype(int))
-    for axes in panels:
-        axes.set_xticks(places[at], [labels[k] for k in at], fontsize=style.SMALL)
-        ticks = axes.get_xticklabels()
-        if len(ticks) > 1:
-            ticks[0].set_horizontalalignment("left")
-            ticks[-1].set_horizontalalignment("right")
+    title = axes.set_title(text, fontsize=style.TEXT, color=style.INK, loc="left")
+    style.write_texts([title], style.characters(room * 0.9))
 
 
 def effect_intervals(
@@ -188,46 +186,39 @@ def effect_intervals(
     drawn = table[~table["term"].str.contains(rf"\b(?:{'|'.join(CURVES)})\(", regex=True)]
     if drawn.empty:
         raise InputError("There is no effect to draw; of splines and polynomials, draw predicted values.")
-    label = Labels(model)
+    label, is_page = Labels(model), width > 120
     clear = drawn["effect"].abs() / (drawn["high"] - drawn["low"])
     terms = clear.groupby(drawn["label"], sort=False).max()
-    most = _MOST_EFFECTS if width > 120 and len(terms) <= 3 else 7 if width > 120 else 5
+    most = _MOST_EFFECTS if is_page and len(terms) <= 3 else 7 if is_page else 5
     chosen = label.first(clear.groupby(drawn["concept"]).max(), most)
-    kept = set(terms.sort_values(ascending=False, kind="stable").index[: _MOST_TERMS if width > 120 else 3])
-    shown = [term for term in terms.index if term in kept]
-    across = min(len(shown), 3 if width > 120 else 1)
+    kept = set(terms.sort_values(ascending=False, kind="stable").index[: _MOST_TERMS if is_page else 3])
+    shown, names = [term for term in terms.index if term in kept], [label(j) for j in chosen]
+    across = min(len(shown), 3 if is_page else 1)
     room = style.characters(0.27 * width if across > 1 else 0.42 * width)
-    lines = max(len(textwrap.wrap(label(j), room)) for j in chosen)
-    row = 8 + len(chosen) * max(4.5, 2.7 * lines + 1)
-    figure, grid, _ = _panels(len(shown), across, width, 20, row)
+    row = 8 + len(chosen) * max(4.5, 2.7 * style.n_lines(names, room) + 1)
+    figure, grid = _panels(len(shown), across, width, 20, row)
     for axes, term in zip(grid, shown):
-        _effects(axes, drawn[drawn["label"] == term].set_index("concept").loc[chosen])
+        own = drawn[drawn["label"] == term].set_index("concept").loc[chosen]
+        is_same = np.allclose(own["effect"], own["unadjusted"], equal_nan=True)
+        has_both = not is_same and own["unadjusted"].notna().any()
+        series = [("effect", "", "o", -0.15, style.PALETTE[0], style.PALETTE[0], "adjusted for the other columns")]
+        if has_both:
+            series += [("unadjusted", "unadjusted_", "s", 0.15, style.PALETTE[1], "white", "this column alone")]
+        for middle, ends, marker, shift, color, face, name in series:
+            at = np.arange(len(own)) + (0 if is_same else shift)
+            axes.hlines(at, 100 * own[f"{ends}low"], 100 * own[f"{ends}high"], color=color, linewidth=1.0)
+            axes.plot(100 * own[middle], at, marker, color=color, markerfacecolor=face, markersize=3, label=name)
+        axes.axvline(0, color=style.INK, linewidth=0.6, zorder=0)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+        style.bare(axes, style.TEXT, "x")
         _title(axes, term, (width * (0.7 if across > 1 else 0.55)) / across)
     for axes in grid[::across]:
-        style.row_labels(axes, range(len(chosen)), [label(j) for j in chosen], room)
+        style.row_labels(axes, range(len(chosen)), names, room)
     grid[0].set_ylim(len(chosen) - 0.5, -0.5)
     some = f"; {len(shown)} of {len(terms)} terms" if len(shown) < len(terms) else ""
     style.caption(figure, f"effect on {of} in percentage points, with 95% interval{some}", width, label.marked(chosen))
     style.legend(figure, width, *grid[0].get_legend_handles_labels())
     return figure
-
-
-def _effects(axes: Axes, own: pd.DataFrame) -> None:
-    place, alone = np.arange(len(own)), own["unadjusted"].notna().any()
-    same = np.allclose(own["effect"], own["unadjusted"], equal_nan=True)
-    for name, shift, filled in (("", -0.15, True), ("unadjusted_", 0.15, False)):
-        if not filled and (same or not alone):
-            continue
-        middle = own["effect" if filled else "unadjusted"]
-        color, face = (style.PALETTE[0], style.PALETTE[0]) if filled else (style.PALETTE[1], "white")
-        at = place + (0 if same else shift)
-        axes.hlines(at, 100 * own[f"{name}low"], 100 * own[f"{name}high"], color=color, linewidth=1.0)
-        series = "adjusted for the other columns" if filled else "this column alone"
-        axes.plot(100 * middle, at, "os"[not filled], color=color, markerfacecolor=face, markersize=3, label=series)
-    axes.axvline(0, color=style.INK, linewidth=0.6, zorder=0)
-    axes.grid(axis="x", color=style.GRID, linewidth=0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    style.bare(axes, style.TEXT)
 
 
 def predicted_values(
@@ -238,59 +229,36 @@ def predicted_values(
     `table` is that of `model.predicted`. The concepts that vary most are drawn, reliable ones first.
     """
     by, label = list(table.attrs["by"]), Labels(model)
-    x = next((name for name in by if _is_numeric(table[name])), None)
+    numeric = (name for name in by if table[name].dtype.kind in "iuf" or as_years(table[name]) is not None)
+    x = next(numeric, None)
     groups = [name for name in by if name != x]
     table = table.assign(group=table[groups].astype(str).agg(", ".join, axis=1) if groups else "")
     varied = table.groupby("concept")["predicted"].std()
     description = f"predicted {of} of the concept, with 95% interval"
     if x is None:
         chosen = label.first(varied, min(MOST_CONCEPTS, _most_rows(table["group"].nunique(), width)))
-        rows = pd.concat([table[table["concept"] == j] for j in chosen])
-        rows = rows.assign(concept=rows["concept"].map(label)).rename(columns={"predicted": "prevalence"})
-        return prevalence_by_group(rows, f"{', '.join(by)}: {description}", width)
+        renamed = table.rename(columns={"predicted": "prevalence"})
+        return _dots(model, renamed, chosen, f"{', '.join(by)}: {description}", width)
     chosen = label.first(varied, 9 if width > 120 else 6)
-    styles = style.group_styles(table["group"])
-    head = 15.5 if len(styles) > 1 else 12
-    figure, panels, room = _panels(len(chosen), min(len(chosen), 3 if width > 120 else 2), width, head, _PANEL)
     years = as_years(table[x])
     table = table.assign(at=table[x].astype(float) if years is None else years)
-    for axes, concept in zip(panels, chosen):
-        own = table[table["concept"] == concept]
-        handles = [
-            _band(axes, own[own["group"] == group], "at", color, dash, group)
-            for group, (color, _, dash) in styles.items()
-        ]
-        _title(axes, label(concept), room)
-        _shares(axes)
-    points = table[["at", x]].drop_duplicates()
-    words = [one if isinstance(one, str) else f"{one:g}" for one in points[x]]
-    _ticks(panels, points["at"].to_numpy(), words, room)
-    own = table[table["concept"].isin(chosen)]
-    _limits(panels, own["predicted"], own["high"])
-    if len(styles) > 1:
-        style.legend(figure, width, handles, list(styles))
+    ticks = table[["at", x]].drop_duplicates().set_index("at")[x]
+    figure = _curves(label, chosen, table, ticks, width)
     style.caption(figure, x, width, label.marked(chosen))
     style.side_label(figure, description)
     return figure
 
 
-def _is_numeric(values: pd.Series) -> bool:
-    return values.dtype.kind in "iuf" or as_years(values) is not None
-
-
 def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
     """Draw the tree of concepts, coloured by theme, with a dashed line at the cut."""
     tree, label = model.tree(), Labels(model)
-    n_leaves = len(tree.concepts)
+    n_leaves, n_themes = len(tree.concepts), len(tree.theme_names)
     if n_leaves < 2:
         raise InputError("The model has fewer than two concepts, so there is no tree to draw.")
     size, room = (style.TEXT, 80) if width > 120 else (style.SMALL, style.characters(0.6 * width, style.SMALL))
-    lines = max(len(textwrap.wrap(label(j), room)) for j in tree.concepts)
+    lines = style.n_lines([label(j) for j in tree.concepts], room)
     figure = style.print_figure(width, 14 + (2.4 * lines + 1.2) * n_leaves)
     axes = figure.subplots()
-    n_themes = len(tree.theme_names)
-    heights = tree.linkage[:, 2]
-    cut = (heights[-n_themes] + heights[1 - n_themes]) / 2 if 1 < n_themes < n_leaves else np.inf
     drawn = hierarchy.dendrogram(
         tree.linkage, orientation="left", ax=axes, no_labels=True, color_threshold=0, above_threshold_color=style.INK
     )
@@ -303,14 +271,123 @@ def concept_tree(model: ConceptModel, width: float = style.PAGE) -> Figure:
     order = list(dict.fromkeys(int(tree.theme[leaf]) for leaf in leaves))
     for tick, leaf in zip(axes.get_yticklabels(), leaves):  # neighbouring themes differ in colour
         tick.set_color(style.PALETTE[order.index(int(tree.theme[leaf])) % 3])
-    if np.isfinite(cut):
+    if 1 < n_themes < n_leaves:
+        cut = tree.linkage[-n_themes : 2 - n_themes or None, 2].mean()
         axes.axvline(cut, color=style.PALETTE[1], linestyle="--", linewidth=0.8)
     axes.spines[["top", "left", "right"]].set_visible(False)
-    style.caption(
-        figure,
-        "distance by words and documents (Ward); the tree is cut at the dashed line; where the colour changes, another "
-        "theme begins",
-        width,
-        label.marked(tree.concepts),
+    description = (
+        "distance by words and documents (Ward); the tree is cut at the dashed line; where the colour changes, "
     )
+    style.caption(figure, f"{description}another theme begins", width, label.marked(tree.concepts))
     return figure
+
+
+def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
+    """Draw documents as points by similarity of concepts, main concepts as regions.
+
+    The seven largest regions of reliable concepts have a colour and a marker; the others are grey and numbered.
+    """
+    data, label = maps.document_map(model.result_), Labels(model)
+    if not data["regions"]:
+        raise InputError("No document uses a concept, so there is no map to draw.")
+    points = pd.DataFrame(data["points"])
+    regions = sorted(data["regions"], key=lambda one: one["leftover"])
+    coloured = [one["concept"] for one in regions[: style.MOST_GROUPS - 1]]
+    colors, is_page = dict(zip(coloured, style.PALETTE)), width > 120
+    named = regions[: _LABELLED if is_page else style.MOST_GROUPS - 1]
+    figure = style.print_figure(width, 0.72 * width if is_page else 1.55 * width)
+    axes = figure.subplots()
+    given: dict[str, Any] = {"markersize": float(np.clip(50 / np.sqrt(len(points)), 1.8, 3.6)), "markeredgewidth": 0}
+    rest = points[~points["concept"].isin(coloured)]
+    axes.plot(rest["x"], rest["y"], ".", color="#A8A8A8", zorder=1, **given)
+    handles = []
+    for (concept, color), marker in zip(colors.items(), style.MARKERS):
+        own = points[points["concept"] == concept]
+        handles += axes.plot(own["x"], own["y"], marker, color=color, zorder=2, **given)
+    axes.set(xticks=[], yticks=[], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    axes.spines[:].set_color(style.GRID)
+    if is_page:  # names at the sides, without overlap, with lines to the regions
+        ordered = sorted(named, key=lambda one: one["x"])
+        half = (len(ordered) + 1) // 2
+        for ha, edge, beyond, own in (("right", -0.03, -0.015, ordered[:half]), ("left", 1.03, 0.015, ordered[half:])):
+            for slot, one in enumerate(sorted(own, key=lambda one: one["y"])):
+                y, color = (slot + 0.5) / len(own), colors.get(one["concept"], "#555555")
+                axes.plot([edge, one["x"]], [y, one["y"]], color=color, linewidth=0.5, zorder=3)
+                text = axes.text(edge + beyond, y, label(one["concept"]), color=color, fontsize=style.TEXT)
+                text.set(ha=ha, va="center")
+                style.write_texts([text], style.characters(0.23 * width))
+    else:
+        style.legend(figure, width, handles, [label(j) for j in coloured])
+    for one in named:
+        color = colors.get(one["concept"], "#555555" if is_page else style.INK)
+        text = axes.text(one["x"], one["y"], str(one["concept"]), color=color, zorder=4, path_effects=_HALO)
+        text.set(fontsize=style.TEXT, ha="center", va="center", weight="bold")
+    description = "each point is a document, near those that use the same concepts; its main concept decides its colour"
+    style.caption(figure, description, width, label.marked([one["concept"] for one in named]))
+    return figure
+
+
+def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
+    """Draw concepts by coherence and exclusivity, sized by prevalence.
+
+    Hollow points are concepts that are not reliable.
+    """
+    table, label = maps.concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
+    if table.empty:
+        raise InputError("The model has no concepts, so there is nothing to draw.")
+    is_page = width > 120
+    figure = style.print_figure(width, 0.7 * width if is_page else 1.1 * width)
+    axes = figure.subplots()
+    for doubtful, own in table.groupby("leftover"):
+        axes.scatter(
+            own["coherence"],
+            own["exclusivity"],
+            s=8 + 160 * own["prevalence"],
+            marker="s" if doubtful else "o",
+            facecolors="none" if doubtful else style.PALETTE[0],
+            edgecolors=style.FAINT if doubtful else style.PALETTE[0],
+            alpha=1.0 if doubtful else 0.6,
+            linewidths=0.8,
+        )
+    axes.margins(0.12)
+    axes.xaxis.set_major_locator(MaxNLocator(7 if is_page else 4))
+    axes.set_xlabel("coherence (mean NPMI of the top words)", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("exclusivity (mean share of the top words' uses)", fontsize=style.TEXT, color=style.INK)
+    style.bare(axes, style.TEXT)
+    area = f"area: share of {row_name(model.corpus_)} that use the concept"
+    style.caption(figure, area, width, label.marked(table["concept"].tolist()))
+    # Points are named where there is space, by reliability and prevalence; others have their number.
+    figure.canvas.draw()
+    frame, room = axes.get_window_extent(), 0.24 * width if is_page else 0.3 * width
+    places = axes.transData.transform(table[["coherence", "exclusivity"]].to_numpy(float))
+    taken = [Bbox.from_extents(x, y, x, y).padded(0.012 * frame.width) for x, y in places]
+    for _, one in table.sort_values(["leftover", "prevalence"], ascending=[True, False]).iterrows():
+        given: dict[str, Any] = {"color": "#777777" if one["leftover"] else style.INK, "fontsize": style.SMALL}
+        at, number = (one["coherence"], one["exclusivity"]), str(one["concept"])
+        for name in (label(one["concept"]), number):
+            text = axes.text(*at, name, **given)
+            style.write_texts([text], style.characters(room, style.SMALL))
+            text.set_path_effects(_HALO)
+            if _settled(text, axes, frame, taken):
+                break
+            text.remove()
+        else:  # no space beside the point
+            axes.text(*at, number, ha="center", va="center", **given)
+    return figure
+
+
+def _settled(text: Any, axes: Axes, frame: Any, taken: list[Any]) -> bool:
+    """Move a text around its point until it fits without overlap; return whether."""
+    point = axes.transData.transform(text.get_position())
+    far, edge = 0.016 * frame.width + 1, frame.padded(-0.02 * frame.width)
+    for dx, dy, ha, va in (
+        *((1, 0, "left", "center"), (-1, 0, "right", "center"), (0, 1, "center", "bottom")),
+        *((0, -1, "center", "top"), (1, 1, "left", "bottom"), (-1, -1, "right", "top")),
+    ):
+        text.set(ha=ha, va=va, position=axes.transData.inverted().transform(point + far * np.array([dx, dy])))
+        box = text.get_window_extent().padded(1)
+        inside = edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1
+        if inside and not any(box.overlaps(other) for other in taken):
+            taken.append(box)
+            return True
+    return False

@@ -1,11 +1,13 @@
-"""Style of all figures: print sizes, colours with markers, wrapped labels, files."""
+"""Style of all figures: print sizes, colours with markers, fonts by script, wrapped labels, files."""
 
 from __future__ import annotations
 
 import io
 import os
 import textwrap
+import warnings
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findSystemFonts
+from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
 
 from superwords.errors import InputError
 from superwords.files import write_atomic
-from superwords.plots.fonts import drawable
 
 COLUMN, PAGE = 85.0, 170.0  # mm: the widths of a journal's column and page
 # Okabe and Ito's colours, which are distinct under any common colour blindness, without yellow (too light on
@@ -32,6 +35,8 @@ TEXT, SMALL = 7.0, 6.0  # points
 FORMATS = ("png", "svg", "pdf")
 MARK = "†"
 NOTE = f"{MARK} not reliable: few documents use it, or other runs seldom find it again"
+DEFAULT_FONT = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
+MISSING = "□"
 _CHARACTER = 0.21  # mm per point of font size: the mean width of a character
 _INCH = 25.4
 
@@ -50,11 +55,14 @@ def print_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def bare(axes: Axes, size: float = 9) -> None:
-    """Remove the top and right spines."""
+def bare(axes: Axes, size: float = 9, grid: Any = None) -> None:
+    """Remove the top and right spines; draw grid lines across one axis, behind everything."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["bottom", "left"]].set_linewidth(0.6)
     axes.tick_params(colors=INK, labelsize=size, width=0.6)
+    if grid is not None:
+        axes.grid(axis=grid, color=GRID, linewidth=0.5)
+        axes.set_axisbelow(True)
 
 
 def group_styles(groups: Iterable[Any]) -> dict[str, tuple[str, str, Any]]:
@@ -74,6 +82,67 @@ def characters(mm: float, size: float = TEXT) -> int:
     return max(8, int(mm / (_CHARACTER * size)))
 
 
+def n_lines(texts: Iterable[str], width: int) -> int:
+    """Return the number of lines of the text that wraps into most."""
+    return max(len(textwrap.wrap(text, width)) for text in texts)
+
+
+def drawable(texts: Iterable[str]) -> dict[str, tuple[str, FontProperties]]:
+    """Return the characters to draw for each text, and the font: DejaVu Sans if it covers them, or an installed one.
+
+    Characters that no single installed font covers are drawn as □, with one warning for all of `texts` together.
+    """
+    chosen: dict[str, tuple[str, FontProperties]] = {}
+    uncovered: dict[str, str] = {}
+    for text in texts:
+        line = " ".join(text.split())
+        path = covering_font(frozenset(line))
+        if path is None:
+            path, known = DEFAULT_FONT, covered_characters(DEFAULT_FONT)
+            uncovered[text] = "".join(ch for ch in dict.fromkeys(line) if ch not in known)
+            line = "".join(ch if ch in known else MISSING for ch in line)
+        chosen[text] = (line, FontProperties(fname=path))
+    if uncovered:
+        word, missing = next(iter(uncovered.items()))
+        warnings.warn(
+            f"No installed font covers {len(uncovered)} of the texts to draw (first {word!r}: "
+            f"{missing[:20]!r}), so those characters are drawn as {MISSING}; install a font for the "
+            "script, for example one of the Noto fonts.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return chosen
+
+
+@lru_cache(maxsize=4096)
+def covering_font(needed: frozenset[str]) -> str | None:
+    """Return the first font file with all characters: DejaVu Sans, then the system's."""
+    if needed <= covered_characters(DEFAULT_FONT):
+        return DEFAULT_FONT
+    return next((path for path in system_fonts() if needed <= covered_characters(path)), None)
+
+
+@lru_cache(maxsize=1)
+def system_fonts() -> tuple[str, ...]:
+    """Return the installed fonts, plain ones first; matplotlib's own cache lacks fonts installed later."""
+
+    def plainness(path: str) -> tuple[bool, bool, str]:
+        name = Path(path).stem.lower()
+        return ("regular" not in name, "sans" not in name, path)
+
+    return tuple(sorted(findSystemFonts(), key=plainness))
+
+
+@lru_cache(maxsize=1024)
+def covered_characters(path: str) -> frozenset[str]:
+    """Return no character for a bitmap font (as of coloured emoji), which has only one size."""
+    try:
+        font = FT2Font(path)
+        return frozenset(map(chr, font.get_charmap())) if font.scalable else frozenset()
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
 def write_texts(labels: Sequence[Text], width: int | None = None) -> None:
     """Draw texts literally (no mathtext), wrapped, in fonts that cover them."""
     fonts = drawable(label.get_text() for label in labels)
@@ -86,14 +155,12 @@ def write_texts(labels: Sequence[Text], width: int | None = None) -> None:
         label.set_fontsize(size)
 
 
-def row_labels(axes: Axes, places: Any, names: Sequence[str], width: int, size: float = TEXT) -> int:
-    """Label the rows of an axis with wrapped names; return the largest line count."""
-    fonts = drawable(names)
-    wrapped = ["\n".join(textwrap.wrap(fonts[name][0], width)) or fonts[name][0] for name in names]
-    axes.set_yticks(places, wrapped)
-    for label, name in zip(axes.get_yticklabels(), names):
-        label.set(fontproperties=fonts[name][1], fontsize=size, parse_math=False)
-    return max(text.count("\n") + 1 for text in wrapped)
+def row_labels(axes: Axes, places: Any, names: Sequence[str], width: int, size: float = TEXT) -> None:
+    """Label the rows of an axis with wrapped names."""
+    axes.set_yticks(places, names, fontsize=size)
+    labels = axes.get_yticklabels()
+    write_texts(labels, width)
+    axes.set_yticks(places, [label.get_text() for label in labels])  # which are drawn
 
 
 def legend(figure: Figure, width: float, handles: Sequence[Any], labels: Sequence[str]) -> None:
@@ -130,14 +197,12 @@ def side_label(figure: Figure, text: str) -> None:
 
 
 def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> bytes:
-    """Return the figure as PNG, SVG or PDF, with the same bytes on every run.
+    """Return the figure as a file, with the same bytes on every run.
 
     Parameters
     ----------
     figure : Figure
-        The figure.
     file_format : "png", "svg" or "pdf"
-        The file format.
     dpi : int
         Dots per inch of a PNG.
 
@@ -162,12 +227,11 @@ def figure_bytes(figure: Figure, file_format: str = "png", dpi: int = 150) -> by
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 300) -> Path:
-    """Write a figure to a file by an atomic write.
+    """Write a figure to a file by an atomic write; return the file.
 
     Parameters
     ----------
     figure : Figure
-        The figure.
     path : str or Path
         The file, which ends in .png, .svg or .pdf.
     dpi : int
@@ -176,7 +240,6 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 300) ->
     Returns
     -------
     Path
-        The file.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class ChainDraws(Sequence[Kept]):
         shape: tuple[int, int] | None = None,
         until: int | None = None,
     ):
-        self.file = file or ModelFile.temporary()
+        self.file = file or ModelFile.create()
         self.number = chain
         self.shape = shape
         self.kept_sweeps: list[int] = []
@@ -96,7 +96,7 @@ class ChainDraws(Sequence[Kept]):
     def append(self, kept: Kept) -> None:
         """Store a further draw."""
         if self.file.is_readonly:
-            copied = ModelFile.temporary()
+            copied = ModelFile.create()
             self.copy_to(copied)
             self.file = copied
         state = kept.state

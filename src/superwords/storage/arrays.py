@@ -40,18 +40,6 @@ class OtherVersionError(DamagedError):
     """What was read has fields that this version of superwords does not have, or lacks some that it needs."""
 
 
-def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
-    """Return `kind(**fields)`; fields that are not stored take their defaults."""
-    known = signature(kind).parameters
-    unknown = sorted(set(fields) - set(known))
-    missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
-    if unknown or missing:
-        both = (("has", unknown), ("lacks", missing))
-        found = " and ".join(f"{verb} {', '.join(names)}" for verb, names in both if names)
-        raise OtherVersionError(f"its {kind.__name__} {found}")
-    return kind(**fields)
-
-
 class Packed(NamedTuple):
     """A value's header and its compressed data."""
 
@@ -59,34 +47,8 @@ class Packed(NamedTuple):
     data: bytes
 
 
-class _Declared(NamedTuple):
-    """An array as its header declares it."""
-
-    stored: np.dtype  # of one byte for text
-    shape: tuple[int, ...]
-    dtype: np.dtype | None  # None: text
-    compressed: int  # bytes
-
-    @property
-    def stored_bytes(self) -> int:
-        return math.prod(self.shape) * self.stored.itemsize
-
-    @property
-    def bytes(self) -> int:
-        return max(self.stored_bytes, math.prod(self.shape) * (self.dtype or self.stored).itemsize)
-
-
 def pack(value: Any) -> Packed:
-    """Pack a value.
-
-    Parameters
-    ----------
-    value : dict, array, sparse array, or what JSON knows
-        Dictionaries may hold arrays at any depth; lists may not.
-
-    Returns
-    -------
-    Packed
+    """Pack a value; dictionaries may hold arrays at any depth, lists may not.
 
     Examples
     --------
@@ -102,22 +64,18 @@ def pack(value: Any) -> Packed:
         data.append(compressed)
         return len(declared) - 1
 
-    def array(values: np.ndarray) -> dict[str, Any]:
-        if _kind(values) not in TYPES:
-            raise TypeError(f"an array of type {values.dtype} cannot be stored")
-        stored = _narrow(values)
-        return {"array": store(stored, _kind(values), compress(stored))}
-
     def node(one: Any) -> dict[str, Any]:
         if isinstance(one, dict):
             return {"fields": {str(name): node(inner) for name, inner in one.items()}}
         if isinstance(one, np.ndarray):
-            return array(one)
+            if _kind(one) not in TYPES:
+                raise TypeError(f"an array of type {one.dtype} cannot be stored")
+            stored = _narrow(one)
+            return {"array": store(stored, _kind(one), compress(stored))}
         if sparse.issparse(one):
             matrix = sparse.csr_array(one)
-            lengths = np.diff(matrix.indptr)
-            fields = {name: array(getattr(matrix, name)) for name in ("data", "indices")}
-            return {"sparse": list(matrix.shape), "fields": {**fields, "lengths": array(lengths)}}
+            parts = {"data": matrix.data, "indices": matrix.indices, "lengths": np.diff(matrix.indptr)}
+            return {"sparse": list(matrix.shape), **node(parts)}
         if isinstance(one, list | str):
             text = np.frombuffer(json.dumps(one, default=_plain).encode(), np.uint8)
             return {"json": store(text, _TEXT, bz2.compress(text.tobytes()))}
@@ -129,16 +87,23 @@ def pack(value: Any) -> Packed:
 def unpack(packed: Packed) -> Any:
     """Invert `pack`; raise `DamagedError` (or what a broken value provokes) rather than accept a forged value."""
     header = json.loads(packed.header)
-    declared = [_declaration(entry) for entry in header["arrays"]]
-    if sum(one.compressed for one in declared) != len(packed.data):
+    n_bytes = 0
+    for stored, shape, kind, compressed in header["arrays"]:
+        if len(shape) > _MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)):
+            raise DamagedError("an array has no possible shape")
+        is_possible = (stored, len(shape)) == ("|u1", 1) if kind == _TEXT else stored == kind or kind[1] in "iu"
+        if not is_possible:
+            raise DamagedError("an array has no possible type")
+        widths = [TYPES[one].itemsize for one in (stored, kind) if one != _TEXT]
+        n_bytes += math.prod(shape) * max(widths)
+    if sum(compressed for *_, compressed in header["arrays"]) != len(packed.data):
         raise DamagedError("its sizes do not fit together")
-    if sum(one.bytes for one in declared) > _ALLOWANCE + _LARGEST_RATIO * len(packed.data):
+    if n_bytes > _ALLOWANCE + _LARGEST_RATIO * len(packed.data):
         raise DamagedError("it declares to be larger than its data can be")
-    arrays: list[Any] = []
-    start = 0
-    for one in declared:
-        arrays.append(_array(packed.data[start : start + one.compressed], one))
-        start += one.compressed
+    arrays, start = [], 0
+    for *declared, compressed in header["arrays"]:
+        arrays.append(_array(packed.data[start : start + compressed], *declared))
+        start += compressed
     return _value(header["value"], arrays)
 
 
@@ -147,37 +112,24 @@ def compress(values: np.ndarray) -> bytes:
     return zlib.compress(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes(), _LEVEL)
 
 
-def _declaration(entry: Any) -> _Declared:
-    stored, shape, kind, compressed = entry
-    if len(shape) > _MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)):
-        raise DamagedError("an array has no possible shape")
-    is_possible = (stored, len(shape)) == ("|u1", 1) if kind == _TEXT else stored == kind or kind[1] in "iu"
-    if not is_possible:
-        raise DamagedError("an array has no possible type")
-    return _Declared(TYPES[stored], tuple(shape), None if kind == _TEXT else TYPES[kind], compressed)
-
-
-def _array(data: bytes, one: _Declared) -> Any:
-    if one.dtype is None:
-        return json.loads(_inflated(bz2.BZ2Decompressor(), data, one.stored_bytes))
-    raw = _inflated(zlib.decompressobj(), data, one.stored_bytes)
-    stored = np.frombuffer(raw, one.stored.newbyteorder("<")).reshape(one.shape)
-    if one.stored != one.dtype and stored.size:
-        limits = np.iinfo(one.dtype)
-        if stored.dtype.kind not in "iu" or not limits.min <= stored.min() <= stored.max() <= limits.max:
-            raise DamagedError("numbers do not fit their type")
-    return stored.astype(one.dtype)
-
-
-def _inflated(machine: Any, data: bytes, size: int) -> bytes:
-    """Decompress no more than the declared size."""
+def _array(data: bytes, stored: str, shape: list[int], kind: str) -> Any:
+    """Decompress an array of numbers, or a text, but no more than its declared size."""
+    machine: Any = bz2.BZ2Decompressor() if kind == _TEXT else zlib.decompressobj()
+    size = math.prod(shape) * TYPES[stored].itemsize
     raw = machine.decompress(data, max(size, 1))
     rest = getattr(machine, "unconsumed_tail", b"")  # bz2's machine keeps it to itself
     if len(raw) != size or (not machine.eof and machine.decompress(rest, 1)):
         raise DamagedError("its data are not of the size they declare")
     if not machine.eof or machine.unused_data:
         raise DamagedError("its data end too soon or too late")
-    return bytes(raw)
+    if kind == _TEXT:
+        return json.loads(raw)
+    values = np.frombuffer(raw, stored).reshape(shape)
+    if stored != kind and values.size:
+        limits = np.iinfo(TYPES[kind])
+        if values.dtype.kind not in "iu" or not limits.min <= values.min() <= values.max() <= limits.max:
+            raise DamagedError("numbers do not fit their type")
+    return values.astype(TYPES[kind])
 
 
 def _value(node: dict[str, Any], arrays: list[Any]) -> Any:
@@ -196,9 +148,11 @@ def _value(node: dict[str, Any], arrays: list[Any]) -> Any:
 def _sparse(shape: Any, data: np.ndarray, indices: np.ndarray, lengths: np.ndarray) -> sparse.csr_array:
     if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
         raise DamagedError("a sparse array has no possible shape")
-    if any(one.ndim != 1 or one.dtype.kind != "i" for one in (indices, lengths)) or data.ndim != 1:
-        raise DamagedError("a sparse array's parts do not fit together")
-    if len(lengths) != shape[0] or (lengths < 0).any() or not len(data) == len(indices) == lengths.sum():
+    are_lists = (
+        all(one.ndim == 1 for one in (data, indices, lengths)) and indices.dtype.kind == lengths.dtype.kind == "i"
+    )
+    is_whole = are_lists and len(lengths) == shape[0] and len(data) == len(indices) == lengths.sum()
+    if not is_whole or (lengths < 0).any():
         raise DamagedError("a sparse array's parts do not fit together")
     pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(lengths.dtype)
     matrix = sparse.csr_array((data, indices, pointers), shape=tuple(shape))
@@ -221,10 +175,37 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 
 def _plain(value: Any) -> Any:
     """Return what JSON does not know in a form that it does."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    return str(value)
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
+
+
+def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
+    """Return `kind(**fields)`; fields that are not stored take their defaults."""
+    known = signature(kind).parameters
+    unknown = sorted(set(fields) - set(known))
+    missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
+    if unknown or missing:
+        both = (("has", unknown), ("lacks", missing))
+        found = " and ".join(f"{verb} {', '.join(names)}" for verb, names in both if names)
+        raise OtherVersionError(f"its {kind.__name__} {found}")
+    return kind(**fields)
+
+
+def require(holds: Any, otherwise: str) -> None:
+    """Raise `DamagedError` unless what was read has a property."""
+    if not holds:
+        raise DamagedError(otherwise)
+
+
+def expect(values: Any, kind: str | None, *shape: int | None, end: int | None = None) -> np.ndarray:
+    """Return an array if it has this type (None: whole numbers of any width) and shape (None: any length).
+
+    With `end`, its numbers must be from 0 to before it.
+    """
+    is_right = isinstance(values, np.ndarray) and values.ndim == len(shape)
+    require(is_right and (values.dtype == kind if kind else values.dtype.kind == "i"), "an array is of the wrong type")
+    require(all(n in (None, found) for n, found in zip(shape, values.shape)), "its parts do not fit together")
+    if end is not None and values.size:
+        require(0 <= values.min() <= values.max() < end, "a number points nowhere")
+    return values

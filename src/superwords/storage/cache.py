@@ -19,43 +19,8 @@ from superwords.files import atomic_file
 
 LARGEST = 10**9  # bytes of all entries; the least recently used go first
 _LARGEST_ENTRY = LARGEST // 4
-_SUFFIX = ".npz"
 
 Derived = TypeVar("Derived", bound=tuple[Any, ...])
-
-
-def cached(key: str, kind: type[Derived], compute: Callable[[], Derived]) -> Derived:
-    """Return a named tuple of arrays from the cache, or compute it and keep it there."""
-    found = read(key, kind)
-    if found is None:
-        found = compute()
-        write(key, found)
-    return found
-
-
-def read(key: str, kind: type[Derived]) -> Derived | None:
-    """Return an entry, or None if there is none that can be read."""
-    path = cache_folder() / f"{key}{_SUFFIX}"
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            found = _nested(kind, {name: arrays[name] for name in arrays.files})
-    except Exception:  # whatever a damaged entry provokes
-        return None
-    with suppress(OSError):
-        os.utime(path)
-    return found
-
-
-def write(key: str, value: tuple[Any, ...]) -> None:
-    """Keep an entry, if there is room for it."""
-    arrays = _flat(value)
-    if sum(array.nbytes for array in arrays.values()) > _LARGEST_ENTRY:
-        return
-    with suppress(OSError):
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with atomic_file(cache_folder() / f"{key}{_SUFFIX}") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        _shrink()
 
 
 def cache_folder() -> Path:
@@ -64,27 +29,47 @@ def cache_folder() -> Path:
     return Path(root) / "superwords" / "summaries"
 
 
-def _shrink() -> None:
-    """Remove the least recently used entries until all fit."""
-    entries = sorted(cache_folder().glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-    total = 0
-    for path in entries:
-        total += path.stat().st_size
-        if total > LARGEST:
-            path.unlink(missing_ok=True)
-
-
-def _flat(value: Any, place: str = "") -> dict[str, np.ndarray]:
-    """Return the arrays and numbers of nested named tuples by their place."""
-    if not isinstance(value, tuple):
-        return {place: np.asarray(value)}
-    found: dict[str, np.ndarray] = {}
-    for name, one in value._asdict().items():  # type: ignore[attr-defined]
-        found |= _flat(one, f"{place}{name}" if not isinstance(one, tuple) else f"{place}{name}.")
+def cached(key: str, kind: type[Derived], compute: Callable[[], Derived]) -> Derived:
+    """Return a named tuple of arrays from the cache, or compute it and keep it there."""
+    path = cache_folder() / f"{key}.npz"
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            found: Derived | None = _nested(kind, arrays)
+        with suppress(OSError):
+            os.utime(path)
+    except Exception:  # whatever a damaged entry provokes
+        found = None
+    if found is None:
+        found = compute()
+        write(key, found)
     return found
 
 
-def _nested(kind: Any, arrays: dict[str, np.ndarray], place: str = "") -> Any:
+def write(key: str, value: tuple[Any, ...]) -> None:
+    """Keep an entry, if there is room for it; remove the least recently used ones until all fit."""
+    arrays, folder = _flat(value), cache_folder()
+    if sum(array.nbytes for array in arrays.values()) > _LARGEST_ENTRY:
+        return
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / f"{key}.npz") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        total = 0
+        for path in sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True):
+            total += path.stat().st_size
+            if total > LARGEST:
+                path.unlink(missing_ok=True)
+
+
+def _flat(value: Any, place: str = "") -> dict[str, np.ndarray]:
+    """Return the arrays and numbers of nested named tuples by their place, such as `alignment.chain`."""
+    if not isinstance(value, tuple):
+        return {place.removesuffix("."): np.asarray(value)}
+    fields = value._asdict().items()  # type: ignore[attr-defined]
+    return {inner: array for name, one in fields for inner, array in _flat(one, f"{place}{name}.").items()}
+
+
+def _nested(kind: Any, arrays: typing.Mapping[str, np.ndarray], place: str = "") -> Any:
     """Invert `_flat`."""
     fields = {}
     for name, of in typing.get_type_hints(kind).items():

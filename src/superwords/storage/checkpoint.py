@@ -15,9 +15,8 @@ from superwords.fitting.running import Swept
 from superwords.posterior.draws import Draws
 from superwords.progress import Watcher
 from superwords.storage.arrays import pack
-from superwords.storage.model import read_open
+from superwords.storage.model import CHAIN, plain_chain, read_open
 from superwords.storage.model_file import ModelFile, translate_corruption
-from superwords.storage.parts import chain_part, plain_chain
 
 # Writing may take at most this share of the time, however large the model has grown.
 _MOST_TIME = 0.05
@@ -26,14 +25,9 @@ _MOST_TIME = 0.05
 class Checkpoint(Watcher):
     """Store every kept draw and, now and then, where the chains are.
 
-    Parameters
-    ----------
-    path
-        A file that `storage.model.write` made, at the beginning of the run or in an earlier part of it.
-    every
-        Seconds between two transactions; more if they would take over a twentieth of the time.
-    complain
-        Called with a message if something cannot be written; the chains continue.
+    `path` is a file that `storage.model.write` made. There are `every` seconds between two transactions; more if they
+    would take over a twentieth of the time. If something cannot be written, `complain` is called with a message, and
+    the chains continue.
     """
 
     def __init__(self, path: Path, every: float, complain: Callable[[str], None]):
@@ -68,19 +62,17 @@ class Checkpoint(Watcher):
             # The chains are worth more than their checkpoint.
             self._complain(str(error))
         finally:
-            took = monotonic() - start
-            self._next = monotonic() + max(self.every, took / _MOST_TIME)
+            self._next = monotonic() + max(self.every, (monotonic() - start) / _MOST_TIME)
             self._writing.release()
 
     def write(self) -> None:
         """Write where the chains are, and the draws they have kept, in one transaction."""
-        taken = dict(self._positions)
         # Packed first: other chains do not wait for it.
-        packed = {c: pack(plain_chain(one)) for c, one in taken.items()}
+        packed = {c: pack(plain_chain(one)) for c, one in dict(self._positions).items()}
         try:
             with self._file.transaction():
                 for c, one in packed.items():
-                    self._file.put_packed(chain_part(c), one)
+                    self._file.put(CHAIN.format(c), one)
         except sqlite3.Error as error:
             raise StorageError(f"The checkpoint cannot be written to {str(self.path)!r}: {error}.") from error
 

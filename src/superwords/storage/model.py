@@ -1,4 +1,4 @@
-"""Write a fitted model to its file, and read it back.
+"""Write a fitted model to its file, and read it back with every index checked.
 
 A finished model's file has the draws that its summaries are computed from (or all of them) and the traces of all kept
 draws. The file of a run (the *checkpoint*) has every kept draw so far. Both are read alike, and no summary is stored.
@@ -6,35 +6,54 @@ draws. The file of a run (the *checkpoint*) has every kept draw so far. Both are
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
-from superwords.analysis.curation import KINDS, MERGE, checked_value, curated, decisions
+from superwords.analysis import curation
 from superwords.errors import StorageError
 from superwords.files import atomic_path
-from superwords.posterior.draws import ChainDraws, Draws
+from superwords.posterior.draws import ChainDraws, Draws, Schedule
+from superwords.posterior.resampling import Pilots
 from superwords.posterior.result import Result
-from superwords.sampler.model import Model, make_data
-from superwords.storage.arrays import DamagedError
+from superwords.posterior.traces import CONCEPT_TRACED
+from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data, with_absent
+from superwords.sampler.records import Position
+from superwords.storage.arrays import construct, expect, require
+from superwords.storage.draws import plain_state, read_state, read_tokens
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
-from superwords.storage.parts import ModelParts, chain_part, plain_affinity, plain_chain, plain_corpus, read_parts
+from superwords.text.checks import check_unique_words
+from superwords.text.corpus import Corpus
 
 if TYPE_CHECKING:
     from superwords.fitting.fitted_model import FittedModel
 
-_RUN = "run"  # the part that says what an unfinished run was asked for
+_RUN, CHAIN = "run", "chain/{}"  # the parts with what an unfinished run was asked for, and where a chain is
+_MOST_SWEEPS = 2**53
 
 
 class Stored(NamedTuple):
     """What a file holds."""
 
-    parts: ModelParts
+    settings: dict[str, Any]
+    seed: int
+    schedule: Schedule
+    order: np.ndarray
+    corpus: Corpus
+    features: np.ndarray  # (V, F), NaN rows where unknown
+    affinity: Affinity
+    steps: Steps
+    chains: list[Position]
+    pilots: Pilots
+    concept_trace: dict[str, np.ndarray]  # over all kept draws, of which a finished file has only some
+    fixed: np.ndarray  # (K, V) pinned and banned words
     draws: list[ChainDraws]
     choices: list[Choice]
     run: dict[str, Any] | None  # what an unfinished run was asked for
@@ -59,11 +78,13 @@ def write(
             closing(ModelFile.create(temporary, safe=False)) as file,
             file.transaction(),
         ):
-            file.put("version", __version__)
-            for name, value in plain_parts(model, texts).items():
+            parts = {
+                "version": __version__,
+                **plain_parts(model, texts),
+                **({} if run is None else {_RUN: [dict(run)]}),
+            }
+            for name, value in parts.items():
                 file.put(name, value)
-            if run is not None:
-                file.put(_RUN, [dict(run)])
             for chain in draws:
                 chain.copy_to(file)
             file.add_choices(model.choices_)
@@ -72,108 +93,29 @@ def write(
         raise StorageError(f"The model cannot be written to {str(path)!r}: {reason}.") from error
 
 
-def read(path: str | Path) -> Stored:
-    """Read a file, every index checked; a `StorageError` says what is wrong with it.
-
-    Draws stay in the file, and are read and checked on demand.
-    """
-    with translate_corruption(str(path)):
-        file = ModelFile.open(Path(path))
-        try:
-            with file.reading():
-                stored = read_open(file)
-        except BaseException:
-            file.close()
-            raise
-        return stored
-
-
-def read_open(file: ModelFile) -> Stored:
-    """Read an open file."""
-    names = file.parts()
-    parts = read_parts({name: file.get(name) for name in names if name != _RUN})
-    if any(row.chain not in range(len(parts.chains)) for row in file.draws()):
-        raise DamagedError("a draw is of no chain")
-    draws = [ChainDraws(file, c, parts.shape, position.sweep) for c, position in enumerate(parts.chains)]
-    choices = file.choices()
-    _check_choices(choices, parts, draws)
-    run = None
-    if _RUN in names:
-        (run,) = file.get(_RUN)
-        if not isinstance(run, dict):
-            raise DamagedError("it does not say what its run was asked for")
-    return Stored(parts, draws, choices, run, file.identity())
-
-
-def _check_choices(choices: Sequence[Choice], parts: ModelParts, draws: Sequence[ChainDraws]) -> None:
-    """Check what can be checked without the draws; `curated` checks that the concepts exist."""
-    most = max((int(max(one.trace["n_concepts"])) for one in draws if one.kept_sweeps), default=0)
-    known = range(1, most + 1)
-    for one in choices:
-        if one.kind not in KINDS or one.concept not in known or checked_value(one) != one.value:
-            raise DamagedError("a choice is about no concept, or of no kind")
-        if one.kind == MERGE and one.value and int(one.value) not in known:
-            raise DamagedError("a choice merges a concept into none")
-    decisions(choices).columns(most)
-
-
 def plain_parts(model: FittedModel, texts: bool = True) -> dict[str, Any]:
     """Return what a file holds of a model except its draws and choices, by name."""
     first, corpus = model.chains_[0].model, model.corpus_
     is_finished = all(one.sweep >= model.schedule_.n_sweeps for one in model.chains_)
-    chains = {chain_part(c): plain_chain(chain.position()) for c, chain in enumerate(model.chains_)}
+    fields = {one.name: getattr(corpus, one.name) for one in dataclasses.fields(corpus) if one.name != "texts"}
+    table = corpus.metadata
+    metadata = [len(table), [_plain_column(table.iloc[:, at]) for at in range(table.shape[1])]]
+    chains = {CHAIN.format(c): plain_chain(chain.position()) for c, chain in enumerate(model.chains_)}
     return chains | {
         "settings": plain_settings(model.get_params()),
         "seed": model.seed_,
         "schedule": model.schedule_._asdict(),
         "order": model.order_,
-        "corpus": plain_corpus(corpus),
+        # Notes may hold dictionaries of any depth: they are one text.
+        "corpus": fields | {"metadata": metadata, "notes": [corpus.notes]},
         "texts": corpus.texts if texts else None,
         "features": np.where(first.data.known[:, None], first.data.Y, np.nan),
-        "affinity": plain_affinity(first.affinity),
+        "affinity": {"near": first.affinity.near, "rho_present": first.affinity.rho_present},
         "steps": first.steps._asdict(),
         "pilots": model.pilots_._asdict(),
-        # Over all kept draws, of which a finished file has only some.
         "concept_trace": model.sampled_.concept_trace if is_finished and model.sampled_.has_concepts else {},
         "fixed": first.fixed,
     }
-
-
-def read_result(path: str | Path) -> Result:
-    """Read what a saved model found, with people's choices: all that tables need, and nothing to sample with."""
-    stored = read(path)
-    parts = stored.parts
-    with translate_corruption(str(path)):
-        fields = parts.corpus, parts.order, parts.chains[0].prior, Draws(stored.draws)
-        sampled = Result(*fields, pilots=parts.pilots, is_cached=True)
-        _remember_trace(sampled, stored)
-        return curated(sampled, stored.choices)
-
-
-def _remember_trace(sampled: Result, stored: Stored) -> None:
-    """Take over the traces of all kept draws where the file has only some of these."""
-    if stored.parts.concept_trace and not all(one.has_all for one in stored.draws):
-        sampled.remember(concept_trace=stored.parts.concept_trace)
-
-
-def restore(model: FittedModel, stored: Stored) -> None:
-    """Make a model of the same settings what it was when it was saved."""
-    from superwords.sampler.chain import Chain  # kernels, which only sampling needs
-
-    parts = stored.parts
-    model.corpus_, model.order_ = parts.corpus, parts.order
-    model.seed_, model.schedule_ = parts.seed, parts.schedule
-    counts = sparse.csr_array(parts.corpus.counts[parts.order])
-    data = make_data(counts, parts.features)
-    model.chains_ = []
-    for c, position in enumerate(parts.chains):
-        whole = Model(position.prior, data, parts.affinity, parts.steps, parts.fixed)
-        chain = Chain(whole, position.state, parts.seed, c)
-        chain.go_to(position)
-        model.chains_.append(chain)
-    model.kept_, model.choices_ = stored.draws, list(stored.choices)
-    model.pilots_, model.identity_ = parts.pilots, stored.identity
-    _remember_trace(model.sampled_, stored)
 
 
 def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,3 +128,247 @@ def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
             array = np.asarray(value)
             kept[name] = array if array.dtype.kind in "biuf" else array.tolist()
     return kept
+
+
+def plain_chain(at: Position) -> dict[str, Any]:
+    """Return where a chain is, as it is stored."""
+    tokens = None if at.tokens is None else at.tokens._asdict()
+    return at._asdict() | {"prior": at.prior._asdict(), "state": plain_state(at.state)[0], "tokens": tokens}
+
+
+def _plain_column(series: pd.Series) -> dict[str, Any]:
+    """Return a column of metadata in what JSON knows; times become whole numbers."""
+    name = series.name if isinstance(series.name, str | int) else str(series.name)
+    out: dict[str, Any] = {"name": name, "dtype": str(series.dtype)}
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        out |= {"dtype": "category", "ordered": bool(series.cat.ordered)}
+        out["categories"] = _plain_column(pd.Series(series.cat.categories))
+        return out | {"values": series.cat.codes.tolist()}
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        plain = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return out | {"dtype": str(plain.dtype), "zone": str(series.dt.tz), "values": plain.astype("int64").tolist()}
+    if series.dtype.kind in "mM":
+        return out | {"values": series.astype("int64").tolist()}
+    return out | {"values": [None if value is pd.NA or value is pd.NaT else value for value in series.tolist()]}
+
+
+def _read_column(column: dict[str, Any]) -> pd.Series:
+    """Invert `_plain_column`."""
+    values, dtype = column["values"], column["dtype"]
+    if dtype == "category":
+        categories = pd.Index(_read_column(column["categories"]))
+        return pd.Series(pd.Categorical.from_codes(values, categories, ordered=column["ordered"]))
+    if dtype.startswith(("datetime64", "timedelta64")):
+        times = pd.Series(np.array(values, "int64").view(dtype))
+        return times.dt.tz_localize("UTC").dt.tz_convert(column["zone"]) if "zone" in column else times
+    return pd.Series(values, dtype=dtype)
+
+
+def read(path: str | Path) -> Stored:
+    """Read a file; a `StorageError` says what is wrong with it. Its draws are read and checked on demand."""
+    with translate_corruption(str(path)):
+        file = ModelFile.open(Path(path))
+        try:
+            with file.reading():
+                return read_open(file)
+        except BaseException:
+            file.close()
+            raise
+
+
+def read_open(file: ModelFile) -> Stored:
+    """Read an open file, every index checked; raise some exception for what is missing or points nowhere."""
+    plain = {name: file.get(name) for name in file.parts()}
+    corpus = _read_corpus({**plain["corpus"], "texts": plain["texts"]})
+    n_documents, n_words = corpus.counts.shape
+    order = expect(plain["order"], "i8", n_documents, end=n_documents)
+    require(len(np.unique(order)) == n_documents, "its documents are not in any order")
+    require(_are_numbers([plain["seed"]], int, np.inf), "its seed is not a number")
+    schedule = construct(Schedule, plain["schedule"])
+    require(_are_numbers(schedule, int, _MOST_SWEEPS), "its sweeps are not numbers")
+    require(schedule.thin >= 1, "it keeps no draw")
+    steps = construct(Steps, plain["steps"])
+    are_steps = all(_are_numbers([given], type(default), 2**31) for given, default in zip(steps, Steps()))
+    require(are_steps, "its steps cannot be read")
+    n_near = plain["affinity"]["near"].shape[1]
+    near = expect(plain["affinity"]["near"], "i4", n_words, n_near, end=n_words)
+    rho = expect(plain["affinity"]["rho_present"], "f8", n_words, n_near)
+    require(0 < n_near <= n_words, "its near words do not match")
+    require(((rho > 0) & (rho < 1)).all(), "its near words have no probability")
+    n_chains = sum(name.startswith(CHAIN.format("")) for name in plain)
+    require(n_chains > 0, "it has no chains")
+    chains = [_read_chain(plain[CHAIN.format(c)], (n_documents, n_words)) for c in range(n_chains)]
+    trace = plain.get("concept_trace", {})
+    for name in CONCEPT_TRACED if trace else ():
+        expect(trace[name], "f4", n_chains, *trace[CONCEPT_TRACED[0]].shape[1:])
+    fixed = plain.get("fixed")
+    if fixed is None or fixed.size == 0:
+        fixed = np.zeros((0, 0), np.int8)
+    else:
+        require(np.isin(expect(fixed, "i1", None, n_words), (-1, 0, 1)).all(), "its pinned words cannot be read")
+    (run,) = plain.get(_RUN, [None])
+    require(_RUN not in plain or isinstance(run, dict), "it does not say what its run was asked for")
+    require(all(row.chain in range(n_chains) for row in file.draws()), "a draw is of no chain")
+    draws = [ChainDraws(file, c, (n_documents, n_words), at.sweep) for c, at in enumerate(chains)]
+    return Stored(
+        settings=dict(plain["settings"]),
+        seed=plain["seed"],
+        schedule=schedule,
+        order=order,
+        corpus=corpus,
+        features=expect(plain["features"], "f8", n_words, None),
+        affinity=with_absent(near, rho),
+        steps=steps,
+        chains=chains,
+        pilots=_read_pilots(plain["pilots"], n_words),
+        concept_trace=trace,
+        fixed=fixed,
+        draws=draws,
+        choices=_read_choices(file, draws),
+        run=run,
+        identity=file.identity(),
+    )
+
+
+def _are_numbers(values: Iterable[Any], kind: Any, end: float) -> bool:
+    return all(type(one) is kind and 0 <= one < end for one in values)
+
+
+# What is computed with or shown of the notes: [kind] is a list of it, {name: kind} a mapping, where "" is every name.
+_NAME = str | None
+_NOTES: dict[str, Any] = {
+    **dict.fromkeys(("words_read", "words_used", "sentences", "long_tokens", "unknown_words", "min_df"), int),
+    **dict.fromkeys(("min_df_chosen", "min_df_counts", "number_of_concepts", "approximate"), str),
+    **{name: [str] for name in ("empty_documents", "procedural", "other_words")},
+    "groups": [str | int],  # a column may be named by a number
+    "seeds": {"": [str]},
+    "source": {},
+    "pruned": {"": int | list},
+    "recipe": {
+        **dict.fromkeys(("language", "words", "tagger", "unit"), _NAME),
+        "lemmas": bool | None,
+        "max_length": int,
+        "units": {"": _NAME},
+    },
+}
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is(one, kind[0]) for one in value)
+    if isinstance(kind, dict):
+        own = kind.get("", object)
+        return isinstance(value, dict) and all(_is(one, kind.get(name, own)) for name, one in value.items())
+    return isinstance(value, kind)
+
+
+def _read_corpus(fields: dict[str, Any]) -> Corpus:
+    (notes,), (n_rows, columns) = fields["notes"], fields["metadata"]
+    metadata = pd.DataFrame(index=range(n_rows))
+    if columns:
+        metadata = pd.concat([_read_column(column) for column in columns], axis=1)
+        metadata.columns = pd.Index([column["name"] for column in columns])
+    require(isinstance(notes, dict), "its notes cannot be read")
+    for name, kind in _NOTES.items():
+        require(name not in notes or _is(notes[name], kind), f"its {name} cannot be read")
+    are_columns = all(isinstance(one, str) or one in metadata.columns for one in notes.get("groups", []))
+    require(are_columns, "its groups cannot be read")
+    corpus = construct(Corpus, {**fields, "metadata": metadata, "notes": notes})
+    counts, sentences = corpus.counts, corpus.sentences
+    require(sparse.issparse(counts) and min(counts.shape) > 0, "it has no counts")
+    n_documents, n_words = counts.shape
+    is_counted = counts.dtype == np.int32 and (counts.data > 0).all()
+    require(is_counted, "its counts are not whole numbers from 1 on")
+    ascends = np.diff(counts.indices.astype(np.int64)) > 0
+    starts = counts.indptr[1:-1]
+    ascends[starts[(starts > 0) & (starts < counts.nnz)] - 1] = True
+    require(ascends.all(), "its counts are not in order")
+    require(int(counts.sum(dtype=np.int64)) < 2**53, "its counts are too large")
+    texts = [] if corpus.texts is None else [(corpus.texts, n_documents)]
+    for some, n in ((corpus.vocabulary, n_words), (corpus.ids, n_documents), *texts):
+        require(isinstance(some, list) and len(some) == n, "its texts are too few or too many")
+        require(all(isinstance(one, str) for one in some), "its texts cannot be read")
+    check_unique_words(corpus.vocabulary)
+    require(len(metadata) == n_documents, "its metadata do not match")
+    if corpus.parent is not None:
+        expect(corpus.parent, None, n_documents, end=n_documents)
+    if sentences is not None:
+        require(sparse.issparse(sentences) and sentences.shape[1] == n_words, "its sentences do not match")
+        expect(corpus.sentence_row, None, sentences.shape[0], end=n_documents)
+    return corpus
+
+
+def _read_chain(fields: dict[str, Any], shape: tuple[int, int]) -> Position:
+    prior = construct(Prior, fields["prior"])
+    lam = expect(prior.lam, "f8", shape[1])
+    numbers = [value for name, value in prior._asdict().items() if name != "lam"]
+    is_possible = (lam > 0).all() and np.isfinite(lam).all() and _are_numbers(numbers, float, np.inf) and all(numbers)
+    require(is_possible, "its prior is not possible")
+    state, _ = read_state(fields["state"], shape)
+    tokens = fields["tokens"] and read_tokens(fields["tokens"], state)
+    sweep, seconds, tried, accepted = (fields[name] for name in ("sweep", "seconds", "tried", "accepted"))
+    require(_are_numbers([sweep], int, _MOST_SWEEPS), "a chain has no number of sweeps")
+    are_counts = all(type(n) is int for n in (*tried.values(), *accepted.values()))
+    require(are_counts, "its counts of moves are not numbers")
+    require(_are_numbers(seconds.values(), float, np.inf), "its times are not numbers")
+    return Position(sweep, prior, state, tokens, seconds, tried, accepted)
+
+
+def _read_pilots(fields: dict[str, Any], n_words: int) -> Pilots:
+    pilots = construct(Pilots, fields)
+    require(_are_numbers([pilots.n_pilots], int, 2**31), "its pilots are not a number")
+    n = len(expect(pilots.pilot, "i4", None, end=pilots.n_pilots))
+    n_entries = len(expect(pilots.word, "i4", None, end=n_words))
+    expect(pilots.share, "f4", n)
+    expect(pilots.score, "f4", n_entries)
+    ptr = expect(pilots.ptr, "i8", n + 1)
+    require(ptr[0] == 0 and ptr[-1] == n_entries and (np.diff(ptr) >= 0).all(), "a pointer points nowhere")
+    return pilots
+
+
+def _read_choices(file: ModelFile, draws: Sequence[ChainDraws]) -> list[Choice]:
+    """Check what can be checked without the draws; `curated` checks that the concepts exist."""
+    choices = file.choices()
+    most = max((int(max(one.trace["n_concepts"])) for one in draws if one.kept_sweeps), default=0)
+    known = range(1, most + 1)
+    for one in choices:
+        is_known = one.kind in curation.KINDS and one.concept in known and curation.checked_value(one) == one.value
+        require(is_known, "a choice is about no concept, or of no kind")
+        is_merge = one.kind == curation.MERGE and one.value
+        require(not is_merge or int(one.value) in known, "a choice merges a concept into none")
+    curation.decisions(choices).columns(most)
+    return choices
+
+
+def read_result(path: str | Path) -> Result:
+    """Read what a saved model found, with people's choices: all that tables need, and nothing to sample with."""
+    stored = read(path)
+    with translate_corruption(str(path)):
+        fields = stored.corpus, stored.order, stored.chains[0].prior, Draws(stored.draws)
+        sampled = Result(*fields, pilots=stored.pilots, is_cached=True)
+        _remember_trace(sampled, stored)
+        return curation.curated(sampled, stored.choices)
+
+
+def _remember_trace(sampled: Result, stored: Stored) -> None:
+    """Take over the traces of all kept draws where the file has only some of these."""
+    if stored.concept_trace and not all(one.has_all for one in stored.draws):
+        sampled.remember(concept_trace=stored.concept_trace)
+
+
+def restore(model: FittedModel, stored: Stored) -> None:
+    """Make a model of the same settings what it was when it was saved."""
+    from superwords.sampler.chain import Chain  # kernels, which only sampling needs
+
+    model.corpus_, model.order_ = stored.corpus, stored.order
+    model.seed_, model.schedule_ = stored.seed, stored.schedule
+    data = make_data(sparse.csr_array(stored.corpus.counts[stored.order]), stored.features)
+    model.chains_ = []
+    for c, position in enumerate(stored.chains):
+        whole = Model(position.prior, data, stored.affinity, stored.steps, stored.fixed)
+        chain = Chain(whole, position.state, stored.seed, c)
+        chain.go_to(position)
+        model.chains_.append(chain)
+    model.kept_, model.choices_ = stored.draws, list(stored.choices)
+    model.pilots_, model.identity_ = stored.pilots, stored.identity
+    _remember_trace(model.sampled_, stored)

@@ -13,13 +13,14 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from superwords.errors import InputError, StorageError
 from superwords.storage.arrays import DamagedError, OtherVersionError, Packed, pack, unpack
 
+_MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x53575244  # "SWRD", where SQLite has a place for it
 FORMAT = 4  # 1 was a zip; 2 and 3 held summaries in the place of draws
 _SCHEMA = (
@@ -57,8 +58,8 @@ class StoredRow(NamedTuple):
 class ModelFile:
     """Parts by name, draws by chain and sweep, and choices in the order they were made.
 
-    Make one with `create`, `temporary` or `open`. Threads may share it. Draws wait for the next transaction (of their
-    own, if they are many), so that a chain that keeps a draw does not wait for the disk.
+    Make one with `create` or `open`. Threads may share it. Draws wait for the next transaction (of their own, if they
+    are many), so that a chain that keeps a draw does not wait for the disk.
     """
 
     def __init__(self, database: sqlite3.Connection, name: str, is_readonly: bool = False):
@@ -71,33 +72,48 @@ class ModelFile:
         self._waiting_lock = threading.Lock()
 
     @classmethod
-    def create(cls, path: Path, safe: bool = True) -> ModelFile:
-        """Create a file, replacing an earlier one; `safe=False` if nobody opens it before it is complete."""
-        path.unlink(missing_ok=True)
-        made = cls(_connect(f"{path.absolute().as_uri()}?mode=rwc"), str(path))
-        # FULL: a transaction is on the disk before the next begins, whatever happens to the machine.
-        made._prepare("DELETE", "FULL" if safe else "OFF")
-        return made
+    def create(cls, path: Path | None = None, safe: bool = True) -> ModelFile:
+        """Create a file, replacing an earlier one; `safe=False` if nobody opens it before it is complete.
 
-    @classmethod
-    def temporary(cls) -> ModelFile:
-        """Create one without a name: SQLite keeps it in memory while it is small, and deletes it when it is closed."""
-        made = cls(_connect("file:?mode=rwc"), "a temporary file")
-        made._prepare("OFF", "OFF")
-        made._database.execute(f"PRAGMA cache_size = -{_TEMPORARY_CACHE}")
+        Without a path it is a temporary one: SQLite keeps it in memory while it is small, and deletes it when it is
+        closed.
+        """
+        is_temporary, uri = path is None, "file:"
+        if path is not None:
+            path.unlink(missing_ok=True)
+            uri = path.absolute().as_uri()
+        made = cls(_connect(f"{uri}?mode=rwc"), "a temporary file" if is_temporary else str(path))
+        run = made._database.execute
+        run(f"PRAGMA journal_mode = {'OFF' if is_temporary else 'DELETE'}")
+        # FULL: a transaction is on the disk before the next begins, whatever happens to the machine.
+        run(f"PRAGMA synchronous = {'OFF' if is_temporary or not safe else 'FULL'}")
+        run(f"PRAGMA application_id = {APPLICATION}")
+        run(f"PRAGMA user_version = {FORMAT}")
+        with made.transaction():
+            for statement in _SCHEMA:
+                run(statement)
+        if is_temporary:
+            run(f"PRAGMA cache_size = -{_TEMPORARY_CACHE}")
         return made
 
     @classmethod
     def open(cls, path: Path, write: bool = False) -> ModelFile:
         """Open an existing file; a `StorageError` says why it cannot be a model file."""
-        name = str(path)
         _check_first_bytes(path)
         size = path.stat().st_size
-        with translate_corruption(name):
+        with translate_corruption(str(path)):
             database, is_copy = _recovered(path, write)
-            opened = cls(database, name, not write)
+            opened = cls(database, str(path), not write)
             try:
-                opened._harden(size, write)
+                # Run no view, trigger or table of a stranger's, and read no row larger than the file.
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**30 if write else max(size, 10_000))
+                for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"):
+                    database.execute(f"PRAGMA {pragma}")
+                database.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+                if {sql for (sql,) in opened._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")} != set(
+                    _SCHEMA
+                ):
+                    raise DamagedError("its tables are not those of a model")
                 with opened.reading():
                     # SQLite would fill a last page that is cut off with zeros.
                     ((whole,),) = opened._rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
@@ -111,11 +127,6 @@ class ModelFile:
                 raise
         return opened
 
-    @classmethod
-    def from_bytes(cls, content: bytes, name: str) -> ModelFile:
-        """Return a file in memory, as it was pickled."""
-        return cls(_in_memory(content), name)
-
     def close(self) -> None:
         """Close the file; draws that still wait are dropped."""
         with self._lock:
@@ -127,7 +138,7 @@ class ModelFile:
     def __reduce__(self) -> Any:
         with self._lock:
             self._write_waiting_now()
-            return ModelFile.from_bytes, (self._database.serialize(), self.name)
+            return _in_memory, (self._database.serialize(), self.name)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -163,28 +174,21 @@ class ModelFile:
                 self._database.execute("ROLLBACK")
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a value (see `arrays.pack`) under a name, replacing an earlier one."""
-        self.put_packed(name, pack(value))
-
-    def put_packed(self, name: str, packed: Packed) -> None:
-        """Keep a value that is packed already."""
+        """Keep a value (see `arrays.pack`; it may be packed already) under a name, replacing an earlier one."""
+        packed = value if isinstance(value, Packed) else pack(value)
         with self.transaction():
             row = (name, checksum(name, *packed), *packed)
             self._database.execute("REPLACE INTO part VALUES (?, ?, ?, ?)", row)
 
     def get(self, name: str) -> Any:
         """Return a part's value; raise KeyError if there is none of the name."""
-        return unpack(self.get_packed(name))
-
-    def get_packed(self, name: str) -> Packed:
-        """Return a part as it is stored."""
         rows = self._rows("SELECT checksum, header, data FROM part WHERE name = ?", (name,))
         if not rows:
             raise KeyError(name)
         found, *packed = rows[0]
         if found != checksum(name, *packed):
             raise DamagedError(f"the checksum of its {name} is wrong")
-        return Packed(*packed)
+        return unpack(Packed(*packed))
 
     def parts(self) -> list[str]:
         """Return the names of the parts."""
@@ -204,6 +208,7 @@ class ModelFile:
                 self._write_waiting_now()
 
     def _write_waiting(self, written: list[tuple[Any, ...]]) -> None:
+        """Write the draws that wait, inside a transaction; they are noted in `written` first, in case it fails."""
         with self._waiting_lock:
             rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
         written += rows
@@ -218,13 +223,12 @@ class ModelFile:
     def draws(self) -> list[StoredRow]:
         """Return what is known of every draw without reading it, chain by chain."""
         self._write_waiting_now()
-        query = "SELECT chain, sweep, figures, content, checksum FROM draw ORDER BY chain, sweep"
-        out = []
-        for chain, sweep, text, content, found in self._rows(query):
-            if found != checksum(chain, sweep, text, content):
-                raise DamagedError("a draw's checksum is wrong")
-            out.append(StoredRow(int(chain), int(sweep), [float(one) for one in json.loads(text)], content))
-        return out
+        rows = self._rows("SELECT chain, sweep, figures, content, checksum FROM draw ORDER BY chain, sweep")
+        if any(found != checksum(*values) for *values, found in rows):
+            raise DamagedError("a draw's checksum is wrong")
+        return [
+            StoredRow(int(c), int(sweep), list(map(float, json.loads(text))), one) for c, sweep, text, one, _ in rows
+        ]
 
     def draw(self, chain: int, sweep: int) -> Packed:
         """Return the packed value of a draw, once its checksum is found right."""
@@ -252,20 +256,17 @@ class ModelFile:
 
     def choices(self) -> list[Choice]:
         """Return all choices in the order they were made."""
-        out = []
-        for number, *values, found in self._rows("SELECT * FROM choice ORDER BY number"):
-            if found != checksum(number, *values):
-                raise DamagedError("a choice's checksum is wrong")
-            out.append(Choice(*values))
-        return out
+        rows = self._rows("SELECT * FROM choice ORDER BY number")
+        if any(found != checksum(*values) for *values, found in rows):
+            raise DamagedError("a choice's checksum is wrong")
+        return [Choice(*values) for _, *values, _ in rows]
 
     def add_choices(self, choices: Sequence[Choice]) -> None:
         """Append choices."""
         with self.transaction():
             ((last,),) = self._rows("SELECT coalesce(max(number), 0) FROM choice")
-            for number, one in enumerate(choices, last + 1):
-                row = (number, *one, checksum(number, *one))
-                self._database.execute("INSERT INTO choice VALUES (?, ?, ?, ?, ?, ?)", row)
+            rows = [(number, *one, checksum(number, *one)) for number, one in enumerate(choices, last + 1)]
+            self._database.executemany("INSERT INTO choice VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def remove_last_choices(self) -> list[Choice]:
         """Remove the choices made at the same time as the last one, and return them."""
@@ -285,28 +286,6 @@ class ModelFile:
         with self._lock:
             return self._database.execute(query, values).fetchall()
 
-    def _prepare(self, journal: str, synchronous: str) -> None:
-        run = self._database.execute
-        run(f"PRAGMA journal_mode = {journal}")
-        run(f"PRAGMA synchronous = {synchronous}")
-        run(f"PRAGMA application_id = {APPLICATION}")
-        run(f"PRAGMA user_version = {FORMAT}")
-        with self.transaction():
-            for statement in _SCHEMA:
-                run(statement)
-
-    def _harden(self, size: int, write: bool) -> None:
-        """Run no view, trigger or table of a stranger's, and read no row larger than the file."""
-        run = self._database.execute
-        self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**30 if write else max(size, 10_000))
-        run("PRAGMA trusted_schema = OFF")
-        run("PRAGMA cell_size_check = ON")
-        run(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
-        run("PRAGMA synchronous = FULL")
-        found = {sql for (sql,) in run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()}
-        if found != set(_SCHEMA):
-            raise DamagedError("its tables are not those of a model")
-
     def _contents(self) -> str:
         """Return what rows there are, so that none goes missing unseen."""
         draws = self._rows("SELECT chain, count(*) FROM draw GROUP BY chain ORDER BY chain")
@@ -318,7 +297,7 @@ def is_model_file(path: Path) -> bool:
     """Return whether a file declares itself a model file, of whatever format."""
     with path.open("rb") as file:
         first = file.read(100)
-    return first.startswith(b"SQLite format 3\0") and first[68:72] == APPLICATION.to_bytes(4, "big")
+    return first.startswith(_MAGIC) and first[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def checksum(*values: Any) -> bytes:
@@ -354,7 +333,12 @@ def _connect(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_WAIT)
 
 
-def _in_memory(content: bytes) -> sqlite3.Connection:
+def _in_memory(content: bytes, name: str) -> ModelFile:
+    """Return a file in memory, as it was pickled."""
+    return ModelFile(_deserialized(content), name)
+
+
+def _deserialized(content: bytes) -> sqlite3.Connection:
     database = _connect(":memory:")
     database.deserialize(content)
     return database
@@ -372,26 +356,28 @@ def _check_first_bytes(path: Path) -> None:
             first = file.read(100)
     except OSError as error:
         raise StorageError(f"{name!r} cannot be read: {error.strerror or error}.") from None
+    problem, number = None, int.from_bytes(first[60:64], "big")
     if first.startswith(b"PK\x03\x04"):
-        raise StorageError(
-            f"{name!r} is not a superwords model of this version: files of the first versions were zips, "
-            "which it does not read; fit the model again."
+        problem = (
+            "is not a superwords model of this version: files of the first versions were zips, which it does not read; "
+            "fit the model again."
         )
-    if len(first) < 100 or not first.startswith(b"SQLite format 3\0"):
-        raise StorageError(f"{name!r} is not a superwords model, or it is damaged.")
-    if int.from_bytes(first[68:72], "big") != APPLICATION:
-        raise StorageError(f"{name!r} is not a superwords model but another program's database.")
-    number = int.from_bytes(first[60:64], "big")
-    if number > FORMAT:
-        raise StorageError(
-            f"{name!r} is in format {number}, and this version of superwords reads formats up to {FORMAT}; "
+    elif len(first) < 100 or not first.startswith(_MAGIC):
+        problem = "is not a superwords model, or it is damaged."
+    elif int.from_bytes(first[68:72], "big") != APPLICATION:
+        problem = "is not a superwords model but another program's database."
+    elif number > FORMAT:
+        problem = (
+            f"is in format {number}, and this version of superwords reads formats up to {FORMAT}; "
             "install a newer superwords."
         )
-    if number < FORMAT:
-        raise StorageError(
-            f"{name!r} is a model of an earlier version of superwords (file format {number}; format 3 was written up "
-            f"to commit 7efc570). This version reads format {FORMAT} only; fit the model again."
+    elif number < FORMAT:
+        problem = (
+            f"is a model of an earlier version of superwords (file format {number}; format 3 was written up to commit "
+            f"7efc570). This version reads format {FORMAT} only; fit the model again."
         )
+    if problem is not None:
+        raise StorageError(f"{name!r} {problem}")
 
 
 def _recovered(path: Path, write: bool) -> tuple[sqlite3.Connection, bool]:
@@ -408,7 +394,12 @@ def _recovered(path: Path, write: bool) -> tuple[sqlite3.Connection, bool]:
         except sqlite3.OperationalError as error:
             if write or "locked" in str(error):
                 raise
-            return _recovered_copy(path, journal), True
+            with tempfile.TemporaryDirectory() as folder:
+                copy = Path(folder) / path.name
+                shutil.copyfile(path, copy)
+                shutil.copyfile(journal, copy.with_name(journal.name))
+                with closing(_roll_back(copy.absolute().as_uri())) as database:
+                    return _deserialized(database.serialize()), True
     return _connect(f"{uri}?mode={'rw' if write else 'ro'}"), False
 
 
@@ -420,15 +411,3 @@ def _roll_back(uri: str) -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _recovered_copy(path: Path, journal: Path) -> sqlite3.Connection:
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(journal, copy.with_name(journal.name))
-        database = _roll_back(copy.absolute().as_uri())
-        try:
-            return _in_memory(database.serialize())
-        finally:
-            database.close()
