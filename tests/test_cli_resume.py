@@ -1,11 +1,13 @@
 """Ctrl-C in a fit: what was sampled is kept, and --resume has the bits of a run that was left alone."""
 
+import operator
 import os
 import signal
 import time
 
 import pytest
 
+import superwords
 from choices_for_tests import read_choices
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, run, start, write_documents
 from superwords import load
@@ -296,3 +298,34 @@ def test_more_takes_the_models_own_settings(capsys, source, interrupted):
     refused = run(capsys, "fit", "--more", 4, source)
     assert refused.code == 1
     assert "is not a superwords model" in refused.err
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "superwords.storage.model.write",  # before there is a checkpoint
+        "superwords.fitting.forecast.check_disk",  # the last of the contexts is entered
+        "superwords.fitting.running.await_kernels",  # all are entered, and no chain runs yet
+        "superwords.progress.Progress.__new__",  # a chain runs
+        "superwords.storage.checkpoint.Checkpoint.write",  # it has ended
+    ],
+)
+def test_ctrl_c_at_whatever_moment_is_a_clean_stop(capsys, source, tmp_path, monkeypatch, moment):
+    """Also while a context of the run is entered or left, where an exception would lose its other end."""
+    whole, output = tmp_path / "whole.sw", tmp_path / "model.sw"
+    assert run(capsys, *fit_arguments(source, whole, "--quiet", "--pilots", 0)).code == 0
+    do, pressed = operator.attrgetter(moment.rpartition("superwords.")[2])(superwords), []
+
+    def pressing(*given, **named):
+        if not pressed:
+            pressed.append(os.kill(os.getpid(), signal.SIGINT))
+        return do(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moment, pressing)
+        stopped = run(capsys, *fit_arguments(source, output, "--quiet", "--pilots", 0))
+    assert stopped.code == 1
+    assert stopped.err.splitlines()[-1].startswith("superwords: Stopped ")
+    assert "something went wrong" not in stopped.err
+    assert run(capsys, *fit_arguments(source, output, "--quiet", "--pilots", 0, "--resume")).code == 0
+    assert_same_bits(loaded(output), loaded(whole))

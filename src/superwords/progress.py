@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
@@ -57,6 +58,7 @@ class Watcher:
         yield
 
     every = math.inf  # minimum seconds between two positions of a chain that it needs
+    stop: threading.Event | None = None  # once it is set, each chain ends after its present sweep
 
     def see(self, swept: Any) -> None:
         """Process the output of a sweep (`fitting.running.Swept`), before the call."""
@@ -72,6 +74,7 @@ class Callbacks(Watcher):
         self._watchers = list(watchers)
         self._reports: list[Report] = [*watchers, *reports]
         self.every = min((one.every for one in watchers), default=math.inf)
+        self.stop = next((one.stop for one in watchers if one.stop), None)
 
     def say(self, line: str) -> None:
         for one in self._watchers:

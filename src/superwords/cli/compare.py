@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from superwords.cli import options as o
-from superwords.cli.common import say, warnings_as_notices
-from superwords.cli.printing import Column, print_json, print_line, print_table
+from superwords.cli.printing import Column, print_json, print_line, print_table, say, warnings_as_notices
 from superwords.errors import InputError
 from superwords.fitting import defaults
 

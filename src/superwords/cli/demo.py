@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from superwords.cli.common import check_output, say
-from superwords.cli.concept_list import FOUND_BY, Standing
-from superwords.cli.options import AS_JSON, JOBS, QUIET, option
-from superwords.cli.printing import Column, print_json, print_line, print_steps, print_table, share
+from superwords.cli.options import AS_JSON, JOBS, QUIET, check_output, option
+from superwords.cli.printing import Column, print_json, print_line, print_steps, print_table, say, share
 from superwords.errors import InputError
 from superwords.progress import messages
 from superwords.tabular import csv_text, plain, points, records
@@ -105,6 +103,8 @@ def demo(
 
 
 def print_letters(result: LettersResult) -> None:
+    from superwords.cli.views import FOUND_BY, Standing
+
     model, table = result.model, result.model.concepts(_WORDS_SHOWN)
     standing = Standing(model.result_, table)
     print_line(
@@ -155,6 +155,8 @@ def letters_as_plain(result: LettersResult, seed: int, seconds: float, report: P
 
 
 def print_result(result: DemoResult, seconds: float) -> None:
+    from superwords.cli.views import Standing
+
     corpus = result.demo.corpus
     print_line(
         f"{corpus.n_documents} recipes, half of them English and half German, {corpus.n_words} words. "

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.core
 
-from superwords.cli.common import load_model, say
-from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, option
-from superwords.cli.printing import print_json, print_line, print_table
+from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, load_model, option
+from superwords.cli.printing import print_json, print_line, print_table, say
 from superwords.errors import InputError
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ app = typer.Typer(add_completion=False)
 
 _sampling, _saving = partial(o.option, panel="Sampling"), partial(o.option, panel="Output")
 _prior = partial(o.option, panel="Hyperparameters (the paper's symbols)")
+_number = partial(_prior, parser=o.number_or_name, metavar="NUMBER")
 
 
 @app.command()
@@ -75,27 +76,16 @@ def fit(
         "their concepts. This is an approximation, and every result says so.",
         metavar="shards:N",
     ),
-    alpha_omega: Any = _prior(
-        "How readily new concepts appear (α_ω): a larger number gives more; or sample.",
-        parser=o.number_or_name,
-        metavar="NUMBER",
-    ),
-    b1: Any = _prior(
+    alpha_omega: Any = _number("How readily new concepts appear (α_ω): a larger number gives more; or sample."),
+    b1: Any = _number(
         "Concentration of concepts in documents (b₁); auto: 0.3 × the number of documents; or sample.",
         shown=defaults.B1,
-        parser=o.number_or_name,
-        metavar="NUMBER",
     ),
-    b2: Any = _prior(
-        "Concentration of words in concepts (b₂); auto: by the number of documents; or sample.",
-        shown=defaults.B2,
-        parser=o.number_or_name,
-        metavar="NUMBER",
+    b2: Any = _number(
+        "Concentration of words in concepts (b₂); auto: by the number of documents; or sample.", shown=defaults.B2
     ),
     lam: float | None = _prior("Prior share of words in a concept (λ).", shown="by how many documents use a word"),
-    theta: Any = _prior(
-        "Importance of words (θ): uniform, frequency, root or sample.", parser=o.number_or_name, metavar="NAME"
-    ),
+    theta: Any = _number("Importance of words (θ): uniform, frequency, root or sample.", metavar="NAME"),
     alpha_pi: float | None = _prior("Evenness of a document's weights (α_π)."),
     k: float | None = _prior("Precision of concepts' features (K).", None, "--k"),
     alpha_sigma: float | None = _prior("Shape of the features' noise (α_σ)."),
@@ -131,9 +121,6 @@ def fit(
     """
     from superwords.cli.fit_run import fit_and_save, sample_more
 
-    if more is not None:
-        sample_more(ctx)
-        return
-    if resume and approximate is not None:
+    if more is None and resume and approximate is not None:
         raise typer.BadParameter("--approximate leaves no checkpoint to resume from; leave --resume out.")
-    fit_and_save(ctx)
+    (fit_and_save if more is None else sample_more)(ctx)

@@ -127,6 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             code = app(args=given, prog_name="superwords", standalone_mode=False)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # while a command is loaded; typer turns later ones into the same code
+        code = _INTERRUPTED
     except Exception as error:
         if is_traced:
             traceback.print_exc()

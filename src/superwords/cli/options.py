@@ -1,29 +1,27 @@
-"""Options that commands share: each declared once, how they are parsed, and how a wrong one is reported."""
+"""What commands share about their options: the options, how they are parsed and refused, and opening a saved model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from superwords.errors import NO_VALUE, InputError
 
+if TYPE_CHECKING:
+    from superwords import ConceptModel
+    from superwords.posterior.result import Result
+
 # Options whose names differ from those of Python's parameters.
 PARAMETERS = {
-    "chains": "n_chains",
-    "concepts": "n_concepts",
-    "pilots": "n_pilots",
-    "sweeps": "n_sweeps",
-    "burn_in": "n_burn_in",
-    "jobs": "n_jobs",
-    "seed": "random_state",
-    "k": "K",
+    **{"chains": "n_chains", "concepts": "n_concepts", "pilots": "n_pilots", "sweeps": "n_sweeps"},
+    **{"burn_in": "n_burn_in", "jobs": "n_jobs", "seed": "random_state", "k": "K"},
 }
-
-
 _OPTIONS = {parameter: option for option, parameter in PARAMETERS.items()}
 
 
@@ -44,14 +42,12 @@ def wrong_use() -> Iterator[None]:
 
 def number(text: str) -> int | float:
     """Return a number; a whole one stays one: 10 is a number of documents, 0.1 a share of them."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    raise typer.BadParameter(f"{text!r} is not a number.")
 
 
 def number_or_auto(text: str) -> int | float | str:
@@ -65,17 +61,6 @@ def number_or_name(text: str) -> float | str:
         return text
 
 
-def at_least(least: int) -> Callable[[int | None], int | None]:
-    """Return an option's callback: typer's own `min` loads a validation library and does not quote the value."""
-
-    def check(value: int | None) -> int | None:
-        if value is not None and value < least:
-            raise typer.BadParameter(f"{value} is too small; give at least {least}.")
-        return value
-
-    return check
-
-
 def option(
     text: str,
     default: Any = None,
@@ -86,8 +71,15 @@ def option(
     **more: Any,
 ) -> Any:
     """Return an option: its text, its default (`...` if it must be given) and the one the help shows, its names."""
-    check = None if least is None else at_least(least)
-    return typer.Option(default, *names, help=text, show_default=shown, rich_help_panel=panel, callback=check, **more)
+
+    def check(value: int | None) -> int | None:
+        # typer's own `min` loads a validation library and does not quote the value.
+        if value is not None and least is not None and value < least:
+            raise typer.BadParameter(f"{value} is too small; give at least {least}.")
+        return value
+
+    more["callback"] = None if least is None else check
+    return typer.Option(default, *names, help=text, show_default=shown, rich_help_panel=panel, **more)
 
 
 of_words = partial(option, panel="Words")
@@ -101,23 +93,18 @@ WORDS = of_words(
     "Words to use: content (noun phrases, names, verbs, adjectives), phrases (noun phrases, names), plain or ngrams:2.",
     shown="content where the language can be tagged",
 )
-MIN_DF = of_words(
-    "Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto.",
-    shown="auto",
-    parser=number_or_auto,
-    metavar="N",
-)
+_FEWER = "Leave out words in fewer documents than this: a number (10), a share of the documents (0.1) or auto."
+MIN_DF = of_words(_FEWER, shown="auto", parser=number_or_auto, metavar="N")
 MAX_DF = of_words("Leave out words in more documents than this.", parser=number, metavar="N")
 DROP = of_words("A file of words to leave out, one per line.")
 DROP_PROCEDURAL = of_words("Leave out words of routine, such as mr president.", False, "--drop-procedural")
-LEMMAS = of_words(
-    "Reduce words to their base form.", None, "--lemmas/--no-lemmas", shown="where possible, except in English"
-)
+_BASE, _WHERE = "Reduce words to their base form.", "where possible, except in English"
+LEMMAS = of_words(_BASE, None, "--lemmas/--no-lemmas", shown=_WHERE)
+TAGGER = of_words("An installed spaCy pipeline to tag with.")
 CLUSTER = option(
     "Run on a cluster: auto starts one on this machine, HOST:PORT joins one. The results are the same, bit for bit.",
     metavar="auto|HOST:PORT",
 )
-TAGGER = of_words("An installed spaCy pipeline to tag with.")
 JOBS = option("Processor cores to use.", shown="all", least=1)
 MODEL_FILE = typer.Argument(metavar="MODEL", help="A model that `superwords fit` saved.")
 PUBLIC_HOST = option(
@@ -133,3 +120,58 @@ GROUP_COLUMNS = option("Columns of groups.", None, "--groups", shown="those of t
 TIME_COLUMN = option("A column of dates or years.", None, "--time", shown="the first")
 FORMULA = option('Of the effects, such as "party + date".', None, "--formula", metavar="FORMULA")
 AUTHOR_COLUMN = option("The column of authors, for the effects.", None, "--cluster")
+
+
+def only_one(options: Mapping[str, Any]) -> str | None:
+    """Return the name of the one option that was given, or None; more than one is wrong use."""
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if len(given) > 1:
+        raise typer.BadParameter(f"{' and '.join(given)} cannot be used together; give one of them.")
+    return given[0] if given else None
+
+
+def form_of(as_json: bool, as_csv: bool) -> str | None:
+    return only_one({"--json": as_json, "--csv": as_csv})
+
+
+def check_output(path: Path, whole: bool = False) -> None:
+    """Raise before the work if its result could not be written; a file replaced as a whole needs one beside it."""
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; give the name of a file.")
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {str(folder)!r} to write {path.name!r} in.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{str(path)!r} cannot be written: permission denied.")
+    if not whole:
+        return
+    if path.exists() and not path.is_file():
+        raise InputError(f"{str(path)!r} is not a file; give the name of a file.")
+    trial = folder / f".{path.name}.checkpoint.{'0' * 16}.tmp"  # no longer name is needed
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
+
+
+def load_result(path: Path) -> Result:
+    """Return what a saved model found, without what only sampling needs."""
+    from superwords.storage.model import read_result
+
+    return _with_draws(read_result(path), path)
+
+
+def load_model(path: Path) -> ConceptModel:
+    """Return a saved model that has something to show."""
+    import superwords
+
+    model = superwords.load(path)
+    _with_draws(model.result_, path)
+    return model
+
+
+def _with_draws(result: Result, path: Path) -> Result:
+    if not result.has_concepts:
+        raise InputError(f"{str(path)!r} holds no draw yet; sample it further before looking at it.")
+    return result

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from superwords.cli.common import say
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, WIDTH, option
+from superwords.cli.printing import say
 from superwords.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from superwords.cli.common import busy, load_model
 from superwords.cli.options import (
     AS_JSON,
     AUTHOR_COLUMN,
@@ -16,9 +15,10 @@ from superwords.cli.options import (
     MODEL_FILE,
     QUIET,
     TIME_COLUMN,
+    load_model,
     option,
 )
-from superwords.cli.printing import print_json, print_line
+from superwords.cli.printing import busy, print_json, print_line
 from superwords.errors import InputError
 
 app = typer.Typer(add_completion=False)

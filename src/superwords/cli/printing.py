@@ -1,10 +1,12 @@
-"""How results are printed: tables that use the width there is, figures, JSON and CSV."""
+"""How results and messages are printed: tables that use the width there is, lines, JSON and CSV."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from superwords.errors import ReadingWarning
+from superwords.progress import messages
+from superwords.tabular import csv_text, points, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,51 +31,78 @@ Column = str | tuple[str, str | Callable[[Any], Any]]
 _WIDEST = 160  # wider lines are hard to follow
 _UNSEEN = 110  # where nobody sees a width, as in a file
 _GAP = 2
-_NAME_WIDTH = 26
 _TOO_NARROW = 12
-_LEAST_WORDS = 30  # below it, columns that may be left out make room
+# Where a column wraps if room is short; names wrap from the beginning, words only where others leave too little.
+_WRAPS_AT = {"name": 26, "words": 30}
+
+
+def say(text: str = "", quiet: bool = False, console: Console = messages) -> None:
+    """Print a message on standard error, without markup, with line breaks between words on a terminal only."""
+    if not quiet:
+        console.print(text, markup=False, soft_wrap=not console.is_terminal)
+
+
+def print_line(text: str = "") -> None:
+    """Print a line of results."""
+    say(text, console=results)
+
+
+@contextmanager
+def busy(what: str, quiet: bool = False) -> Iterator[None]:
+    """Show on a terminal that something takes its time."""
+    if quiet or not messages.is_terminal:
+        yield
+        return
+    with messages.status(what):
+        yield
+
+
+@contextmanager
+def warnings_as_notices(quiet: bool) -> Iterator[None]:
+    """Print warnings about the documents as notices, each once."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
+            if issubclass(category, ReadingWarning):
+                say(f"Warning: {message}", quiet)
+            else:
+                shown(message, category, *rest, **named)
+
+        warnings.simplefilter("always", ReadingWarning)
+        warnings.showwarning = show
+        yield
 
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
-def print_csv(table: pd.DataFrame) -> None:
-    from superwords.tabular import csv_text
-
-    print(csv_text(table), end="")
-
-
-def print_line(text: str = "") -> None:
-    """Print a line of results."""
-    print_on(results, text)
+def printed(form: str | None, table: pd.DataFrame, data: Callable[[], Any] | None = None) -> bool:
+    """Print a table as "--json" (or `data` in its place) or "--csv", and return whether one of them was asked for."""
+    if form == "--json":
+        print_json(records(table) if data is None else data())
+    elif form == "--csv":
+        print(csv_text(table), end="")
+    return form is not None
 
 
 def print_steps(steps: Mapping[str, str]) -> None:
     """Print commands that may come next, and what each does."""
-    print_line()
-    print_line("Next:")
     width = max(map(len, steps))
-    for command, what in steps.items():
-        print_line(f"  {command:<{width}}  {what}")
-
-
-def print_on(console: Console, text: str) -> None:
-    """Print text with line breaks between words on a terminal, and none in a file."""
-    console.print(text, markup=False, soft_wrap=not console.is_terminal)
+    for line in ("", "Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items())):
+        print_line(line)
 
 
 def percent(share: float) -> str:
     return "–" if not isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
-def interval(low: float, high: float, as_text: Any = percent) -> str:
-    return f"{as_text(low)}–{as_text(high)}" if isfinite(low) and isfinite(high) else "–"
+def interval(low: float, high: float) -> str:
+    return f"{percent(low)}–{percent(high)}" if isfinite(low) and isfinite(high) else "–"
 
 
 def points_between(low: float, high: float, decimals: int = 0) -> str:
-    from superwords.tabular import points
-
     return f"{points(low, decimals)} to {points(high, decimals)}"
 
 
@@ -99,8 +132,18 @@ def between(low: str, high: str, as_text: Callable[[float, float], str] = interv
     return "right", lambda one: as_text(one[low], one[high])
 
 
+def words_of(field: str, most: int | None = None) -> Column:
+    """Return a column of words with commas between."""
+    return "words", lambda one: ", ".join(one[field][:most])
+
+
+def joined(numbers: str, names: str) -> Column:
+    """Return a column of concepts, each with its number and name."""
+    return "words", lambda one: "; ".join(f"{j} {name}" for j, name in zip(one[numbers], one[names]))
+
+
 def print_table(
-    records: pd.DataFrame | list[Any], columns: Mapping[str, Column], title: str = "", optional: Sequence[str] = ()
+    rows: pd.DataFrame | list[Any], columns: Mapping[str, Column], title: str = "", optional: Sequence[str] = ()
 ) -> list[str]:
     """Print a table for people, in the width there is; nothing in it is cut off.
 
@@ -108,83 +151,46 @@ def print_table(
     name; or one of these with another field, or a function of a record. Columns in `optional` are left out, the first
     of them first, where the words would have too little room; their names are returned.
     """
-    lines = records if isinstance(records, list) else records.to_dict("records")
-    given = {name: (one, name) if isinstance(one, str) else one for name, one in columns.items()}
-    shown = {name: kind for name, (kind, _) in given.items()}
-    cells = {
-        name: [_text(cell(one) if callable(cell) else one[cell]) for one in lines] for name, (_, cell) in given.items()
-    }
-    room, left_out = _room(), []
+    lines = rows if isinstance(rows, list) else rows.to_dict("records")
+    is_known = results.is_terminal or "COLUMNS" in os.environ
+    room = min(results.width, _WIDEST) if is_known else _UNSEEN
+    kinds: dict[str, str] = {}
+    cells: dict[str, list[Text]] = {}
+    natural: dict[str, int] = {}  # the width at which no cell is broken; a head is broken between words
+    needed: dict[str, int] = {}
+    left_out: list[str] = []
+    for name, column in columns.items():
+        kinds[name], cell = (column, name) if isinstance(column, str) else column
+        values = [cell(one) if callable(cell) else one[cell] for one in lines]
+        # A word such as [red] must not be taken for markup.
+        cells[name] = [value if isinstance(value, Text) else Text(str(value)) for value in values]
+        texts = [text.plain for text in cells[name]]
+        natural[name] = max([*map(cell_len, name.split()), *map(cell_len, texts)], default=0)
+        unbroken = max(map(cell_len, " ".join([name, *texts]).split()), default=0)
+        needed[name] = min(natural[name], max(_WRAPS_AT.get(kinds[name], natural[name]), unbroken))
     for name in optional:
-        if _needed(shown, cells) <= room:
+        if sum(needed.values()) + _GAP * len(needed) <= room:
             break
-        del shown[name]
+        del needed[name]
         left_out.append(name)
-    widths = _widths(shown, cells, room)
+    space = room - _GAP * len(needed)
+    fixed = {name: width for name, width in needed.items() if kinds[name] != "words"}
+    words = {name: natural[name] for name in needed if kinds[name] == "words"}
+    if sum(fixed.values()) + sum(min(width, _TOO_NARROW) for width in words.values()) > space:
+        # Lines are broken in every wide column, and still nothing is lost.
+        widths = _shared(fixed | words, space)
+    else:
+        widths = fixed | _shared(words, space - sum(fixed.values()))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.title, table.title_justify = Text(title) if title else None, "left"
-    for name, kind in shown.items():
-        justify: Any = "right" if kind == "right" else "left"
+    for name in needed:
+        justify: Any = "right" if kinds[name] == "right" else "left"
         table.add_column(Text(name), justify=justify, width=widths[name], overflow="fold")
-    for row in zip(*(cells[name] for name in shown)):
+    for row in zip(*(cells[name] for name in needed)):
         table.add_row(*row)
     out = results if results.is_terminal else Console(highlight=False, width=room)
     out.print(table)
     return left_out
-
-
-def _text(value: Any) -> Text:
-    """Return a cell as text: a word such as [red] must not be taken for markup."""
-    return value if isinstance(value, Text) else Text(str(value))
-
-
-def _room() -> int:
-    is_known = results.is_terminal or "COLUMNS" in os.environ
-    return min(results.width, _WIDEST) if is_known else _UNSEEN
-
-
-def _longest_word(text: str) -> int:
-    return max(map(cell_len, text.split()), default=0)
-
-
-def _natural(name: str, cells: Sequence[Text]) -> int:
-    """Return the width at which no cell is broken; a head is broken between words."""
-    return max([_longest_word(name), *(cell_len(cell.plain) for cell in cells)])
-
-
-def _unbroken(name: str, cells: Sequence[Text]) -> int:
-    """Return the width at which no word is broken."""
-    return max([_longest_word(name), *(_longest_word(cell.plain) for cell in cells)])
-
-
-def _fixed(kind: str, name: str, cells: Sequence[Text]) -> int:
-    natural = _natural(name, cells)
-    if kind == "name":
-        return min(natural, max(_NAME_WIDTH, _unbroken(name, cells)))
-    return natural
-
-
-def _needed(columns: Mapping[str, str], cells: Mapping[str, Sequence[Text]]) -> int:
-    gaps = _GAP * len(columns)
-    widths = [
-        min(_natural(name, cells[name]), max(_LEAST_WORDS, _unbroken(name, cells[name])))
-        if kind == "words"
-        else _fixed(kind, name, cells[name])
-        for name, kind in columns.items()
-    ]
-    return sum(widths) + gaps
-
-
-def _widths(columns: Mapping[str, str], cells: Mapping[str, Sequence[Text]], room: int) -> dict[str, int]:
-    """Return what each column gets: the fixed ones what they need, those of words a fair part of the rest."""
-    left = room - _GAP * len(columns)
-    fixed = {name: _fixed(kind, name, cells[name]) for name, kind in columns.items() if kind != "words"}
-    words = {name: _natural(name, cells[name]) for name, kind in columns.items() if kind == "words"}
-    least = sum(min(width, _TOO_NARROW) for width in words.values())
-    if sum(fixed.values()) + least > left:
-        # Lines are broken in every wide column, and still nothing is lost.
-        return _shared(fixed | words, left)
-    return fixed | _shared(words, left - sum(fixed.values()))
 
 
 def _shared(needed: Mapping[str, int], room: int) -> dict[str, int]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from superwords.cli.common import busy, load_model
-from superwords.cli.options import AS_JSON, MODEL_FILE, option
-from superwords.cli.printing import Column, called, print_json, print_line, print_table, share
+from superwords.cli.options import AS_JSON, MODEL_FILE, load_model, option
+from superwords.cli.printing import Column, busy, called, print_json, print_line, print_table, share
 from superwords.errors import InputError
 
 if TYPE_CHECKING:

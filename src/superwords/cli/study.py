@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from superwords.cli.common import say
 from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, option
+from superwords.cli.printing import say
 from superwords.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Ask people: paired word clouds, intruding words and documents, labels.")

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from superwords.cli.common import busy, check_output, load_model, say, warnings_as_notices, write_text
-from superwords.cli.options import (
-    AS_JSON,
-    CLUSTER,
-    ENCODING,
-    ID_COLUMN,
-    JOBS,
-    MODEL_FILE,
-    QUIET,
-    TEXT_COLUMN,
-    option,
-    wrong_use,
-)
-from superwords.cli.printing import print_csv, print_json
+from superwords.cli import options as o
+from superwords.cli.options import option
+from superwords.cli.printing import busy, print_json, say, warnings_as_notices
 from superwords.errors import InputError
+from superwords.tabular import csv_text
 
 if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
-    from superwords.text.corpus import Corpus
+    from superwords import ConceptModel, Corpus
     from superwords.text.sources import Documents
 
 app = typer.Typer(add_completion=False)
@@ -36,11 +26,11 @@ _EXAMPLES = 8
 
 @app.command()
 def transform(
-    model_file: Path = MODEL_FILE,
+    model_file: Path = o.MODEL_FILE,
     file: str = typer.Argument(metavar="FILE", help="New documents, of any kind that `fit` reads."),
-    text: str | None = TEXT_COLUMN,
-    id: str | None = ID_COLUMN,
-    encoding: str | None = ENCODING,
+    text: str | None = o.TEXT_COLUMN,
+    id: str | None = o.ID_COLUMN,
+    encoding: str | None = o.ENCODING,
     language: str | None = option("Language of the text, or column:NAME.", shown="the model's"),
     output: Path | None = option("The CSV file to write.", None, "--output", "-o", shown="standard output"),
     unit: str | None = option(
@@ -53,10 +43,10 @@ def transform(
         "continues an interrupted one.",
         metavar="FOLDER",
     ),
-    jobs: int | None = JOBS,
-    cluster: str | None = CLUSTER,
-    quiet: bool = QUIET,
-    as_json: bool = AS_JSON,
+    jobs: int | None = o.JOBS,
+    cluster: str | None = o.CLUSTER,
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Find the concepts of a saved model in new documents; the concepts stay as they are.
 
@@ -73,68 +63,77 @@ def transform(
     from superwords.analysis.tables import sources
     from superwords.cluster import check_cluster, joined
     from superwords.fitting.weighing import weight_table
-    from superwords.tabular import csv_text
     from superwords.text.checks import passage_length
-    from superwords.text.files import digest
     from superwords.text.sources import open_documents
 
-    with wrong_use():
+    with o.wrong_use():
         passage_length(unit or "document")
         check_cluster(cluster)
     if parts is not None and (output is not None or as_json):
         raise typer.BadParameter("--parts cannot be used with --output or --json; give one of them.")
     if output is not None:
-        check_output(output)
-    model = load_model(model_file)
+        o.check_output(output)
+    model, tell = o.load_model(model_file), partial(say, quiet=quiet)
     if parts is not None:
-        key = {"model": digest(model_file), "documents": digest(file), "language": language, "unit": unit}
-        with joined(cluster, jobs, lambda line: say(line, quiet)), warnings_as_notices(quiet):
-            write_parts(model, open_documents(file, text, id, encoding), key, parts, jobs, quiet)
+        with joined(cluster, jobs, tell), warnings_as_notices(quiet):
+            documents = open_documents(file, text, id, encoding)
+            _write_parts(model, documents, (model_file, file), language, unit, parts, jobs, tell)
         return
     with busy("finding concepts", quiet), joined(cluster, jobs), warnings_as_notices(quiet):
-        corpus = new_corpus(model, open_documents(file, text, id, encoding), language, unit, jobs)
+        corpus = _new_corpus(model, open_documents(file, text, id, encoding), language, unit, jobs)
         model.n_jobs = jobs
-        weights = weigh(model, corpus, quiet)
+        weights = _weigh(model, corpus, tell)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
     if as_json:
-        print_json(held_concepts(model, ids, weights))
-    if output is not None:
-        write_text(output, csv_text(weight_table(ids, weights, model.result_.shown)))
-        say(f"Wrote the weights of {len(ids):,} documents to {output}.", quiet)
-    elif not as_json:
-        print_csv(weight_table(ids, weights, model.result_.shown))
+        print_json(_used_concepts(model, ids, weights))
+    if output is None and as_json:
+        return
+    table = csv_text(weight_table(ids, weights, model.result_.shown))
+    if output is None:
+        print(table, end="")
+    else:
+        output.write_text(table, encoding="utf-8")
+        tell(f"Wrote the weights of {len(ids):,} documents to {output}.")
 
 
-def write_parts(
-    model: ConceptModel, documents: Documents, key: dict[str, Any], folder: Path, jobs: int | None, quiet: bool
+def _write_parts(
+    model: ConceptModel,
+    documents: Documents,
+    files: tuple[Path, str],
+    language: str | None,
+    unit: str | None,
+    folder: Path,
+    jobs: int | None,
+    tell: Any,
 ) -> None:
     """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
     from superwords.fitting import weighing
+    from superwords.text.files import digest
     from superwords.text.read import warn_about
 
     if documents.counts is not None or documents.are_tokens:
         raise InputError("--parts is for texts; counts and tokens do not need it.")
-    languages = warn_about(documents, text_language(model, key["language"]))
-    unit = key["unit"] or model.corpus_.unit
+    languages = warn_about(documents, _text_language(model, language))
+    key = {"model": digest(files[0]), "documents": digest(files[1]), "language": language, "unit": unit}
     total, started = weighing.Weighed(0, 0, 0), key | {"superwords": __version__}
-    say(f"Finding the concepts of {len(documents.ids):,} documents.", quiet)
+    tell(f"Finding the concepts of {len(documents.ids):,} documents.")
     try:
-        for part in weighing.write_parts(model, documents, languages, unit, folder, started, jobs):
+        whole = unit or model.corpus_.unit
+        for part in weighing.write_parts(model, documents, languages, whole, folder, started, jobs):
             total = weighing.Weighed(*map(sum, zip(total, part)))
-            say(f"{total.n_documents:,} documents are done.", quiet)
+            tell(f"{total.n_documents:,} documents are done.")
     except KeyboardInterrupt:
         raise InputError(
             f"Stopped; the parts that are finished are kept in {folder}, and the same command continues from there."
         ) from None
-    say(
+    tell(
         f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {total.n_empty:,} of those done now "
-        f"have no word that the model knows, and {total.n_unknown:,} words were unknown to it.",
-        quiet,
+        f"have no word that the model knows, and {total.n_unknown:,} words were unknown to it."
     )
 
 
-def text_language(model: ConceptModel, language: str | None) -> str:
+def _text_language(model: ConceptModel, language: str | None) -> str:
     """Return the language in which raw texts are read: the one given, or the model's."""
     recipe = model.corpus_.notes.get("recipe")
     if recipe is None or recipe.get("words", "tokens") == "tokens":
@@ -147,25 +146,25 @@ def text_language(model: ConceptModel, language: str | None) -> str:
     return str(found)
 
 
-def new_corpus(
+def _new_corpus(
     model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
 ) -> Corpus:
     """Return the corpus of new documents, read as the model's were."""
-    from superwords.text.corpus import Corpus
+    from superwords import Corpus
     from superwords.text.read import warn_about
 
-    options: dict[str, Any] = {}
-    if documents.counts is None:
-        options |= {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
-    elif unit is not None:
-        raise InputError("--unit is for texts; counts cannot be cut into passages.")
-    if documents.counts is None and not documents.are_tokens:
-        languages = warn_about(documents, text_language(model, language))
+    if documents.counts is not None:
+        if unit is not None:
+            raise InputError("--unit is for texts; counts cannot be cut into passages.")
+        return Corpus.from_documents(documents)
+    options: dict[str, Any] = {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
+    if not documents.are_tokens:
+        languages = warn_about(documents, _text_language(model, language))
         options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": jobs}
     return Corpus.from_documents(documents, **options)
 
 
-def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
+def _weigh(model: ConceptModel, corpus: Corpus, tell: Any) -> Any:
     """Return the weights of documents, summed over their passages; report unknown words."""
     from superwords.analysis.tables import source_shares
 
@@ -176,28 +175,25 @@ def weigh(model: ConceptModel, corpus: Corpus, quiet: bool) -> Any:
     unknown = model.unknown_words_
     if unknown.n_tokens:
         examples = ", ".join(unknown.examples[:_EXAMPLES])
-        say(f"Words unknown to the model, not counted: {unknown.n_tokens:,} ({examples}, …).", quiet)
+        tell(f"Words unknown to the model, not counted: {unknown.n_tokens:,} ({examples}, …).")
     if corpus.parent is not None:
         weights = source_shares(corpus) @ weights
         rows = f"{corpus.n_documents:,} passages of {weights.shape[0]:,} documents"
-        say(f"Read as {rows} (--unit document reads documents whole).", quiet)
-    n_empty = int((weights.sum(axis=1) == 0).sum())
-    if n_empty:
-        say(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.", quiet)
+        tell(f"Read as {rows} (--unit document reads documents whole).")
+    if n_empty := int((weights.sum(axis=1) == 0).sum()):
+        tell(f"Documents without any word that the model knows (all weights 0): {n_empty:,}.")
     return weights
 
 
-def held_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str, Any]:
+def _used_concepts(model: ConceptModel, ids: list[str], weights: Any) -> dict[str, Any]:
     from scipy import sparse
 
     from superwords.analysis.tables import concept_names
 
-    names, shown = concept_names(model.result_), model.result_.shown
-    rows = sparse.csr_array(weights)
+    names, shown, rows = concept_names(model.result_), model.result_.shown, sparse.csr_array(weights)
     documents = []
-    for d, name in enumerate(ids):
-        part = slice(rows.indptr[d], rows.indptr[d + 1])
-        held = sorted(zip(rows.data[part].tolist(), rows.indices[part].tolist()), reverse=True)
-        concepts = [{"concept": shown[k], "name": names[shown[k] - 1], "weight": weight} for weight, k in held]
+    for name, start, end in zip(ids, rows.indptr, rows.indptr[1:]):
+        used = sorted(zip(rows.data[start:end].tolist(), rows.indices[start:end].tolist()), reverse=True)
+        concepts = [{"concept": shown[k], "name": names[shown[k] - 1], "weight": weight} for weight, k in used]
         documents.append({"document": name, "concepts": concepts})
     return {"unknown_words": model.unknown_words_.n_tokens, "documents": documents}

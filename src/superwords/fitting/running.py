@@ -111,9 +111,9 @@ def run_chains(
 ) -> None:
     """Take every chain to `schedule.n_sweeps` sweeps; Ctrl-C ends each after its present sweep.
 
-    `watcher` sees all that the chains hand back; what it raises stops them too.
+    `watcher` sees all that the chains hand back; what it raises stops them too, and so does its event.
     """
-    stop = threading.Event()
+    stop = getattr(watcher, "stop", None) or threading.Event()
     raised: list[BaseException] = []
 
     def receive(swept: Swept) -> None:
