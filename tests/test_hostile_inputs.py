@@ -148,8 +148,8 @@ def check_time(start, size, what):
 
 @pytest.fixture(scope="module", autouse=True)
 def warm():
-    read_chunk([("Warm up.", code) for code in LANGUAGES], Method("plain"))
-    read_chunk([("Warm up.", code) for code in ("en", "de", "nl")], Method("content"))
+    read_chunk((["Warm up."] * len(LANGUAGES), LANGUAGES), Method("plain"))
+    read_chunk((["Warm up."] * 3, ["en", "de", "nl"]), Method("content"))
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -160,7 +160,7 @@ def test_hostile_texts(part):
         text = hostile(rng, rng.choice([3, 60, 1024]))
         method = Method("content" if code in ("en", "de", "nl") else rng.choice(["plain", "ngrams"]))
         start = time.process_time()
-        stream = read_chunk([(text, code)], method)
+        stream = read_chunk(([text], [code]), method)
         check_time(start, len(text), text)
         assert stream.n_documents == 1
 

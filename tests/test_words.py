@@ -110,7 +110,7 @@ def test_odd_strings_are_tagged_without_an_error():
     letters = list("abXY äß.,!?'\"-–()0123\n’“&@#中ع\u00ad\u200b…")
     for language in ("en", "de"):
         texts = ["".join(rng.choice(letters, size=60)) for _ in range(100)]
-        stream = read_chunk([(text, language) for text in texts], Method())
+        stream = read_chunk((texts, [language] * len(texts)), Method())
         assert stream.n_documents == 100
 
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text import vocabulary as finding
 from superwords.text.checks import RECIPE_FORMAT, threshold
-from superwords.text.cleaning import clean_text
 from superwords.text.phrases import CAN_END, TAGGED, is_content, spelling_key
+from superwords.text.sentences import clean_text
 from superwords.text.stream import LONG_TOKENS, Method, TokenStream
 from superwords.text.vocabulary import Cut, Words, document_frequency
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 
 import stopwordsiso
 
-from superwords.text.cleaning import clean_text
-from superwords.text.sentences import elided_words
+from superwords.text.sentences import clean_text, elided_words
 
 # Dates, like numbers, say when and not what.
 CALENDAR = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from superwords.text.languages import meaningful_nouns
-from superwords.text.sentences import LONGEST_TOKEN, no_word_abbreviations
+from superwords.text.sentences import LONGEST_TOKEN, TITLES, abbreviations
 from superwords.text.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, VERB, lemma_dictionaries
 
 # What a token may do in a word of the vocabulary, as bits.
@@ -94,18 +95,20 @@ def noun_candidates(
     counted by it, but called by what is written.
     """
     link = LINKS.get(language)
-    no_words = no_word_abbreviations(language)
+    unnamed = abbreviations(language) - TITLES  # a title is part of a name, "approx" is not
     meaningful = meaningful_nouns(language)
     keep_case = language in FOLDED
     call_by_base = keep_case if lemmas is None else lemmas
     is_new = True
     for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
+        form, before, after = token.lower(), sentence[max(0, n - 1)], sentence[n + 1 : n + 2]
         if word_class == POSSESSIVE and not is_new:
             continue
-        if token == link and not is_new and _joins_names(sentence, tagged, n):
+        is_between = token == link and not is_new and bool(after) and before[0].isupper() and after[0][0].isupper()
+        if is_between and tagged[n - 1][0] in (NOUN, NAME) and tagged[n + 1][0] in (NOUN, NAME, ADJECTIVE):
             yield Candidate(token, token, token, STOP, n)
             continue
-        is_capital = token[0].isupper() and n > 0 and sentence[n - 1][0].isalpha()
+        is_capital = token[0].isupper() and n > 0 and before[0].isalpha()
         is_name_part = is_capital and link is not None
         if word_class in (NOUN, NAME):
             flags = CAN_START | CAN_END
@@ -115,43 +118,35 @@ def noun_candidates(
             flags = ORDINAL_START if word_class == ORDINAL and base not in WHEN else 0
         if has_others and (word_class == ADJECTIVE or (word_class == VERB and flags == 0)):
             flags |= BEHIND
-        if flags == 0 or not _is_word(token) or token.lower() in no_words:
+        is_word = _is_word(token) and form not in unnamed
+        if flags in (0, BEHIND) or not is_word:
+            if flags == BEHIND and is_word and stop.isdisjoint((base, form)):
+                label = in_case_of(form, base) if call_by_base else form
+                yield Candidate(form, spelling_key(base), label, BEHIND | NEW_RUN, n)
             is_new = True
             continue
-        if flags == BEHIND:
-            is_stop = base in stop or token.lower() in stop
-            if not is_stop:
-                label = in_case_of(token.lower(), base) if call_by_base else token.lower()
-                yield Candidate(token.lower(), spelling_key(base), label, BEHIND | NEW_RUN, n)
-            is_new = True
-            continue
-        surface = token if keep_case and (is_capital or word_class in CAPITAL[language]) else token.lower()
-        by_base = call_by_base and not (word_class == NOUN and is_guess(base))
-        label = called(surface, base, word_class) if by_base else surface
+        surface = label = token if keep_case and (is_capital or word_class in CAPITAL[language]) else form
+        if call_by_base and not (word_class == NOUN and is_guess(base)):
+            if word_class != ADJECTIVE:
+                label = in_case_of(surface, base)
+            elif base != form:  # an adjective is called as after an article: "(die) rote Zwiebel"
+                label = _ENDING.sub("", surface)
         if base in stop and not (base in meaningful and word_class == NOUN):
             flags |= STOP
             if flags & CAN_START and flags & CAN_END == 0 and not is_capital:
                 flags = flags & ~CAN_START | WEAK_START
-        after = [following_class for following_class, _ in tagged[n + 1 : n + 3]]
-        if len(after) == 2 and after[0] == POSSESSIVE and after[1] in (NOUN, NAME, ADJECTIVE):
+        following = [following_class for following_class, _ in tagged[n + 1 : n + 3]]
+        if len(following) == 2 and following[0] == POSSESSIVE and following[1] in (NOUN, NAME, ADJECTIVE):
             surface, label = surface + "'s", label + "'s"
-        is_new = is_new or (is_name_part and _begins_name(sentence, n, link))
+        if is_name_part and before[0].islower() and before not in (link, "'s") and after:
+            is_new |= after[0][0].isupper()  # a longer name: in "the nonpartisan Congressional Budget Office"
         yield Candidate(surface, spelling_key(base), label, flags | is_new * NEW_RUN, n)
         is_new = False
 
 
-def called(surface: str, base: str, word_class: str) -> str:
-    """Return the name of a token by its base form; an adjective as after an article, as in "(die) rote Zwiebel"."""
-    if word_class == ADJECTIVE:
-        return surface if base == surface.lower() else _ENDING.sub("", surface)
-    return in_case_of(surface, base)
-
-
 def in_case_of(surface: str, base: str) -> str:
     """Return the base form with the capitals of what is written: EU-Staaten → EU-Staat, Städten → Stadt."""
-    same = 0
-    while same < min(len(surface), len(base)) and surface[same].lower() == base[same].lower():
-        same += 1
+    same = sum(1 for _ in takewhile(lambda pair: pair[0].lower() == pair[1].lower(), zip(surface, base)))
     return surface[:same] + base[same:]
 
 
@@ -173,19 +168,3 @@ def _is_word(token: str) -> bool:
     if not token[0].isalpha() or len(token) > LONGEST_TOKEN:
         return False
     return (len(token) > 1 and token[1:] != ".") or _SYLLABLE.match(token) is not None
-
-
-def _begins_name(sentence: list[str], n: int, link: str | None) -> bool:
-    """Return whether a longer name begins at this capital: in "the nonpartisan Congressional Budget Office"."""
-    before, after = sentence[n - 1], sentence[n + 1 : n + 2]
-    return before[0].islower() and before not in (link, "'s") and bool(after) and after[0][0].isupper()
-
-
-def _joins_names(sentence: list[str], tagged: list[tuple[str, str]], n: int) -> bool:
-    return (
-        n + 1 < len(sentence)
-        and sentence[n - 1][0].isupper()
-        and tagged[n - 1][0] in (NOUN, NAME)
-        and sentence[n + 1][0].isupper()
-        and tagged[n + 1][0] in (NOUN, NAME, ADJECTIVE)
-    )

@@ -20,8 +20,8 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.text import files
-from superwords.text.cleaning import without_surrogates
 from superwords.text.files import Row, TextStream
+from superwords.text.sentences import without_surrogates
 
 _NUMBER = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _WHOLE = re.compile(r"[-+]?\d{1,18}")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
-from typing import Any
+from itertools import accumulate, chain, groupby, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from superwords.cluster import current, spread
 from superwords.errors import InputError
-from superwords.text.cleaning import clean_text
 from superwords.text.files import TextStream, batches
 from superwords.text.languages import stop_words
 from superwords.text.phrases import (
@@ -28,7 +26,7 @@ from superwords.text.phrases import (
     noun_candidates,
     plain_candidates,
 )
-from superwords.text.sentences import LONGEST_TOKEN, Tokenizer, sentence_spans, tokens
+from superwords.text.sentences import LONGEST_TOKEN, Tokenizer, clean_text, sentence_spans, tokens
 from superwords.text.tagging import HanTaTagger, make_lemmatizer, make_tagger
 
 CHUNK_CHARACTERS = 400_000
@@ -39,8 +37,7 @@ LONG_TOKENS = " long"  # what `form_count` counts skipped tokens under; no form 
 ReadingProgress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """How candidates are found.
 
     `words` is "content" (noun phrases, and behind them verbs and adjectives), "phrases" (noun phrases alone), "plain",
@@ -54,8 +51,7 @@ class Method:
     max_length: int = 1
 
 
-@dataclass(frozen=True)
-class TokenStream:
+class TokenStream(NamedTuple):
     """Candidate tokens in order.
 
     A type is a surface, a key and a label; tokens of one key are one word, however spelled. `sentence_opening` is a
@@ -78,10 +74,7 @@ class TokenStream:
         return len(self.document_words)
 
 
-ARRAYS = {
-    **{"token_type": "i", "token_flags": "B", "token_sentence": "i", "sentence_document": "i"},
-    **{"sentence_span": "i", "sentence_opening": "q", "document_words": "i"},
-}
+ARRAYS = dict(zip(TokenStream._fields[1:-1], "iBiiiqi"))  # and their types
 
 
 def stream_texts(
@@ -102,9 +95,19 @@ def stream_texts(
     work = ((part, list(islice(codes, len(part)))) for part in parts)
     first = list(islice(work, CHUNKS_WORTH_WORKERS))
     is_alone = len(first) < CHUNKS_WORTH_WORKERS or (n_jobs == 1 and current() is None)
-    read, every = partial(_read_part, method=method), chain(first, work)
-    streams = map(read, every) if is_alone else spread(read, every, n_jobs)
-    return _with_written_names(_join(streams, len(texts), progress), method)
+    read, every = partial(read_chunk, method=method), chain(first, work)
+    stream = _join(map(read, every) if is_alone else spread(read, every, n_jobs), len(texts), progress)
+    if method.words != "plain" or method.lemmas is not None:
+        return stream
+    # A plain word is called by its lemma only if it occurs in the texts; a dictionary's mistakes never do.
+    written: dict[str, set[str]] = defaultdict(set)
+    for surface, key, _ in stream.types:
+        written[key].add(surface.lower())
+    types = [
+        (surface, key, label if label != label.lower() or label in written[key] else surface)
+        for surface, key, label in stream.types
+    ]
+    return stream._replace(types=types)
 
 
 def _checked(texts: Iterable[Any]) -> Iterator[str]:
@@ -114,20 +117,6 @@ def _checked(texts: Iterable[Any]) -> Iterator[str]:
             hint = "use Corpus.from_tokens for lists of tokens" if are_tokens else "give strings"
             raise InputError(f"Document {n} is of type {type(text).__name__}, not text; {hint}.")
         yield text
-
-
-def _with_written_names(stream: TokenStream, method: Method) -> TokenStream:
-    """Call plain words by their lemma only if it occurs in the texts; a dictionary's mistakes never do."""
-    if method.words != "plain" or method.lemmas is not None:
-        return stream
-    written: dict[str, set[str]] = {}
-    for surface, key, _ in stream.types:
-        written.setdefault(key, set()).add(surface.lower())
-    types = [
-        (surface, key, label if label != label.lower() or label in written[key] else surface)
-        for surface, key, label in stream.types
-    ]
-    return replace(stream, types=types)
 
 
 def stream_tokens(documents: Sequence[Sequence[Sequence[str]]]) -> TokenStream:
@@ -150,27 +139,22 @@ def stream_tokens(documents: Sequence[Sequence[Sequence[str]]]) -> TokenStream:
     )
 
 
-def _read_part(work: tuple[Iterable[str], list[str]], method: Method) -> TokenStream:
-    return read_chunk(zip(*work, strict=True), method)
-
-
-def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
-    """Return the candidates of a few documents, given as (text, language) pairs."""
+def read_chunk(chunk: tuple[Iterable[str], Iterable[str]], method: Method) -> TokenStream:
+    """Return the candidates of a few documents, given as their texts and their languages."""
     types: dict[tuple[str, str, str], int] = {}
     own = {name: array(kind) for name, kind in ARRAYS.items()}
     form_count: Counter[str] = Counter()
-    for d, (text, language) in enumerate(chunk):
+    for d, (text, language) in enumerate(zip(*chunk, strict=True)):
         n_words = 0
         text = clean_text(text)
         for start, end in sentence_spans(text, language):
             sentence = tokens(text[start:end], language, method.tokenizer)
-            n_long = sum(len(token) > LONGEST_TOKEN for token in sentence)
-            if n_long:
+            if n_long := sum(len(token) > LONGEST_TOKEN for token in sentence):
                 form_count[LONG_TOKENS] += n_long
                 sentence = [token for token in sentence if len(token) <= LONGEST_TOKEN]
             n_words += sum(token[0].isalpha() for token in sentence)
             form_count.update(token.lower() for token in sentence)
-            candidates = list(_candidates(sentence, language, method))
+            candidates = list(_candidates(sentence, language, method)) if sentence else []
             for surface, key, label, flags, _ in candidates:
                 own["token_type"].append(types.setdefault((surface, key, label), len(types)))
                 own["token_flags"].append(flags)
@@ -186,36 +170,22 @@ def read_chunk(chunk: Iterable[tuple[str, str]], method: Method) -> TokenStream:
 
 def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
     """Return a fingerprint of the first few items of a sentence, where a noun phrase is one item."""
-    run_of: dict[int, int] = {}
-    for n, candidate in enumerate(phrases):
-        is_same_run = n > 0 and not candidate.flags & NEW_RUN
-        run_of[candidate.position] = run_of[phrases[n - 1].position] if is_same_run else n
-    items: list[str] = []
-    last_run = -1
-    for position, token in enumerate(sentence):
-        if not token[0].isalnum():
-            continue
-        run = run_of.get(position, -1)
-        if run >= 0 and run == last_run:
-            items[-1] += " " + token.lower()
-        elif len(items) == OPENING_ITEMS:
-            break
-        else:
-            items.append(token.lower())
-        last_run = run
+    runs = accumulate(candidate.flags & NEW_RUN for candidate in phrases)
+    run_of = {candidate.position: run for candidate, run in zip(phrases, runs)}
+    words = ((n, token.lower()) for n, token in enumerate(sentence) if token[0].isalnum())
+    groups = groupby(words, key=lambda word: run_of.get(word[0], -word[0]))
+    items = [" ".join(token for _, token in group) for _, group in islice(groups, OPENING_ITEMS)]
     digest = hashlib.blake2b("\n".join(items).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) if items else 0
 
 
 def _candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
-    if not sentence:
-        return iter(())
     stop = stop_words(language)
     if method.words in TAGGED:
         tagger = make_tagger(language, method.tagger)
-        guess: dict[str, Any] = {"is_guess": tagger.is_guess} if isinstance(tagger, HanTaTagger) else {}
-        guess["has_others"] = method.words == "content"
-        return noun_candidates(sentence, tagger.tag(sentence), stop, language, method.lemmas, **guess)
+        is_guess = tagger.is_guess if isinstance(tagger, HanTaTagger) else lambda base: False
+        has_others = method.words == "content"
+        return noun_candidates(sentence, tagger.tag(sentence), stop, language, method.lemmas, is_guess, has_others)
     if is_folded(language, method.lemmas, method.words):
         bases = make_lemmatizer(language, method.tagger).lemmas(sentence)
     else:
@@ -231,12 +201,14 @@ def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgr
     for part in parts:
         renumber = np.array([types.setdefault(t, len(types)) for t in part.types], np.int32)
         form_count.update(part.form_count)
-        moved = {
-            "token_type": renumber[part.token_type] if len(renumber) else part.token_type,
-            "token_sentence": part.token_sentence + np.int32(n_sentences),
-            "sentence_document": part.sentence_document + np.int32(n_read),
-        }
-        pieces.append(replace(part, types=[], form_count=Counter(), **moved))
+        piece = part._replace(
+            types=[],
+            token_type=renumber[part.token_type],
+            token_sentence=part.token_sentence + np.int32(n_sentences),
+            sentence_document=part.sentence_document + np.int32(n_read),
+            form_count=Counter(),
+        )
+        pieces.append(piece)
         n_sentences += len(part.sentence_document)
         n_read += part.n_documents
         if progress is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 from HanTa.HanoverTagger import EMPTY, END, START, UNKNOWN, HanoverTagger
 from numpy import logaddexp
@@ -36,12 +36,6 @@ HANTA_CLASSES = {
 SPACY_CLASSES = {"NOUN": NOUN, "PROPN": NAME, "ADJ": ADJECTIVE, "VERB": VERB}
 
 
-class Lemmatizer(Protocol):
-    """Gives every token of a sentence its lemma; one in capitals is that of a noun or name."""
-
-    def lemmas(self, sentence: list[str]) -> list[str]: ...
-
-
 class FastHanTa(HanoverTagger):
     """HanTa with the same tags in a fraction of the time.
 
@@ -52,8 +46,8 @@ class FastHanTa(HanoverTagger):
 
     def __init__(self, filename: str) -> None:
         super().__init__(filename)
-        self._analyses: dict[str, Any] = {}
-        self._word_tags: dict[tuple[str, bool], list[tuple[int, float]]] = {}
+        self.analyze_forward = lru_cache(MOST_ANALYSES)(self._forward)
+        self._tags_of = cache(self._find_tags)
         self._known_pieces = frozenset(piece for pieces in self.LP_m_t.values() for piece in pieces)
         self._first_pieces: dict[tuple[Any, ...], dict[tuple[int, int], float]] = {}
         is_open = frozenset(self.LP_hapax_t) & frozenset(self.LP_s_t)
@@ -61,12 +55,6 @@ class FastHanTa(HanoverTagger):
             state: [(kind, p) for kind, p in following if kind in is_open]
             for state, following in self.LP_trans_nonfinal.items()
         }
-
-    def analyze_forward(self, word: str) -> Any:
-        if word not in self._analyses:
-            _make_room(self._analyses, MOST_ANALYSES)
-            self._analyses[word] = self._forward(word)
-        return self._analyses[word]
 
     def _forward(self, word: str) -> list[tuple[int, float]]:
         """Do as HanTa's analyze_forward does, without the kinds that an unknown piece cannot be."""
@@ -101,7 +89,8 @@ class FastHanTa(HanoverTagger):
         is_known = piece in self._known_pieces
         key = (piece if is_known else piece[-4:], len(piece), is_known, len(piece) == size, size < 4)
         if key not in self._first_pieces:
-            _make_room(self._first_pieces, MOST_PIECES)
+            if len(self._first_pieces) >= MOST_PIECES:
+                self._first_pieces.clear()
             following = (self.LP_trans_nonfinal if is_known else self._open_kinds)[EMPTY, START]
             log_p = {(START, kind): p + self.lp_m_t(piece, kind, size, self.strict) for kind, p in following}
             self._first_pieces[key] = {state: p for state, p in log_p.items() if p > LOWEST}
@@ -137,18 +126,9 @@ class FastHanTa(HanoverTagger):
             state = origin[state]
         return tags[::-1]
 
-    def _tags_of(self, word: str, is_case_sensitive: bool) -> list[tuple[int, float]]:
-        key = (word, is_case_sensitive)
-        if key not in self._word_tags:
-            found = self._tag_word(word, cutoff=5, casesensitive=is_case_sensitive, conditional=True)
-            self._word_tags[key] = [(tag, p) for tag, p in found if tag != UNKNOWN]
-        return self._word_tags[key]
-
-
-def _make_room(memory: dict[Any, Any], most: int) -> None:
-    """Empty a full memory: whole analyses are large, and soon asked for again or not at all."""
-    if len(memory) >= most:
-        memory.clear()
+    def _find_tags(self, word: str, is_case_sensitive: bool) -> list[tuple[int, float]]:
+        found = self._tag_word(word, cutoff=5, casesensitive=is_case_sensitive, conditional=True)
+        return [(tag, p) for tag, p in found if tag != UNKNOWN]
 
 
 class HanTaTagger:
@@ -158,79 +138,63 @@ class HanTaTagger:
         self._language = language
         self._hanta = FastHanTa(HANTA_MODELS[language])
         self._inflected = (NOUN, NAME) if language == "en" else (NOUN, NAME, ADJECTIVE)
-        self._classes: dict[str, str] = {}
-        self._bases: dict[tuple[str, str], str] = {}
-        self._guesses: dict[str, bool] = {}
+        self._class, self.base, self._lemma = cache(self._find_class), cache(self._find_base), cache(self._find_lemma)
+        self.is_guess = cache(self._is_guess)
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
-        return [(c, self.base(word, c)) for word, c in zip(sentence, self._classes_of(sentence), strict=True)]
+        try:
+            tags = self._hanta.tag_sent(sentence, taglevel=0)
+        except (KeyError, IndexError, ValueError):  # HanTa knows no path through some odd strings of symbols
+            tags = [self._hanta.tag_word(word)[0][0] for word in sentence]
+        tagged = []
+        for word, tag, before in zip(sentence, tags, ["", *tags[:-1]], strict=True):
+            # HanTa takes some English verbs for nouns: "will skyrocket", "was crafted".
+            is_verb = tag == "NN1" and (before == "VM0" or (word.islower() and word.endswith("ed")))
+            word_class = VERB if is_verb else self._class(tag)
+            tagged.append((word_class, self.base(word.lower(), word_class)))
+        return tagged
 
     def lemmas(self, sentence: list[str]) -> list[str]:
         return [self._lemma(token, n > 0) for n, token in enumerate(sentence)]
 
-    def _lemma(self, word: str, is_capital_telling: bool) -> str:
-        """Return the lemma of a word of any class, in German and Dutch with the capitals it has."""
-        key = (word, "case" if is_capital_telling else "")
-        if key not in self._bases:
-            lemma, tag = self._hanta.analyze(word, casesensitive=is_capital_telling)
-            if self._language != "en" and self._class(tag) in (NOUN, NAME):
-                base = self.base(word, self._class(tag))
-                lemma = base.capitalize() if str(lemma)[0].isupper() else base
-            self._bases[key] = str(lemma).lower() if self._language == "en" else str(lemma)
-        return self._bases[key]
+    def _find_class(self, tag: str) -> str:
+        known = HANTA_CLASSES[self._language].items()
+        return next((name for start, name in known if tag.startswith(start)), OTHER)
 
-    def base(self, word: str, word_class: str) -> str:
+    def _find_lemma(self, word: str, is_capital_telling: bool) -> str:
+        """Return the lemma of a word of any class, in German and Dutch with the capitals it has."""
+        lemma, tag = self._hanta.analyze(word, casesensitive=is_capital_telling)
+        if self._language == "en":
+            return str(lemma).lower()
+        if self._class(tag) not in (NOUN, NAME):
+            return str(lemma)
+        base = self.base(word, self._class(tag))
+        return base.capitalize() if lemma[0].isupper() else base
+
+    def _find_base(self, word: str, word_class: str) -> str:
         """Return the base form, by spelling alone, so that all "states" are one word wherever they occur."""
         form = word.lower()
-        if word_class == VERB:
-            return self._infinitive(form)
-        if word_class not in self._inflected:
+        if word_class not in (*self._inflected, VERB):
             return form
-        key = (form, NOUN if word_class == NAME else word_class)
-        if key not in self._bases:
-            self._bases[key] = self._analyse_base(form, key[1])
-        return self._bases[key]
-
-    def _infinitive(self, form: str) -> str:
-        key = (form, VERB)
-        if key not in self._bases:
-            tags = [tag for tag, _ in self._hanta.tag_word(form, casesensitive=False)]
-            verbs = [tag for tag in tags if self._class(tag) == VERB]
-            lemma = str(self._hanta.analyze(form, pos=verbs[0])[0]) if verbs else form
-            self._bases[key] = self._long_enough(lemma, form)
-        return self._bases[key]
-
-    def is_guess(self, base: str) -> bool:
-        """Return whether a German noun's base form only has an ending taken off and is no word HanTa knows or composes.
-
-        "Knoblauchzeh" of "Knoblauchzehen" is a guess, "Kürbiskern" of "Kürbiskerne" is not.
-        """
-        if self._language != "de":
-            return False
-        if base not in self._guesses:
-            self._guesses[base] = self._score(base, (NOUN, NAME)) < _LEAST_KNOWN
-        return self._guesses[base]
-
-    def _analyse_base(self, form: str, word_class: str) -> str:
-        tags = [tag for tag, _ in self._hanta.tag_word(form, casesensitive=False)]
-        of_class = [tag for tag in tags if self._class(tag) in (word_class, NAME)]
-        if not of_class:
+        word_class = NOUN if word_class == NAME else word_class
+        classes = (VERB,) if word_class == VERB else (word_class, NAME)
+        tag = next(
+            (tag for tag, _ in self._hanta.tag_word(form, casesensitive=False) if self._class(tag) in classes), ""
+        )
+        if not tag or (self._language == "en" and word_class == NOUN and tag != "NN2"):
             return form
-        tag = of_class[0]
-        if self._language == "en":
-            return self._english_singular(form) if tag == "NN2" else form
-        lemma = self._long_enough(self._hanta.analyze(form, pos=tag)[0], form)
-        if self._class(tag) == NAME:
-            return self._bare_name(lemma, form) if word_class == NOUN else form
+        if tag == "NN2":  # HanTa's lemma confuses stems with and without a final e ("aides")
+            stem = form[:-1] if form.endswith("s") else ""
+            if stem in self._hanta.cache and self._hanta.tag_word(stem, casesensitive=False)[0][0] in ("NN0", "NN1"):
+                return stem
+            if form.endswith("sses"):
+                return form[:-2]
+        lemma = str(self._hanta.analyze(form, pos=tag)[0]).lower()
+        lemma = lemma if len(lemma) > 1 else form
+        if self._class(tag) == NAME:  # "Deutschlands" loses its ending, "Paris" does not: the more usual one is taken
+            is_owner = word_class == NOUN and form == f"{lemma}s"
+            return lemma if is_owner and self._score(lemma, (NAME,)) > self._score(form, (NAME,)) else form
         return self._dutch_singular(lemma, form) if tag.startswith("N(soort,mv") else lemma
-
-    def _bare_name(self, lemma: str, form: str) -> str:
-        """Return a name without its genitive ending, where the bare name is the more usual one.
-
-        "Deutschlands" loses it, "Paris" does not.
-        """
-        is_owner = form == lemma + "s" and self._score(lemma, (NAME,)) > self._score(form, (NAME,))
-        return lemma if is_owner else form
 
     def _dutch_singular(self, stem: str, form: str) -> str:
         """Return the singular of a plural's stem: huiz(en) is huis, bom(en) boom, kinder(en) kind."""
@@ -243,44 +207,18 @@ class HanTaTagger:
             spellings.append(stem[:-1])
         return max(spellings, key=lambda spelling: self._score(spelling, (NOUN,), "N(soort,ev"))
 
+    def _is_guess(self, base: str) -> bool:
+        """Return whether a German noun's base form only has an ending taken off and is no word HanTa knows or composes.
+
+        "Knoblauchzeh" of "Knoblauchzehen" is a guess, "Kürbiskern" of "Kürbiskerne" is not.
+        """
+        return self._language == "de" and self._score(base, (NOUN, NAME)) < _LEAST_KNOWN
+
     def _score(self, form: str, classes: tuple[str, ...], kind: str = "") -> float:
         """Return how usual a form is as a word of one of the classes, in HanTa's logarithms."""
         found = self._hanta.tag_word(form, casesensitive=False) if len(form) > 1 else []
         of_kind = (float(p) for tag, p in found if self._class(tag) in classes and tag.startswith(kind))
         return max(of_kind, default=-inf)
-
-    def _english_singular(self, form: str) -> str:
-        """Return HanTa's lemma, except where it confuses stems with and without a final e ("aides")."""
-        stem = form[:-1]
-        if form.endswith("s") and stem in self._hanta.cache:
-            tag = self._hanta.tag_word(stem, casesensitive=False)[0][0]
-            if tag in ("NN0", "NN1"):
-                return stem
-        if form.endswith("sses"):
-            return form[:-2]
-        return self._long_enough(self._hanta.analyze(form, pos="NN2")[0], form)
-
-    @staticmethod
-    def _long_enough(lemma: str, form: str) -> str:
-        return lemma.lower() if len(lemma) > 1 else form
-
-    def _class(self, tag: str) -> str:
-        if tag not in self._classes:
-            known = HANTA_CLASSES[self._language].items()
-            self._classes[tag] = next((name for start, name in known if tag.startswith(start)), OTHER)
-        return self._classes[tag]
-
-    def _classes_of(self, sentence: list[str]) -> list[str]:
-        try:
-            tags = self._hanta.tag_sent(sentence, taglevel=0)
-        except (KeyError, IndexError, ValueError):  # HanTa knows no path through some odd strings of symbols
-            tags = [self._hanta.tag_word(word)[0][0] for word in sentence]
-        return [VERB if _is_verb_after_all(tags, n, word) else self._class(tags[n]) for n, word in enumerate(sentence)]
-
-
-def _is_verb_after_all(tags: list[str], n: int, word: str) -> bool:
-    """Return whether HanTa takes an English verb for a noun: "will skyrocket", "was crafted"."""
-    return tags[n] == "NN1" and ((n > 0 and tags[n - 1] == "VM0") or (word.islower() and word.endswith("ed")))
 
 
 class SpacyTagger:
@@ -304,17 +242,15 @@ class SpacyTagger:
         self._make_document: Callable[..., Any] = importlib.import_module("spacy.tokens").Doc
 
     def tag(self, sentence: list[str]) -> list[tuple[str, str]]:
-        document = self._pipeline(self._make_document(self._pipeline.vocab, words=sentence))
-        return [self._class_and_base(token) for token in document]
+        tagged = []
+        for token in self._pipeline(self._make_document(self._pipeline.vocab, words=sentence)):
+            word_class = POSSESSIVE if token.tag_ == "POS" else SPACY_CLASSES.get(token.pos_, OTHER)
+            base = token.lemma_ if token.pos_ == "NOUN" else token.text
+            tagged.append((word_class, str(base or token.text).lower()))
+        return tagged
 
     def lemmas(self, sentence: list[str]) -> list[str]:
         return [base for _, base in self.tag(sentence)]
-
-    @staticmethod
-    def _class_and_base(token: Any) -> tuple[str, str]:
-        word_class = POSSESSIVE if token.tag_ == "POS" else SPACY_CLASSES.get(token.pos_, OTHER)
-        base = token.lemma_ if token.pos_ == "NOUN" else token.text
-        return word_class, str(base or token.text).lower()
 
 
 @lru_cache
@@ -364,7 +300,7 @@ class DictionaryLemmatizer:
 
 
 @lru_cache
-def make_lemmatizer(language: str, tagger: str | None = None) -> Lemmatizer:
+def make_lemmatizer(language: str, tagger: str | None = None) -> HanTaTagger | SpacyTagger | DictionaryLemmatizer:
     """Return the tagger named, simplemma's dictionary of the language, or HanTa."""
     if tagger is None and language in lemma_dictionaries():
         return DictionaryLemmatizer(language)

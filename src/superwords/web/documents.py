@@ -321,7 +321,7 @@ class WordPlaces:
         if self.language is None:
             return spelled_places(text, words)
         try:
-            stream = read_chunk([(text, self.language)], self.method)
+            stream = read_chunk(([text], [self.language]), self.method)
         except InputError:  # the tagger of the corpus is not installed here
             return spelled_places(text, words)
         sought = set(words)
