@@ -129,10 +129,10 @@ def test_no_features(capsys, source, tmp_path):
 
 def test_a_comma_in_a_path_does_not_split_it():
     assert split_features(["cooccurrence,table:a,b.csv,vectors:v.txt", "pictures:p"]) == [
-        "cooccurrence",
-        "table:a,b.csv",
-        "vectors:v.txt",
-        "pictures:p",
+        ("cooccurrence", ""),
+        ("table", "a,b.csv"),
+        ("vectors", "v.txt"),
+        ("pictures", "p"),
     ]
 
 

@@ -9,7 +9,6 @@ import pytest
 
 import superwords
 from superwords import ConceptModel
-from superwords.features.specs import make_features
 from superwords.text.read import read_documents
 
 # Between the estimator and those that run it, not for users.
@@ -46,7 +45,7 @@ def public(home, called):
 
 ALL = dict(public(superwords, ""))
 FUNCTIONS = {name: value for name, value in ALL.items() if inspect.isfunction(value)}
-FUNCTIONS |= {"read_documents": read_documents, "make_features": make_features}
+FUNCTIONS |= {"read_documents": read_documents}
 
 
 def test_nothing_public_is_overlooked():

@@ -155,7 +155,7 @@ def _run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     key["superwords"] = __version__
     # By content, not by name: the same file may be named from another folder.
     key[f"The input{_CONTENT}"] = digest(given["file"])
-    sources = [one.partition(":")[2] for one in split_features(given["features"] or None)]
+    sources = [source for _, source in split_features(given["features"] or None)]
     for source in filter(None, [*sources, given["drop"] and str(given["drop"])]):
         key[f"{source}{_CONTENT}"] = digest(source)
     return key

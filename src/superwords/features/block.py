@@ -35,7 +35,6 @@ class WordFeatures(np.ndarray):
     names: list[str]
 
     def __new__(cls, values: np.ndarray, explained: np.ndarray, names: list[str]) -> WordFeatures:
-        """Return the array with its columns' names and shares of the variance."""
         made = np.asarray(values).view(cls)
         made.explained, made.names = explained, names
         return made
@@ -57,18 +56,16 @@ def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
     Each block is centred and divided by one number, so that its columns keep their proportions and its total
     variance over its known rows is the number of all columns divided by the number of blocks: one per column
     on average. Use the result as it is (`standardize_features=False`), or wide blocks gain weight again.
-    A word missing in one block but known in another gets that block's mean, 0; only a word missing in every
-    block stays unknown (NaN).
 
     Parameters
     ----------
     *blocks : array or WordFeatures
-        Each (V, F) with one row per word, NaN where a word is unknown.
+        Each (V, F) with one row per word, NaN where a word is unknown. A word missing in one block but known in
+        another gets that block's mean, 0; only a word missing in every block stays unknown.
 
     Returns
     -------
     numpy.ndarray
-        (V, sum of F).
 
     Examples
     --------
@@ -82,12 +79,10 @@ def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
     if not blocks:
         raise InputError("There is nothing to combine; give at least one block of features.")
     arrays = [check_matrix(block, f"Block {number}") for number, block in enumerate(blocks, start=1)]
-    for number, array in enumerate(arrays, start=1):
-        if len(array) != len(arrays[0]):
-            raise InputError(
-                f"Block {number} has {len(array)} rows and block 1 has {len(arrays[0])}; "
-                "every block needs one row per word."
-            )
+    n_rows = [len(array) for array in arrays]
+    if other := next((number for number, n in enumerate(n_rows) if n != n_rows[0]), 0):
+        problem = f"Block {other + 1} has {n_rows[other]} rows and block 1 has {n_rows[0]}"
+        raise InputError(f"{problem}; every block needs one row per word.")
     share = sum(array.shape[1] for array in arrays) / len(arrays)
     known = np.array([~np.isnan(array).any(axis=1) for array in arrays])
     values = np.hstack([scale(array, rows, share) for array, rows in zip(arrays, known, strict=True)])
@@ -129,8 +124,8 @@ def check_any_known(values: np.ndarray, source: str) -> None:
 
 
 def check_n_components(n_components: Any) -> int:
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
+    is_whole = isinstance(n_components, int | np.integer) and not isinstance(n_components, bool)
+    if not is_whole or n_components < 1:
         raise InputError(f"n_components is {n_components!r}; give a whole number of at least 1.")
     return int(n_components)
 
@@ -141,9 +136,8 @@ def check_vocabulary(vocabulary: Sequence[str]) -> list[str]:
     words = list(vocabulary)
     if not words:
         raise InputError("The vocabulary is empty; give at least one word.")
-    for i, word in enumerate(words):
-        if not isinstance(word, str):
-            raise InputError(f"Word {i} of the vocabulary is {word!r}; give every word as a string.")
+    if bad := [f"Word {i} of the vocabulary is {word!r}" for i, word in enumerate(words) if not isinstance(word, str)]:
+        raise InputError(f"{bad[0]}; give every word as a string.")
     return words
 
 

@@ -20,14 +20,13 @@ def cooccurrence(
 
     Row i holds, for every other word l, max(0, log((n_il + 1)/(e_il + 1))), with n_il the number of contexts that
     hold both and e_il = n_i n_l / N the number expected under independence, or with `weighting="log"` log(1 + n_il).
-    There are fewer columns than `n_components` when the data have a lower rank.
 
     Parameters
     ----------
     corpus : Corpus
         The documents.
     n_components : int
-        The largest number of columns.
+        The largest number of columns; there are fewer when the data have a lower rank.
     weighting : "ppmi" or "log"
         Positive pointwise mutual information, or the logarithm of counts.
     context : "passages", "sentences" or None
@@ -37,8 +36,7 @@ def cooccurrence(
     Returns
     -------
     WordFeatures
-        An array (V, F), NaN for words that occur in no context; its `explained` has the share of the variance
-        that each column explains.
+        NaN for words that occur in no context.
 
     Examples
     --------
@@ -56,10 +54,8 @@ def cooccurrence(
         raise InputError("Co-occurrence needs at least two words that occur; this corpus has fewer.")
     weights = weigh(presence[:, used], weighting)
     if weights.nnz == 0:
-        raise InputError(
-            "No two words of this corpus occur together more often than by chance, "
-            "so there are no co-occurrence features."
-        )
+        problem = "No two words of this corpus occur together more often than by chance"
+        raise InputError(f"{problem}, so there are no co-occurrence features.")
     return project(weights, used, corpus.n_words, n_components, "cooccurrence")
 
 

@@ -39,16 +39,14 @@ _CYCLES_BELOW = 4.0  # per picture: the prefilter removes slower variation, such
 def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10) -> WordFeatures:
     """Return GIST features of each word's pictures as (V, F) principal components.
 
-    A folder holds pictures named by word (`apple.png`, `apple_1.png`, `ice_cream (2).jpg`) or a folder per
-    word (`apple/any.png`). A table is a dict word → path or paths, or a DataFrame or CSV file with the
-    columns `word` and `picture`, one row per picture; the paths of a CSV file start at its folder. Several
-    pictures of a word are averaged. N words with pictures give at most N − 1 columns.
+    Several pictures of a word are averaged. N words with pictures give at most N − 1 columns.
 
     Parameters
     ----------
     table_or_folder : path, mapping or DataFrame
-        A folder of pictures named by word, a mapping of words to paths, or a table with the columns `word` and
-        `picture`.
+        A folder of pictures named by word (`apple.png`, `apple_1.png`, `ice_cream (2).jpg`) or of a folder per word
+        (`apple/any.png`); a dict word → path or paths; or a DataFrame or CSV file with the columns `word` and
+        `picture`, one row per picture, where the paths of a file start at its folder.
     vocabulary : sequence of str
         The words of the corpus.
     n_components : int
@@ -57,8 +55,7 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
     Returns
     -------
     WordFeatures
-        An array (V, F), NaN for words without a picture; its `explained` has the share of the variance that each
-        column explains.
+        NaN for words without a picture.
 
     Examples
     --------
@@ -94,32 +91,24 @@ def picture_paths(source: Any) -> dict[str, list[Path]]:
                 raise InputError(f"The picture of {str(word)!r} is given as {paths!r}; give a path or a list of paths.")
             by_name[_clean_name(str(word))] = [Path(path) for path in given]
         return by_name
-    is_path = isinstance(source, str | Path)
-    if is_path and Path(source).is_dir():
-        return _pictures_inside(Path(source))
-    if is_path and not Path(source).is_file():
-        raise InputError(f"{source}: there is no such folder or table of pictures.")
+    root = Path(source) if isinstance(source, str | Path) else None
+    if root is not None and root.is_dir():
+        for path in sorted(root.rglob("*")):
+            if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file():
+                is_inside = path.parent != root  # a folder named by the word
+                name = _clean_name(path.parent.name if is_inside else path.stem)
+                for key in {name} if is_inside else {name, _COPY_NUMBER.sub("", name)}:
+                    by_name[key].append(path)
+        if not by_name:
+            raise InputError(f"{root}: there is no picture in this folder.")
+        return by_name
+    if root is not None and not root.is_file():
+        raise InputError(f"{root}: there is no such folder or table of pictures.")
     frame = read_table(source, "The table of pictures")
-    root = Path(source).parent if is_path else Path()
     columns = (column(frame, name, "The table of pictures") for name in ("word", "picture"))
     for word, picture in zip(*columns, strict=True):
         if not pd.isna(picture):
-            by_name[_clean_name(str(word))].append(root / str(picture))
-    return by_name
-
-
-def _pictures_inside(folder: Path) -> dict[str, list[Path]]:
-    """Return pictures by file name, with and without a copy's number, or by the word's folder."""
-    by_name: dict[str, list[Path]] = defaultdict(list)
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() not in PICTURE_SUFFIXES or not path.is_file():
-            continue
-        is_inside = path.parent != folder
-        name = _clean_name(path.parent.name if is_inside else path.stem)
-        for key in {name: None} if is_inside else dict.fromkeys((name, _COPY_NUMBER.sub("", name))):
-            by_name[key].append(path)
-    if not by_name:
-        raise InputError(f"{folder}: there is no picture in this folder.")
+            by_name[_clean_name(str(word))].append((root.parent if root else Path()) / str(picture))
     return by_name
 
 

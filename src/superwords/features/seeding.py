@@ -48,12 +48,11 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
     """
     words = check_vocabulary(vocabulary)
     found = find_seeds(groups, words)
-    if not isinstance(strength, (int, float)) or not 0 < strength < np.inf:
+    if not isinstance(strength, int | float) or not 0 < strength < np.inf:
         raise InputError(f"The strength of the seeds is {strength!r}; give a positive number.")
     values = np.zeros((len(words), len(found)))
     for g, members in enumerate(found.values()):
-        for i, own in members.items():
-            values[i, g] = strength * own
+        values[list(members), g] = strength * np.array(list(members.values()))
     values[~values.any(axis=1)] = np.nan
     return values
 
@@ -63,7 +62,8 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
     A word that is in no group is not known to be outside of it. Left at the block's mean it would be pushed out of the
     concept that takes the group's words. So it gets the mean of max(0, cosine) with the group's seeds, by the other
-    features and weighted by the seeds' strengths; seeds keep their own values.
+    features and weighted by the seeds' strengths; seeds keep their own values, scaled to `SHARE` times the variance of
+    the others and the square of their mean strength.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        (V, G + F), the seeds scaled to `SHARE` times the variance of the others and the square of their mean strength.
+        (V, G + F).
 
     Examples
     --------
@@ -87,15 +87,13 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """
     known = ~np.isnan(values).any(axis=1)
     own, company = np.nan_to_num(values), np.nan_to_num(others)
-    length = np.linalg.norm(company, axis=1, keepdims=True)
-    unit = company / np.maximum(length, 1e-12)
+    unit = company / np.maximum(np.linalg.norm(company, axis=1, keepdims=True), 1e-12)
     like = np.maximum(unit @ unit[known].T, 0.0)
     spread = like @ own[known] / np.maximum(own.sum(axis=0), 1e-12)
     strength = float(own[own > 0].mean())
     filled = np.where(own > 0, own / strength, spread)
-    variance = float((company**2).mean(axis=0).sum())
-    every = np.ones(len(filled), bool)
-    out = np.hstack([scale(filled, every, SHARE * strength**2 * variance), company])
+    variance = SHARE * strength**2 * float((company**2).mean(axis=0).sum())
+    out = np.hstack([scale(filled, np.ones(len(filled), bool), variance), company])
     out[~known & np.isnan(others).any(axis=1)] = np.nan
     return out
 
@@ -110,19 +108,18 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
     missing: list[str] = []
     for name, words in (groups if isinstance(groups, Mapping) else read_seeds(groups)).items():
         group = str(name)
-        if isinstance(words, str):
-            raise InputError(f"The seed words of {group!r} are one string; give a list of words.")
-        if not isinstance(words, Iterable):
-            raise InputError(f"The seed words of {group!r} are given as {words!r}; give a list of words.")
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            problem = "one string" if isinstance(words, str) else f"given as {words!r}"
+            raise InputError(f"The seed words of {group!r} are {problem}; give a list of words.")
         given = words if isinstance(words, Mapping) else dict.fromkeys(words, STRENGTH)
         members = {str(word): _positive(value, word) for word, value in given.items()}
         if not members:
             raise InputError(f"The group {group!r} has no seed words; give at least one.")
-        known = {word: find_word(index, word) for word in members}
-        if all(at is None for at in known.values()):
+        known = {word: at for word in members if (at := find_word(index, word)) is not None}
+        if not known:
             raise InputError(f"None of the seed words of {group!r} is in the vocabulary: {few(list(members))}.")
-        missing += [word for word, at in known.items() if at is None]
-        found[group] = {at: members[word] for word, at in known.items() if at is not None}
+        missing += [word for word in members if word not in known]
+        found[group] = {at: members[word] for word, at in known.items()}
     if not found:
         raise InputError("There are no seed words; give at least one group with its words.")
     if missing:
@@ -135,15 +132,15 @@ def read_seeds(source: Any) -> dict[str, dict[str, float]]:
 
     A word of several groups has them separated by commas, or several rows. An optional column `strength` weights rows.
     """
-    name = str(source) if isinstance(source, (str, Path)) else "The table of seeds"
+    name = str(source) if isinstance(source, str | Path) else "The table of seeds"
     table = read_table(source, name)
-    words, labels = column(table, "word", name), column(table, "group", name)
+    columns = [column(table, "word", name), column(table, "group", name)]
     strengths = table["strength"].fillna(STRENGTH) if "strength" in table.columns else [STRENGTH] * len(table)
     groups: dict[str, dict[str, Any]] = {}
-    for row, (word, cell, strength) in enumerate(zip(words, labels, strengths, strict=True), start=1):
+    for row, (word, cell, strength) in enumerate(zip(*columns, strengths, strict=True), start=1):
         if pd.isna(word) or pd.isna(cell):
             raise InputError(f"{name}: row {row} lacks a word or a group; give both in every row.")
-        for group in filter(None, (part.strip() for part in str(cell).split(","))):
+        for group in filter(None, map(str.strip, str(cell).split(","))):
             groups.setdefault(group, {})[str(word).strip()] = _positive(strength, word)
     return groups
 

@@ -28,41 +28,18 @@ Report = Callable[[str], None]
 
 
 class MadeFeatures(NamedTuple):
-    """Hold the features of a corpus's words."""
-
     values: Any  # (V, F), NaN rows where unknown; None: no features
     standardize: bool  # whether they are still to be standardised; combined blocks are not
     seeds: dict[str, list[str]]  # the seed words of each group, as spelled in the vocabulary
 
 
 def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None) -> MadeFeatures:
-    """Return the features named by a string such as "cooccurrence,seeds:seeds.csv".
+    """Return the features named by a string such as "cooccurrence,seeds:seeds.csv"; report a line about each block.
 
-    Parameters
-    ----------
-    spec : str, mapping, sequence of these, array or None
-        "auto": co-occurrence where the corpus has it. Blocks with commas between: cooccurrence (or
-        cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE.
-        A mapping {group: words} is a block of seeds, as in ["cooccurrence", {"sweet": ["sugar", "honey"]}].
-        "none" or None: no features. A DataFrame is aligned by its index of words. Anything else is taken for the
-        values themselves.
-    corpus : Corpus
-        Whose words they are.
-    report : function
-        Called with one line about every block.
-
-    Returns
-    -------
-    MadeFeatures
-        The values, whether they are still to be standardised, and the seed words of each group.
-
-    Examples
-    --------
-    >>> from superwords import Corpus
-    >>> from superwords.features.specs import make_features
-    >>> corpus = Corpus.from_counts([[2, 1, 0], [0, 1, 1], [1, 1, 0]], ["tea", "milk", "ink"])
-    >>> make_features("none", corpus).values is None
-    True
+    Blocks have commas between: cooccurrence (or cooccurrence:log), embeddings:NAME_OR_FOLDER, pictures:FOLDER,
+    seeds:FILE, table:FILE, vectors:FILE; a mapping {group: words} is a block of seeds, as in ["cooccurrence",
+    {"sweet": ["sugar", "honey"]}]. "auto" is co-occurrence where the corpus has it, "none" or None no features.
+    A DataFrame is aligned by its index of words. Anything else is taken for the values themselves.
     """
     if isinstance(spec, pd.DataFrame) and not spec.index.isin(corpus.vocabulary).any():
         if not isinstance(spec.index, pd.RangeIndex) or len(spec) != corpus.n_words:
@@ -76,27 +53,27 @@ def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None)
         spec = spec.reindex(corpus.vocabulary)
     if not is_spec(spec):
         return MadeFeatures(spec, True, {})
-    names = split_features(spec)
-    if names == [NONE]:
+    parts = split_features(spec)
+    if parts[0][0] == NONE:
         return MadeFeatures(None, True, {})
-    if names == [AUTO]:
+    if parts[0][0] == AUTO:
         try:
             return MadeFeatures(_make_block("cooccurrence", "", corpus, report), True, {})
         except InputError as error:
             report(f"No word features are used: {error}")
             return MadeFeatures(None, True, {})
-    blocks = [(kind, _make_block(kind, source, corpus, report)) for kind, source in map(_parts, names)]
+    given: list[np.ndarray] = []  # by seeds
+    others: list[np.ndarray] = []
     groups: dict[str, list[str]] = {}
-    for source in (source for kind, source in map(_parts, names) if kind == "seeds"):
+    for kind, source in parts:
+        (given if kind == "seeds" else others).append(_make_block(kind, source, corpus, report))
+    for source in (source for kind, source in parts if kind == "seeds"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # reported once, when the block was made
-            found = find_seeds(source, corpus.vocabulary)
-        for group, members in found.items():
-            groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
-    if len(blocks) == 1:
-        return MadeFeatures(blocks[0][1], True, groups)
-    given = [values for kind, values in blocks if kind == "seeds"]
-    others = [values for kind, values in blocks if kind != "seeds"]
+            for group, members in find_seeds(source, corpus.vocabulary).items():
+                groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
+    if len(parts) == 1:
+        return MadeFeatures((given or others)[0], True, groups)
     if not given or not others:
         return MadeFeatures(combine(*given, *others), False, groups)
     joined = np.nan_to_num(np.hstack(given))  # the seeds of several files are one block
@@ -112,46 +89,37 @@ def is_spec(features: Any) -> bool:
 
 def says_only_the_text(features: Any) -> bool:
     """Return whether features use nothing but the counts; others may bind words that share no document."""
-    if not is_spec(features):
-        return False
-    return all(kind in (NONE, AUTO, "cooccurrence") for kind, _ in map(_parts, split_features(features)))
+    kinds = (NONE, AUTO, "cooccurrence")
+    return is_spec(features) and all(kind in kinds for kind, _ in split_features(features))
 
 
 def check_spec(spec: Any) -> None:
     """Raise InputError for an unknown kind or a missing file, before any text is read."""
-    for kind, source in map(_parts, split_features(spec)):
+    for kind, source in split_features(spec):
         is_file = kind in ("pictures", "seeds", "table", "vectors") and isinstance(source, str)
         if is_file and not Path(source).exists():
             raise InputError(f"{source}: there is no such file or folder for the features {kind}:{source}.")
 
 
-def split_features(spec: Any) -> list[Any]:
-    """Split "cooccurrence,pictures:FOLDER" into blocks; paths may contain commas, mappings are kept."""
+def split_features(spec: Any) -> list[tuple[str, Any]]:
+    """Return the kind and the source of each block of "cooccurrence,pictures:FOLDER"; paths may contain commas."""
     given = [NONE] if spec is None else [spec] if isinstance(spec, str | Mapping) else list(spec)
-    blocks: list[Any] = []
-    for part in given:
-        blocks += [part] if isinstance(part, Mapping) else _NEXT_BLOCK.split(part)
-    for block in blocks:
-        kind, source = _parts(block)
+    blocks = [block for part in given for block in ([part] if isinstance(part, Mapping) else _NEXT_BLOCK.split(part))]
+    parts: list[tuple[str, Any]] = []
+    for block in blocks or [NONE]:
+        kind, _, source = ("seeds", "", block) if isinstance(block, Mapping) else block.partition(":")
+        parts.append((kind, source))
         if kind in (NONE, AUTO) and not source:
             if len(blocks) > 1:
                 raise InputError(f"The features {block} cannot be joined with other features.")
-            continue
-        if kind not in KINDS:
+        elif kind not in KINDS:
             raise InputError(
                 f"The features {block!r} are not known; give cooccurrence, embeddings:NAME_OR_FOLDER, "
                 "pictures:FOLDER, seeds:FILE, table:FILE, vectors:FILE, several with commas between, auto or none."
             )
-        if kind in KINDS[1:] and source == "":
+        elif kind != "cooccurrence" and source == "":
             raise InputError(f"The features {kind} need a file or folder, as in {kind}:PATH.")
-    return blocks or [NONE]
-
-
-def _parts(block: Any) -> tuple[str, Any]:
-    if isinstance(block, Mapping):
-        return "seeds", block
-    kind, _, source = block.partition(":")
-    return kind, source
+    return parts
 
 
 _MAKERS: dict[str, Callable[[Any, Sequence[str]], np.ndarray]] = {

@@ -16,13 +16,11 @@ from superwords.features.block import check_any_known, check_vocabulary, find_wo
 def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndarray:
     """Return the numeric columns of a table in the order of the vocabulary, (V, F).
 
-    Rows of the same word are averaged, an empty cell takes its column's mean, and a word with no row (or only empty
-    cells) is unknown: a NaN row.
-
     Parameters
     ----------
     source : DataFrame, mapping of columns, or path
-        The table; every column but the words must hold numbers. A file is CSV or TSV.
+        The table; every column but the words must hold numbers. A file is CSV or TSV. Rows of the same word are
+        averaged, and an empty cell takes its column's mean.
     vocabulary : sequence of str
         The words of the corpus.
     word : str
@@ -31,7 +29,7 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
     Returns
     -------
     numpy.ndarray
-        (V, F), one column for each column of numbers.
+        NaN for a word that has no row, or only empty cells.
 
     Examples
     --------
@@ -45,31 +43,22 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
     name = str(source) if isinstance(source, (str, Path)) else "The table"
     frame = read_table(source, name)
     frame = frame[column(frame, word, name).notna()]
-    numbers = numeric(frame.drop(columns=[word]), name)
+    cells = frame.drop(columns=[word])
+    numbers = cells.apply(pd.to_numeric, errors="coerce").astype(float)
+    if len(bad := np.argwhere(((numbers.isna() & cells.notna()) | np.isinf(numbers)).to_numpy())):
+        row, at = bad[0]
+        raise InputError(
+            f"{name} has {cells.iat[row, at]!r} in column {cells.columns[at]!r}, row {row + 1}; "
+            "every column but the words must hold finite numbers."
+        )
     if numbers.shape[1] == 0:
         raise InputError(f"{name} has no column but {word!r}; give at least one column of numbers.")
     rows = numbers.groupby(frame[word].astype(str).str.strip().to_numpy()).mean().dropna(how="all")
     rows = rows.fillna(rows.mean()).dropna(axis="columns")
-    known = {str(key): row for key, row in zip(rows.index, rows.to_numpy(dtype=float), strict=True)}
-    values = np.full((len(words), rows.shape[1]), np.nan)
-    for i, own in enumerate(words):
-        if (found := find_word(known, own)) is not None:
-            values[i] = found
+    known = {key: key for key in rows.index}
+    values = rows.reindex([find_word(known, own) for own in words]).to_numpy(float)
     check_any_known(values, name)
     return values
-
-
-def numeric(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the columns as floats; raise InputError for a cell that is not a finite number."""
-    numbers = frame.apply(pd.to_numeric, errors="coerce").astype(float)
-    bad = (numbers.isna() & frame.notna()) | np.isinf(numbers)
-    if bad.to_numpy().any():
-        row, at = np.argwhere(bad.to_numpy())[0]
-        raise InputError(
-            f"{name} has {frame.iat[row, at]!r} in column {frame.columns[at]!r}, row {row + 1}; "
-            "every column but the words must hold finite numbers."
-        )
-    return numbers
 
 
 def read_table(source: Any, what: str) -> pd.DataFrame:

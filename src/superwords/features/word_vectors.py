@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -36,8 +37,7 @@ _BATCH = 1000  # texts tokenized at a time
 def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
     """Return a vector for each word, (V, F), NaN where a word has none.
 
-    Except from a function or an aligned array, a phrase with no vector of its own gets the mean of those of
-    its words that are known.
+    A phrase with no vector of its own gets the mean of those of its words, but not from a function or a (V, F) array.
 
     Parameters
     ----------
@@ -96,6 +96,10 @@ def _pieces(word: str) -> list[str]:
     return word.replace("_", " ").split()
 
 
+def _needed_keys(words: list[str]) -> set[str]:
+    return {key for word in words for part in (word, *_pieces(word)) for key in spellings(part)}
+
+
 def _by_word(matrix: Any, words: Sequence[Any]) -> dict[str, np.ndarray]:
     rows = check_matrix(matrix, "The matrix of vectors", len(words))
     return {str(word): row for word, row in zip(words, rows, strict=True) if not np.isnan(row).any()}
@@ -116,52 +120,42 @@ def _spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
     return {key: np.asarray(vocab.get_vector(key), dtype=float) for key in needed}
 
 
-def _needed_keys(words: list[str]) -> set[str]:
-    return {key for word in words for part in (word, *_pieces(word)) for key in spellings(part)}
-
-
 def _read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
     """Read the vectors that are needed, line by line: the file may be larger than memory."""
     opener: Callable[..., TextIO] = gzip.open if path.suffix.lower() == ".gz" else open
+    needed, known, width = _needed_keys(words), {}, 0
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
-            return _parse_vectors(lines, _needed_keys(words), path)
+            for number, line in enumerate(lines, start=1):
+                first = line.split(maxsplit=1)[:1]
+                if not first or (width and first[0] not in needed):
+                    continue
+                fields = line.split()
+                if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+                    width = int(fields[1])  # word2vec's header "words length"
+                    continue
+                width = width or len(fields) - 1
+                if len(fields) <= width or not width:
+                    problem = f"a word and {width or 'some'} numbers are expected here"
+                    raise InputError(f"{path}, line {number}: {problem}.")
+                # Some words hold spaces themselves, so the numbers are counted from the right.
+                word = " ".join(fields[:-width])
+                if word not in needed or word in known:
+                    continue
+                with suppress(ValueError):
+                    known[word] = np.array(fields[-width:], dtype=float)
+                if not np.isfinite(known.get(word, np.nan)).all():
+                    raise InputError(f"{path}, line {number}: the word is not followed by finite numbers only.")
     except (OSError, EOFError, zlib.error):
         raise InputError(f"{path}: this file of vectors cannot be read; it may be cut short or damaged.") from None
-
-
-def _parse_vectors(lines: TextIO, needed: set[str], path: Path) -> dict[str, np.ndarray]:
-    known: dict[str, np.ndarray] = {}
-    width = 0
-    for number, line in enumerate(lines, start=1):
-        first = line.split(maxsplit=1)[:1]
-        if not first or (width and first[0] not in needed):
-            continue
-        fields = line.split()
-        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
-            width = int(fields[1])  # word2vec's header "words length"
-            continue
-        width = width or len(fields) - 1
-        if len(fields) <= width or not width:
-            raise InputError(f"{path}, line {number}: a word and {width or 'some'} numbers are expected here.")
-        # Some words hold spaces themselves, so the numbers are counted from the right.
-        word = " ".join(fields[:-width])
-        if word not in needed or word in known:
-            continue
-        try:
-            known[word] = np.array(fields[-width:], dtype=float)
-        except ValueError:
-            known[word] = np.array([np.nan])
-        if not np.isfinite(known[word]).all():
-            raise InputError(f"{path}, line {number}: the word is not followed by finite numbers only.")
     return known
 
 
 def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_components: int = N_COMPONENTS) -> WordFeatures:
-    """Return embeddings of the words as (V, F) principal components.
+    """Return embeddings of the words as (V, F) principal components, of vectors scaled to length 1.
 
     A phrase is encoded whole by wordllama, model2vec and sentence-transformers; with spaCy it is the mean of its
-    words. Vectors are scaled to length 1 first, because their length reflects how common a word is, not its meaning.
+    words. The length of a vector reflects how common a word is, not its meaning.
 
     Parameters
     ----------
@@ -176,13 +170,10 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     Returns
     -------
     WordFeatures
-        An array (V, F), NaN for words that the model does not know (or has a vector of zeros for); its `explained`
-        has the share of the variance that each column explains.
+        NaN for words that the model does not know (or has a vector of zeros for).
 
     Examples
     --------
-    A model has to be on the machine, so this one is not run with the tests:
-
     >>> from superwords import features
     >>> Y = features.embeddings("models/potion-base-8M", ["milk", "boat"])  # doctest: +SKIP
     """
@@ -202,7 +193,7 @@ def encode_with(name: str, words: list[str]) -> np.ndarray:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{name}: this is a file; give a model's folder or name, or vectors:FILE for a file.")
     reasons, missing = [], []
-    for library in _saved_by(folder) if folder.is_dir() else tuple(_ENCODERS):
+    for library in [_saved_by(folder)] if folder.is_dir() else _ENCODERS:
         if find_spec(library) is None:
             missing.append(library)
             continue
@@ -222,23 +213,16 @@ def encode_with(name: str, words: list[str]) -> np.ndarray:
     raise InputError(f"{name}: no library could load this model ({'; '.join(reasons)}).")
 
 
-def _saved_by(folder: Path) -> tuple[str]:
-    """Return the library that saved a folder, by its files.
-
-    A folder is model2vec's if all its modules are static embeddings, or none are listed.
-    """
+def _saved_by(folder: Path) -> str:
+    """Return the library that saved a folder; model2vec's modules are static embeddings, or not listed."""
     if (folder / "meta.json").is_file():
-        return ("spacy",)
+        return "spacy"
     try:
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        modules = None
-    static = ("StaticEmbedding", "Normalize")
-    if isinstance(modules, list) and not all(
-        isinstance(module, dict) and str(module.get("type", "")).endswith(static) for module in modules
-    ):
-        return ("sentence_transformers",)
-    return ("model2vec",)
+        is_static = all(module.get("type", "").endswith(("StaticEmbedding", "Normalize")) for module in modules)
+    except (OSError, ValueError, AttributeError, TypeError):
+        is_static = True
+    return "model2vec" if is_static else "sentence_transformers"
 
 
 _ENCODERS: dict[str, Callable[[Any, str, list[str]], Any]] = {
@@ -301,15 +285,11 @@ def _wordllama() -> tuple[Any, np.ndarray]:
     if spec is None or spec.origin is None or missing:
         needed = ", ".join(missing or [WORDLLAMA])
         raise InputError(f"wordllama needs {needed}; run: pip install 'superwords[embeddings]'.")
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
-
-    folder = Path(spec.origin).parent
-    for name in (_VECTORS, _TOKENIZER):
-        if not (folder / name).is_file():
-            raise InputError(f"{folder / name} is missing; install wordllama 0.4 again.")
-    tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
+    paths = [Path(spec.origin).parent / name for name in (_VECTORS, _TOKENIZER)]
+    if absent := [path for path in paths if not path.is_file()]:
+        raise InputError(f"{absent[0]} is missing; install wordllama 0.4 again.")
+    (token_vectors,) = import_module("safetensors.numpy").load_file(paths[0]).values()
+    tokenizer = import_module("tokenizers").Tokenizer.from_file(str(paths[1]))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    (token_vectors,) = load_file(folder / _VECTORS).values()
     return tokenizer, token_vectors
