@@ -19,13 +19,11 @@ from models_for_tests import EDGES, ODD_WORDS, edge_model, fit, passage_model, p
 from superwords import Corpus
 from superwords.analysis.documents import one_document
 from superwords.errors import InputError
+from superwords.web import concepts, documents, relations, search_pages
 from superwords.web.catalog import Catalog
-from superwords.web.cloud_pictures import MOST_WORDS, cloud_words
-from superwords.web.documents import DocumentPages, spelled_places, text_parts
+from superwords.web.clouds import MOST_WORDS, cloud_words
 from superwords.web.explorer import Explorer
-from superwords.web.finding import WordPages
-from superwords.web.json_tables import Query
-from superwords.web.relations import Landscape, positions, similarity
+from superwords.web.tables import PAGES
 
 PARTS = {
     "model": {},
@@ -102,15 +100,15 @@ def test_intervals_are_the_models_own(made) -> None:
     """A 95% interval is shown as it is, also where it leaves out a mean that a few draws pull away."""
     catalog, model = Catalog(made()), made()
     columns = [f"{name}_{end}" for name in ("prevalence", "strength") for end in ("low", "high")]
-    pd.testing.assert_frame_equal(catalog.concepts().rows.sort_index()[columns], model.concepts()[columns])
-    groups = catalog.concept_groups(2, "year").rows[columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(concepts.concepts(catalog).rows.sort_index()[columns], model.concepts()[columns])
+    groups = concepts.concept_groups(catalog, 2, "year").rows[columns].reset_index(drop=True)
     wanted = model.by_group("year").query("concept == 2")[columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(groups, wanted)
 
 
 def test_the_map_has_each_concept_in_its_own_place() -> None:
     catalog = Catalog(planted_model())
-    points = Landscape(catalog).points()
+    points = relations.concept_map(catalog)["points"]
     known = planted_model().concepts()
     assert [one["concept"] for one in points] == known["concept"].tolist()
     assert [one["prevalence"] for one in points] == pytest.approx(known["prevalence"].tolist())
@@ -134,10 +132,10 @@ def test_search_sort_and_pages(client) -> None:
 
 
 def test_the_words_of_a_text_carry_the_tokens_imputed_to_them() -> None:
-    pages = DocumentPages(Catalog(planted_model()))
+    catalog = Catalog(planted_model())
     corpus = planted_model().corpus_
     for row in (0, 7):
-        text = pages.text(row, 1)["stretches"]
+        text = documents.text(catalog, row)["stretches"]
         assert "".join(one["text"] for one in text) == corpus.texts[row]
         marked = [one for one in text if "word" in one]
         counts = corpus.counts[[row]].toarray().ravel()
@@ -156,9 +154,9 @@ def test_words_are_found_in_a_text_as_the_corpus_was_cut() -> None:
     ]
     corpus = Corpus.from_texts(texts, min_df=2)
     model = fit(corpus, n_chains=1, n_sweeps=6, n_burn_in=1)
-    pages = DocumentPages(Catalog(model))
+    catalog = Catalog(model)
     for row in range(len(texts)):
-        stretches = pages.text(row, 1)["stretches"]
+        stretches = documents.text(catalog, row)["stretches"]
         assert "".join(one["text"] for one in stretches) == corpus.texts[row]
         found = [one["word"] for one in stretches if "word" in one]
         counts = corpus.counts[[row]].toarray().ravel()
@@ -169,21 +167,21 @@ def test_words_are_found_in_a_text_as_the_corpus_was_cut() -> None:
 
 def test_a_text_without_any_word_is_shown_as_it_is() -> None:
     texts = ["The doctor has a plan.", "A plan of the doctor.", "Thank you. Thank you so much.", ""]
-    pages = DocumentPages(Catalog(fit(Corpus.from_texts(texts), n_chains=1, n_sweeps=6, n_burn_in=1)))
-    assert pages.text(2, 1)["stretches"] == [{"text": texts[2]}]
-    assert pages.places.find("Thank you", ["doctor"]) == []
-    assert pages.places.find("", ["doctor"]) == []
+    catalog = Catalog(fit(Corpus.from_texts(texts), n_chains=1, n_sweeps=6, n_burn_in=1))
+    assert documents.text(catalog, 2)["stretches"] == [{"text": texts[2]}]
+    assert documents.find_words(catalog.corpus, "Thank you", ["doctor"]) == []
+    assert documents.find_words(catalog.corpus, "", ["doctor"]) == []
 
 
 def test_spelled_words_are_found_in_any_case_and_the_longest_first() -> None:
-    places = spelled_places("Ice cream, creams and CREAM; screaming ice.", ["cream", "ice cream", "ice"])
+    places = documents.spelled_places("Ice cream, creams and CREAM; screaming ice.", ["cream", "ice cream", "ice"])
     assert [word for _, _, word in places] == ["ice cream", "cream", "cream", "ice"]
 
 
 @pytest.mark.parametrize("text", ["", "a", "word " * 5000, "x" * 23_456, ("A sentence. " * 3000).strip()])
 def test_parts_of_a_text_cover_it(text) -> None:
     for language in (None, "en"):
-        parts = text_parts(text, language)
+        parts = documents.text_parts(text, language)
         assert "".join(text[a:b] for a, b in parts) == text
         assert all(0 < b - a <= 10_100 for a, b in parts)
 
@@ -215,19 +213,20 @@ def test_rows_that_are_passages_are_called_so() -> None:
     catalog = Catalog(passage_model())
     labels = [
         column.label
-        for table in (catalog.concept_words(1), catalog.concept_documents(1), WordPages(catalog).words())
-        for column in table.columns
+        for page in (concepts.concept_words, concepts.concept_documents)
+        for column in page(catalog, 1).columns
     ]
+    labels += [column.label for column in search_pages.words(catalog).columns]
     assert {"Passages that use it", "Passage", "Passages"} <= set(labels)
     assert not any("ocument" in label for label in labels)
-    assert catalog.concept(1)["documents"] == passage_model().concepts()["documents"][0]
+    assert concepts.concept(catalog, 1)["documents"] == passage_model().concepts()["documents"][0]
 
 
 def test_likeness_and_map_are_of_all_concepts() -> None:
     catalog = Catalog(planted_model())
-    alike = similarity(catalog)
+    alike = catalog.alike
     assert np.allclose(alike, alike.T)
-    places = positions(alike)
+    places = relations.positions(alike)
     assert places.shape == (planted_model().n_concepts_, 2)
     assert places.min() >= 0
     assert places.max() <= 1
@@ -235,7 +234,7 @@ def test_likeness_and_map_are_of_all_concepts() -> None:
 
 def test_scaling_keeps_two_heaps_apart() -> None:
     heaps = np.kron(np.eye(2), np.full((5, 5), 0.9)) + 0.1 * np.eye(10)
-    first = positions(heaps)[:, 0]
+    first = relations.positions(heaps)[:, 0]
     assert max(first[:5]) < min(first[5:]) or max(first[5:]) < min(first[:5])
 
 
@@ -323,13 +322,13 @@ def test_words_reach_the_browser_as_json_text_only(client) -> None:
     assert "alert" not in page.text
 
 
-def test_a_failure_inside_shows_nothing_of_it() -> None:
+def test_a_failure_inside_shows_nothing_of_it(monkeypatch) -> None:
     explorer = Explorer(planted_model())
 
-    def fail(given):
+    def fail(catalog):
         raise RuntimeError("/secret/place")
 
-    explorer.views.parts["map"] = fail
+    monkeypatch.setitem(PAGES, "map", fail)
     with client_of(explorer) as client:
         answer = client.get("/api/map.json")
     assert (answer.status_code, answer.text) == (500, "Something went wrong here; please try again.\n")
@@ -368,7 +367,7 @@ def test_a_model_without_draws_is_refused() -> None:
 @pytest.mark.statistics
 def test_five_thousand_documents_and_five_hundred_concepts() -> None:
     explorer = Explorer(large_model(5000, 500))
-    assert explorer.views.catalog.model.n_concepts_ == 500
+    assert explorer.catalog.model.n_concepts_ == 500
     began = time.perf_counter()
     explorer.warm_up()
     print(f"\nwarm-up {time.perf_counter() - began:.2f} s")
@@ -383,7 +382,7 @@ def test_five_thousand_documents_and_five_hundred_concepts() -> None:
                 print(f"{name:20} {time.perf_counter() - began:.3f} s {len(answer.content):8,} bytes")
                 assert answer.status_code == 200
                 assert len(answer.content) < 100_000
-    page = explorer.views.tables["documents"]().page(Query(search="499", rows=50))
+    page = documents.documents(explorer.catalog).page(search="499", rows=50)
     assert page["total"] > 10
 
 

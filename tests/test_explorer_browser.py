@@ -17,7 +17,7 @@ from superwords import load
 from superwords.analysis.curation import add_choices
 from superwords.storage.model_file import Choice
 from superwords.web.explorer import Explorer
-from superwords.web.page import number
+from superwords.web.html import number
 
 pytestmark = pytest.mark.browser
 VIEWS = {

@@ -14,11 +14,10 @@ from explorer_for_tests import client_of, rows
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import Corpus, load
 from superwords.analysis.documents import document_labels, label_columns, one_document, row_labels
+from superwords.search.terms import TextIndex, match_words
+from superwords.web import concepts, documents
 from superwords.web.catalog import Catalog
-from superwords.web.documents import DocumentPages
 from superwords.web.explorer import Explorer
-from superwords.web.finding import TextIndex, match_words
-from superwords.web.json_tables import Query
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +86,14 @@ def test_a_list_counts_the_concepts_that_the_page_of_each_row_shows() -> None:
     """They are those used in at least half of the draws; the most probable draw may have others."""
     model = fit(planted_corpus(), n_sweeps=24, n_chains=2)
     catalog = Catalog(model)
-    pages = DocumentPages(catalog)
-    counted = pages.rows().rows["n_concepts"]
-    assert (counted != [len(pages._imputed(d)) for d in range(40)]).any()
+    counted = documents.rows(catalog).rows["n_concepts"]
+    assert (counted != [documents.imputed(catalog, d)["concept"].nunique() for d in range(40)]).any()
     for d in range(40):
-        shown = pages.concepts(d).rows
+        shown = documents.row_concepts(catalog, d).rows
         assert len(shown) == counted[d]
         assert (shown["probability"] >= 0.5).all()
         assert set(shown["concept"]) == {
-            j for j in model.result_.shown if d in set(catalog.concept_documents(j).rows["row"])
+            j for j in model.result_.shown if d in set(concepts.concept_documents(catalog, j).rows["row"])
         }
 
 
@@ -137,11 +135,11 @@ def test_the_list_of_concepts_says_what_it_is_sorted_by(client) -> None:
 
 def test_near_duplicates_are_pointed_out() -> None:
     catalog = Catalog(planted_model())
-    assert "much_like" not in {column.key for column in catalog.concepts().columns}
+    assert "much_like" not in {column.key for column in concepts.concepts(catalog).columns}
     catalog.concept_rows = catalog.concept_rows.assign(
         much_like=pd.Series([2, *[None] * (len(catalog.concept_rows) - 1)], dtype=object)
     )
-    assert catalog.concepts().page(Query(sort="much_like"))["rows"][0]["much_like"] == 2
+    assert concepts.concepts(catalog).page(sort="much_like")["rows"][0]["much_like"] == 2
 
 
 def test_differences_and_pairs_of_groups_have_scales_of_their_own(client) -> None:

@@ -22,6 +22,7 @@ from explorer_for_tests import large_model, served
 from superwords.analysis.design import make_design
 from superwords.errors import InputError
 from superwords.web.explorer import Explorer
+from superwords.web.tables import PAGES
 
 PAST = json.loads((Path(__file__).with_name("past_failures.json")).read_text(encoding="utf-8"))
 GENTLE = settings(
@@ -109,10 +110,8 @@ VALUES = st.one_of(st.sampled_from(PAST["queries"] + PAST["numbers"]), TEXTS, st
 @GENTLE
 def test_any_address_of_the_explorer_is_answered(explorer, address: str, number: int, query: dict) -> None:
     """All but effects, whose formulas are tried above."""
-    pages = [f"api/{one}.json" for one in explorer.views.parts if one != "effects"]
-    pages += [
-        f"api/tables/{one}.{kind}" for one in explorer.views.tables if one != "effects" for kind in ("json", "csv")
-    ]
+    names = [one for one in PAGES if not one.endswith("effects")]
+    pages = [f"api/{one}.{kind}" for one in names for kind in ("json", "csv")]
     check(httpx.get(address + pages[number % len(pages)], params=query, timeout=60))
 
 

@@ -9,8 +9,7 @@ from models_for_tests import edge_model, passage_model, planted_model, with_part
 from superwords.errors import InputError
 from superwords.posterior.consensus import OtherConcepts
 from superwords.web.catalog import Catalog
-from superwords.web.json_tables import Query
-from superwords.web.relations import ChainPages
+from superwords.web.concepts import others
 from superwords.web.report import Report, report_page
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
@@ -60,5 +59,5 @@ def test_concepts_of_other_chains_are_listed_where_the_verdict_counts_them():
     )
     words = ", ".join(model.corpus_.vocabulary[i] for i in (5, 6))
     assert f'<th scope="row">{words}</th><td>2 of 3</td>' in report_page(told)
-    page = ChainPages(Catalog(told)).others().page(Query())
+    page = others(Catalog(told)).page()
     assert page["rows"] == [{"words": words, "chains": "2 of 3"}]

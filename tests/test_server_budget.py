@@ -25,6 +25,7 @@ from superwords.errors import InputError
 from superwords.web import bounded, guard, serving
 from superwords.web.bounded import BoundedModel
 from superwords.web.explorer import Explorer
+from superwords.web.tables import PAGES
 
 HEAVY = b"POST /take HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\na"
 
@@ -130,12 +131,12 @@ def test_whoever_would_wait_too_long_is_refused_and_others_are_answered(monkeypa
     explorer = Explorer(large_model(40, 8))
     held, asked = threading.Event(), threading.Event()
 
-    def slow(given) -> dict[str, bool]:
+    def slow(catalog) -> dict[str, bool]:
         asked.set()
         assert held.wait(60)
         return {"is_done": True}
 
-    explorer.views.parts["effects"] = slow
+    monkeypatch.setitem(PAGES, "effects", slow)
     with served(explorer) as address, httpx.Client(base_url=address, timeout=60) as client:
         codes: list[int] = []
         threads = [
@@ -202,9 +203,9 @@ def test_a_file_that_is_gone_is_one_sentence(tmp_path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_explorer_while_it_computes(path, sent) -> None:
     program = (
-        "import sys, time; from superwords.web import explorer as v; from superwords.cli.main import main\n"
-        "v.Views.steps = lambda self: iter(())\n"
-        "v.DocumentPages.documents = lambda self: time.sleep(600)\n"
+        "import sys, time; from superwords.web import explorer; from superwords.cli.main import main\n"
+        "explorer.steps = lambda catalog: iter(())\n"
+        "explorer.PAGES['tables/documents'] = lambda catalog: time.sleep(600)\n"
         "sys.argv = ['superwords', 'explore', sys.argv[1], '--no-browser']; main()"
     )
     with subprocess.Popen(

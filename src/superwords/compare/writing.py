@@ -18,8 +18,8 @@ from superwords.compare.peers import DRAWS
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.tabular import csv_text, records
-from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.page import html_table, whole_page
+from superwords.web.clouds import cloud_svg
+from superwords.web.html import html_table, whole_page
 
 Rows = list[dict[str, str]]
 CLOUD_PAIRS = 8

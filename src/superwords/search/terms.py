@@ -1,25 +1,39 @@
-"""Terms of texts and queries, as SQLite's FTS5 reads them, and their BM25 weights."""
+"""Full-text search by SQLite's FTS5: the terms of texts and queries with their BM25 weights, and where words occur."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 import string
+import threading
+import weakref
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import closing
+from functools import cached_property
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from superwords.analysis.documents import document_labels
+from superwords.analysis.tables import sources
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
 
 K1, B = 1.2, 0.75  # as in FTS5's own bm25()
 STEMMED, AS_WRITTEN = "porter unicode61", "unicode61"
 LONGEST_QUERY = 20_000  # characters
+BEGIN, END = "\x02", "\x03"  # around a word that was found, in a snippet
 _LONGEST = 5  # words of an entry of the vocabulary
+_SNIPPET_WORDS = 40
+_PART = re.compile(r'"([^"]*)"|(\S+)')
+
+
+def tokenizer_of(corpus: Corpus) -> str:
+    """Return the tokenizer of FTS5 for the language of a corpus: English words are stemmed."""
+    return STEMMED if (corpus.notes.get("recipe") or {}).get("language", "en") == "en" else AS_WRITTEN
 
 
 class Terms(NamedTuple):
@@ -40,13 +54,17 @@ def read_terms(corpus: Corpus) -> Terms:
     >>> terms.counts.toarray().astype(int).tolist()
     [[2, 2], [1, 4]]
     """
-    language = (corpus.notes.get("recipe") or {}).get("language", "en")
-    tokenizer = STEMMED if language == "en" else AS_WRITTEN
-    if corpus.texts is not None:
-        columns, counts = _tally(corpus.texts, tokenizer)
-        return Terms(columns, counts, tokenizer)
-    columns, of_word = _tally(corpus.vocabulary, tokenizer)
-    return Terms(columns, sparse.csr_array(corpus.counts @ of_word), tokenizer)
+    tokenizer, texts = tokenizer_of(corpus), corpus.vocabulary if corpus.texts is None else corpus.texts
+    columns: dict[str, int] = {}
+    rows, terms = array("q"), array("q")
+    for term, row in _instances(texts, tokenizer):
+        terms.append(columns.setdefault(term, len(columns)))
+        rows.append(row)
+    place = np.frombuffer(rows, np.int64), np.frombuffer(terms, np.int64)
+    tally = sparse.coo_array((np.ones(len(rows)), place), shape=(len(texts), len(columns)))
+    counts = sparse.csr_array(tally)
+    counts.sum_duplicates()
+    return Terms(columns, counts if corpus.texts is not None else sparse.csr_array(corpus.counts @ counts), tokenizer)
 
 
 def query_terms(query: str, tokenizer: str) -> list[tuple[str, str]]:
@@ -56,10 +74,8 @@ def query_terms(query: str, tokenizer: str) -> list[tuple[str, str]]:
     [('Heart', 'heart'), ('attacks', 'attack')]
     """
     words = query.split()
-    return [
-        (words[n].strip(string.punctuation), term)
-        for term, n in sorted(_instances(words, tokenizer), key=itemgetter(1))
-    ]
+    found = sorted(_instances(words, tokenizer), key=itemgetter(1))
+    return [(words[n].strip(string.punctuation), term) for term, n in found]
 
 
 def inverse_document_frequency(counts: sparse.csr_array) -> np.ndarray:
@@ -84,34 +100,89 @@ def bm25(
     return sparse.csr_array((value, (entries.row, entries.col)), shape=counts.shape)
 
 
-def _tally(texts: Sequence[str], tokenizer: str) -> tuple[dict[str, int], sparse.csr_array]:
-    columns: dict[str, int] = {}
-    rows, terms = array("q"), array("q")
-    for term, row in _instances(texts, tokenizer):
-        terms.append(columns.setdefault(term, len(columns)))
-        rows.append(row)
-    shape = len(texts), len(columns)
-    place = np.frombuffer(rows, np.int64), np.frombuffer(terms, np.int64)
-    counts = sparse.csr_array(sparse.coo_array((np.ones(len(rows)), place), shape=shape))
-    counts.sum_duplicates()
-    return columns, counts
-
-
-def _instances(texts: Iterable[str], tokenizer: str) -> Iterable[tuple[str, int]]:
-    """Yield every term with the number of its text, in alphabetical order of terms."""
-    database = sqlite3.connect(":memory:")
+def _fill(database: sqlite3.Connection, name: str, texts: Iterable[str], tokenizer: str, *options: str) -> None:
+    """Make a table of FTS5 that holds these texts; `content=''` keeps their index alone."""
+    settings = ", ".join(["text", *options, f"tokenize='{tokenizer}'"])
     try:
-        # Without content: only the index is needed.
-        database.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{tokenizer}')")
-        database.executemany("INSERT INTO texts(rowid, text) VALUES (?, ?)", enumerate(texts))
-        database.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, 'instance')")
-        yield from database.execute("SELECT term, doc FROM terms")
+        database.execute(f"CREATE VIRTUAL TABLE {name} USING fts5({settings})")
     except sqlite3.OperationalError as error:
         raise InputError(
             f"Search needs SQLite with its full-text search FTS5, which this Python lacks ({error})."
         ) from None
-    finally:
-        database.close()
+    database.executemany(f"INSERT INTO {name}(rowid, text) VALUES (?, ?)", enumerate(texts))
+    database.commit()
+
+
+def _instances(texts: Iterable[str], tokenizer: str) -> Iterable[tuple[str, int]]:
+    """Yield every term with the number of its text, in alphabetical order of terms."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        _fill(database, "texts", texts, tokenizer, "content=''")
+        database.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, 'instance')")
+        yield from database.execute("SELECT term, doc FROM terms")
+
+
+class TextIndex:
+    """Index the texts and labels of a corpus on first use, independent of concepts."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self._turn = threading.Lock()
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        database = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, database.close)
+        ids, metadata = sources(self.corpus)
+        groups = [name for name in self.corpus.notes.get("groups", []) if name in metadata]
+        columns = [ids, document_labels(self.corpus), *(map(str, metadata[name]) for name in groups)]
+        _fill(database, "said", self.corpus.texts or [], tokenizer_of(self.corpus), "content=''")
+        _fill(database, "labels", map(" · ".join, zip(*columns)), AS_WRITTEN, "content=''")
+        return database
+
+    def make(self) -> None:
+        """Read the texts now."""
+        with self._turn:
+            _ = self._database
+
+    def rows(self, query: str) -> np.ndarray:
+        """Return the rows of the corpus that have all the words, the best first."""
+        return self._found("said", query)
+
+    def documents(self, query: str) -> np.ndarray:
+        """Return the documents whose label has all the words."""
+        return self._found("labels", query)
+
+    def _found(self, name: str, query: str) -> np.ndarray:
+        asked = f"SELECT rowid FROM {name} WHERE {name} MATCH ? ORDER BY rank, rowid"
+        with self._turn:
+            return np.array([row for (row,) in self._database.execute(asked, [match_words(query)])], int)
+
+    def snippets(self, query: str, rows: Iterable[int]) -> list[str]:
+        """Return the stretch of each of a few rows that has most of the words, these in marks."""
+        texts, chosen = self.corpus.texts, list(rows)
+        if texts is None or not chosen:
+            return ["" for _ in chosen]
+        asked = f"SELECT rowid, snippet(said, 0, ?, ?, ' … ', {_SNIPPET_WORDS}) FROM said WHERE said MATCH ?"
+        with closing(sqlite3.connect(":memory:")) as database:
+            _fill(database, "said", [texts[d] for d in chosen], tokenizer_of(self.corpus))
+            known = dict(database.execute(asked, [BEGIN, END, match_words(query)]).fetchall())
+        return [" ".join(known.get(k, "").split()) for k in range(len(chosen))]
+
+
+def match_words(query: str) -> str:
+    """Return a query of FTS5: all words, phrases in quotation marks as they are, `health*` for any ending.
+
+    >>> match_words('Kennedy "health care" tax*')
+    '"Kennedy" "health care" "tax" *'
+    """
+    parts = []
+    for phrase, word in _PART.findall(query.replace("“", '"').replace("”", '"').replace("\x00", " ")):
+        text = (phrase or word).replace('"', " ").strip()
+        if any(one.isalnum() for one in text):
+            parts.append(f'"{text.rstrip("*")}"' + (" *" if word.endswith("*") else ""))
+    if not parts:
+        raise InputError("The search is empty; give a few words to look for.")
+    return " ".join(parts)
 
 
 def find_words(corpus: Corpus, query: str) -> np.ndarray:
@@ -129,33 +200,19 @@ def find_words(corpus: Corpus, query: str) -> np.ndarray:
         raise InputError(
             f"The query has {len(query):,} characters; give at most {LONGEST_QUERY:,}, or a document to start from."
         )
-    recipe = corpus.notes.get("recipe")
-    found = np.zeros(corpus.n_words)
-    if (
-        recipe
-        and recipe.get("words", "tokens") != "tokens"
-        and recipe.get("language") is not None
-        and not recipe.get("tokenizer")
-    ):
-        read = Corpus.from_texts(
-            [query],
-            language=recipe["language"],
-            vocabulary=corpus.vocabulary,
-            recipe=recipe,
-            keep_texts=False,
-            n_jobs=1,
-        )
+    recipe, found = corpus.notes.get("recipe") or {}, np.zeros(corpus.n_words)
+    is_tagged = recipe.get("words", "tokens") != "tokens" and not recipe.get("tokenizer")
+    if is_tagged and recipe.get("language") is not None:
+        settings: dict[str, Any] = {"vocabulary": corpus.vocabulary, "recipe": recipe, "keep_texts": False}
+        read = Corpus.from_texts([query], language=recipe["language"], n_jobs=1, **settings)
         found = read.counts.toarray().ravel().astype(float)
     number = {word.lower(): i for i, word in enumerate(corpus.vocabulary)}
     plain = re.findall(r"\w[\w'’-]*", query.lower())
-    at = 0
-    by_spelling = np.zeros(corpus.n_words)
+    by_spelling, at = np.zeros(corpus.n_words), 0
     while at < len(plain):
-        for length in range(min(_LONGEST, len(plain) - at), 0, -1):
-            word = number.get(" ".join(plain[at : at + length]))
-            if word is not None:
-                by_spelling[word] += 1
-                at += length - 1
-                break
-        at += 1
+        entries = (" ".join(plain[at : at + length]) for length in range(min(_LONGEST, len(plain) - at), 0, -1))
+        entry = next((one for one in entries if one in number), None)
+        if entry is not None:
+            by_spelling[number[entry]] += 1
+        at += 1 if entry is None else entry.count(" ") + 1
     return np.maximum(found, by_spelling)

@@ -20,7 +20,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from superwords.errors import InputError
-from superwords.fitting.estimator import ConceptModel, load
+from superwords.fitting.estimator import load
 from superwords.machine import limit_memory
 from superwords.storage.model_file import Choice
 
@@ -38,21 +38,27 @@ class BoundedModel:
     """Run a model in its own process, one request at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._turn = threading.Lock()
+        self._path, self._turn = path, threading.Lock()
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Connection | None = None
 
     def call(self, choices: Sequence[Choice], method: str, *given: Any) -> Any:
         """Return what a method of the model, curated by `choices`, returns."""
         with self._turn:
-            self._start()
-            kind, value = self._answer(SECONDS, (list(choices), method, given))
-        if kind == "refused":
-            raise InputError(value)
-        if kind == "failed":
-            raise RuntimeError(value)
-        return value
+            if self._process is None or not self._process.is_alive():
+                self.stop()
+                context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+                self._pipe, its_end = context.Pipe()
+                self._process = context.Process(target=_serve, args=(its_end, self._path, BYTES), daemon=True)
+                self._process.start()
+                its_end.close()
+                if isinstance(self._answer(START_SECONDS), Exception):
+                    self.stop()
+                    raise HTTPException(503, UNREADABLE)
+            answer = self._answer(SECONDS, (list(choices), method, given))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def stop(self) -> None:
         """End the process."""
@@ -63,35 +69,19 @@ class BoundedModel:
         if self._pipe is not None:
             self._pipe.close()
 
-    def _start(self) -> None:
-        if self._process is not None and self._process.is_alive():
-            return
-        self.stop()
-        context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-        self._pipe, its_end = context.Pipe()
-        self._process = context.Process(target=_serve, args=(its_end, self._path, BYTES), daemon=True)
-        self._process.start()
-        its_end.close()
-        kind, _ = self._answer(START_SECONDS)
-        if kind != "ready":
-            self.stop()
-            raise HTTPException(503, UNREADABLE)
-
-    def _answer(self, seconds: float, request: Any = None) -> tuple[str, Any]:
+    def _answer(self, seconds: float, request: Any = None) -> Any:
         assert self._pipe is not None
-        try:
+        with suppress(EOFError, OSError):  # it ended: out of memory
             if request is not None:
                 self._pipe.send(request)
             if self._pipe.poll(seconds):
                 return self._pipe.recv()
-        except (EOFError, OSError):  # it ended: out of memory
-            pass
         self.stop()
         raise HTTPException(503, TOO_MUCH.format(seconds=SECONDS, size=BYTES / 2**30))
 
 
 def _serve(pipe: Connection, path: Path, n_bytes: int) -> None:
-    """Answer requests until the explorer ends; this runs in the worker."""
+    """Answer requests until the explorer ends, exceptions as plain ones; this runs in the worker."""
 
     def end_with_parent() -> None:
         parent = multiprocessing.parent_process()
@@ -104,28 +94,24 @@ def _serve(pipe: Connection, path: Path, n_bytes: int) -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # the explorer's answers come first
     try:
-        opened = load(path)
+        model = opened = load(path)
     except InputError as error:
-        pipe.send(("unreadable", str(error)))
+        pipe.send(InputError(str(error)))
         return
     limit_memory(n_bytes)
-    pipe.send(("ready", None))
-    known: list[Choice] = list(opened.choices_)
-    model = opened
+    pipe.send(None)
+    known, answer = list(opened.choices_), None
     with suppress(EOFError, OSError):
         while True:
             choices, method, given = pipe.recv()
             if choices != known:
                 model, known = copy.copy(opened).choose(choices), choices
-            pipe.send(_result(model, method, given))
-
-
-def _result(model: ConceptModel, method: str, given: Sequence[Any]) -> tuple[str, Any]:
-    try:
-        return "result", getattr(model, method)(*given)
-    except InputError as error:
-        return "refused", str(error)
-    except MemoryError:
-        os._exit(1)  # what is left of the memory may not do for an answer
-    except Exception as error:
-        return "failed", f"{type(error).__name__}: {error}"
+            try:
+                answer = getattr(model, method)(*given)
+            except InputError as error:
+                answer = InputError(str(error))
+            except MemoryError:
+                os._exit(1)  # what is left of the memory may not do for an answer
+            except Exception as error:
+                answer = RuntimeError(f"{type(error).__name__}: {error}")
+            pipe.send(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -17,25 +17,14 @@ from superwords.analysis.effects import outcome
 from superwords.errors import InputError
 from superwords.files import write_atomic
 from superwords.fitting.estimator import ConceptModel
+from superwords.plots import relation_plots
 from superwords.plots.model_plots import chain_traces
-from superwords.plots.relation_plots import concept_tree, effect_intervals, group_prevalence, small_multiples
 from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
+from superwords.web import concepts, html, relations
 from superwords.web.catalog import Catalog
-from superwords.web.cloud_pictures import cloud_svg
-from superwords.web.json_tables import Column, Table
-from superwords.web.page import (
-    Row,
-    cell_html,
-    figure_numbers,
-    html_table,
-    number,
-    row_html,
-    share,
-    table_html,
-    whole_page,
-)
-from superwords.web.relations import ChainPages, RelationPages
+from superwords.web.clouds import cloud_svg
+from superwords.web.tables import Column, Table
 
 WORDS = 12
 CLOUD_WORDS = 25
@@ -90,7 +79,7 @@ def report_page(
         report.corpus_facts(corpus),
         f'<p class="verdict">{escape(str(model.verdict()))} <a href="#sampling">How it was sampled</a></p>',
         report.concepts(),
-        *(report.groups(column) for column in columns),
+        *map(report.groups, columns),
         report.time(over_time),
         report.effects(effects),
         report.themes(),
@@ -99,21 +88,19 @@ def report_page(
         *(report.concept(concept, columns) for concept in model.result_.shown),
         report.sampling(),
     ]
-    text = "\n".join(part for part in body if part)
+    text = "\n".join(filter(None, body))
     skip = '<a class="skip" href="#concepts">Skip to the concepts</a>'
-    return whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
+    return html.whole_page(title, f"{skip}\n<main>\n{text}\n</main>", "report.js")
 
 
 class Report:
-    """Make the sections of the report, from the tables that the explorer shows."""
+    """Make the sections of the report, from the tables that the explorer shows; a section without content is empty."""
 
     def __init__(self, model: ConceptModel) -> None:
-        self.model, self.corpus = model, model.corpus_
-        self.catalog = Catalog(model)
-        self.relations = RelationPages(self.catalog)
+        self.model, self.corpus, self.catalog = model, model.corpus_, Catalog(model)
         self.rows = self.catalog.rows
 
-    def link(self, one: Row, words: str = "") -> str:
+    def link(self, one: html.Row, words: str = "") -> str:
         """Return the name of a concept, with how reliable it is."""
         mark = self.catalog.marks[one["concept"]]
         anchor = f'<a href="#concept-{one["concept"]}">{one["concept"]}. {escape(one["name"])}</a>'
@@ -121,7 +108,7 @@ class Report:
 
     def table(self, table: Table, *keys: str, most: int | None = None) -> str:
         """Return some columns of a table of the explorer."""
-        return table_html(table, self.link, *keys, most=most)
+        return html.table_html(table, self.link, *keys, most=most)
 
     def corpus_facts(self, name: str | None) -> str:
         """Return what was read: corpus, first and last date, numbers of documents and words."""
@@ -148,18 +135,25 @@ class Report:
 
     def concepts(self) -> str:
         """Return the table of all concepts, which a script can sort and filter."""
-        table = self.catalog.concepts()
-        again = [one for one in table.columns if one.key in ("found_again", "stability")]
-        explained, note = (_AGAIN if self.catalog.n_pilots else _STABILITY), ""
-        columns = [next(one for one in table.columns if one.key == key) for key in ("prevalence", "strength")]
-        if self.corpus.parent is not None:
-            columns.append(Column("documents", "Documents", "number"))
-            note = " Documents counts those that use it in at least one passage."
-        columns += [one for one in table.columns if one.key in ("n_words", "coherence")] + again
-        heads = ["Concept", *(one.label for one in columns)]
-        rows = "".join(self._concept_row(row, columns) for row in table.rows.to_dict("records"))
+        table, explained = concepts.concepts(self.catalog), _AGAIN if self.catalog.n_pilots else _STABILITY
+        own = {"documents": Column("documents", "Documents", "number")} if self.corpus.parent is not None else {}
+        columns = {one.key: one for one in table.columns} | own
+        if own:
+            explained += " Documents counts those that use it in at least one passage."
+        keys = ["prevalence", "strength", "documents", "n_words", "coherence", "found_again", "stability"]
+        shown = [columns[key] for key in keys if key in columns]
+        rows = ""
+        for row in table.rows.to_dict("records"):
+            words = f'<span class="words">{escape(", ".join(row["top_words"]))}</span>'
+            cells = "".join(
+                f'<td class="number" data-label="{one.label}" data-value="{np.nan_to_num(float(row[one.key])):.6g}">'
+                f"{html.cell_html(one, row, self.link)}</td>"
+                for one in shown
+            )
+            rows += f'<tr><th scope="row">{self.link(row, words)}</th>{cells}</tr>'
         legend = f"<p>* {_LEFTOVER.format(self.rows)}</p>" if table.rows["leftover"].any() else ""
-        whole = html_table(heads, rows, ' id="concept-table" class="cards"')
+        heads = ["Concept", *(one.label for one in shown)]
+        whole = html.html_table(heads, rows, ' id="concept-table" class="cards"')
         return (
             '<h2 id="concepts">Concepts</h2>'
             "<p>A concept is a set of words that are used together; each has its most characteristic words, the most "
@@ -167,21 +161,12 @@ class Report:
             f"Prevalence is the share of all {self.rows} that use it, strength its mean weight in those that do; both "
             "are means over the draws that find it, with 95% intervals in brackets. Words is how many words a draw "
             f"uses for it, on average. Coherence is how often its ten first words occur in the same {self.rows} (1: "
-            f"always, 0: as often as by chance). {explained}{note} A concept is settled if the chains agree on its "
+            f"always, 0: as often as by chance). {explained} A concept is settled if the chains agree on its "
             "prevalence and strength: those of each chain lie in the 95% intervals of the others.</p>"
             f'{legend}<div class="filter" hidden><label for="filter">Filter concepts</label>'
             '<input id="filter" type="search" autocomplete="off"><span id="status" role="status"></span></div>'
             + whole.replace('scope="col">Prevalence', 'scope="col" aria-sort="descending">Prevalence')
         )
-
-    def _concept_row(self, row: Row, columns: list[Column]) -> str:
-        cells = "".join(
-            f'<td class="number" data-label="{one.label}" data-value="{np.nan_to_num(float(row[one.key])):.6g}">'
-            f"{cell_html(one, row, self.link)}</td>"
-            for one in columns
-        )
-        words = f'<span class="words">{escape(", ".join(row["top_words"]))}</span>'
-        return f'<tr><th scope="row">{self.link(row, words)}</th>{cells}</tr>'
 
     def chosen_columns(self, asked: str | Sequence[str] | None) -> list[str]:
         """Return the given columns; by default those of the fit, or the first that divides the documents."""
@@ -201,51 +186,47 @@ class Report:
         if self.model.n_concepts_ == 0:
             return ""
         key = self.catalog.column(column)
-        table = self.catalog.by_group(key)
+        table = self.catalog.called("by_group", key, 0)
         sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
         counts = ", ".join(f"{label} {size:,}" for label, size in sizes.items())
         missing = self.corpus.n_documents - int(sizes.sum())
         without = f" {missing:,} {self.rows} without a {column} are left out." if missing else ""
-        parts = [
-            f"<h2>Who speaks of what: {escape(column)}</h2>"
-            f"<p>{escape(f'{self.rows.capitalize()} by {column}: {counts}.{without}')}</p>"
-        ]
-        labels = sorted(self.catalog.group_columns[column])
+        labels, differences = sorted(self.catalog.group_columns[column]), ""
         if len(labels) == 2:
             first, second = labels
-            differences = self.catalog.group_differences(column, first, second)
-            parts += [
+            differences = (
                 f"<p>The largest differences: the share of each group's {self.rows} that use a concept, and "
-                f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>",
-                self.table(differences, "name", "one", "other", "difference", most=DIFFERENCES),
-            ]
+                f"{escape(first)} − {escape(second)} in percentage points with a 95% interval.</p>"
+            ) + self.table(
+                concepts.group_differences(self.catalog, column, first, second),
+                *("name", "one", "other", "difference"),
+                most=DIFFERENCES,
+            )
         label = f"Prevalence of concepts by {column} with intervals; the table below has the numbers"
-        parts += [_picture(lambda: group_prevalence(self.model, key), label), self._prevalences(table, "group")]
-        return "".join(parts)
+        return (
+            f"<h2>Who speaks of what: {escape(column)}</h2>"
+            f"<p>{escape(f'{self.rows.capitalize()} by {column}: {counts}.{without}')}</p>{differences}"
+            + _picture(lambda: relation_plots.group_prevalence(self.model, key), label)
+            + self._prevalences(table, "group")
+        )
 
     def _prevalences(self, table: pd.DataFrame, by: str) -> str:
         """Return the prevalence of every concept in every group or period: the numbers of a figure."""
         known = table.set_index(["concept", by])[["prevalence", "prevalence_low", "prevalence_high"]]
-        columns, names = list(dict.fromkeys(table[by])), self.catalog.names
-        rows = "".join(
-            row_html(
-                [
-                    (self.link({"concept": j, "name": names[j - 1]}), False),
-                    *((share(*known.loc[(j, one)]), True) for one in columns),
-                ]
-            )
-            for j in self.model.result_.shown
-        )
-        return figure_numbers(html_table(("Concept", *map(str, columns)), rows))
+        columns, rows = list(dict.fromkeys(table[by])), ""
+        for j in self.model.result_.shown:
+            shares = ((html.share(*known.loc[(j, one)]), True) for one in columns)
+            rows += html.row_html((self.link({"concept": j, "name": self.catalog.names[j - 1]}), False), *shares)
+        return html.figure_numbers(html.html_table(("Concept", *map(str, columns)), rows))
 
     def time(self, column: Any = None) -> str:
-        """Return rising and falling concepts, or nothing without a time column."""
+        """Return rising and falling concepts."""
         known = self.catalog.time_columns
         if column is None and not known:
             return ""
         column = known[0] if column is None else column
         try:
-            trends = self.relations.trend_table({"column": column})
+            trends = relations.trends(self.catalog, column)
         except InputError:
             if column in known:  # all documents are of one period
                 return ""
@@ -260,15 +241,15 @@ class Report:
             f"{self.rows} that use a concept rises or falls from the first period to the last, in percentage points "
             "with a 95% interval.</p>"
             + self.table(trends, "name", "change", "probability_rises")
-            + _picture(lambda: small_multiples(self.model, column), label)
-            + self._prevalences(self.relations.over_time(column, None), "period")
+            + _picture(lambda: relation_plots.small_multiples(self.model, column), label)
+            + self._prevalences(self.catalog.called("over_time", column, None), "period")
         )
 
     def themes(self) -> str:
         """Return themes that people made, or those of the tree, and the tree."""
         if len(self.model.result_.shown) < 2:
             return ""
-        table = self.relations.theme_list()
+        table = relations.themes(self.catalog)
         origin = (
             "These themes are proposed, by a tree of the words and documents that concepts share, cut where the "
             "draws agree most."
@@ -280,65 +261,66 @@ class Report:
             f'<h2 id="themes">Themes</h2><p>{origin} Prevalence is the share of {self.rows} that use any concept of '
             "the theme, mean over the draws that find all of them, with a 95% interval.</p>"
             + self.table(table, "theme", "prevalence", "names")
-            + _picture(lambda: concept_tree(self.model), label)
+            + _picture(lambda: relation_plots.concept_tree(self.model), label)
         )
 
     def effects(self, formula: str | None) -> str:
         """Return effects of columns, where a formula was given."""
         if formula is None:
             return ""
-        table = self.relations.effect_table({"formula": formula})
-        drawn = self.relations.effects(formula, "prevalence")
+        table = relations.effect_table(self.catalog, formula)
+        drawn = self.catalog.called("effects", formula, "prevalence")
         label = f"Effects of {formula} on the prevalence of concepts"
         return (
             f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to '
             f"{outcome(self.rows)}, in percentage points with 95% intervals: the other columns held fixed (filled), "
             "and the column alone (hollow). The concepts with the surest effects are shown.</p>"
-            + _picture(lambda: effect_intervals(self.model, drawn), label)
-            + figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
+            + _picture(lambda: relation_plots.effect_intervals(self.model, drawn), label)
+            + html.figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
         )
 
     def reading(self) -> str:
-        """Return ten documents by `diverse`, or nothing for fewer documents or no concepts."""
+        """Return ten documents by `diverse`, if there are more and they use concepts."""
         if not self.model.result_.shown or n_sources(self.corpus) <= READ_FIRST:
             return ""
         rows = ""
         for one in self.model.diverse(READ_FIRST).to_dict("records"):
-            added = zip(one["concepts"], one["concept_names"])
             document, title = str(one["document"]), str(one["title"])
             label = escape(title) if title == document else f"{escape(document)}<br>{escape(title)}"
-            links = "; ".join(self.link({"concept": j, "name": name}) for j, name in added)
-            rows += row_html([(label, False), (links, False), (f"{one['covered']:.0%}", True)])
+            pairs = zip(one["concepts"], one["concept_names"])
+            links = "; ".join(self.link({"concept": j, "name": name}) for j, name in pairs)
+            rows += html.row_html((label, False), (links, False), (f"{one['covered']:.0%}", True))
         return (
             f'<h2 id="reading">What to read first</h2><p>{READ_FIRST} documents that together cover as much as '
             "possible: each is the one that adds most to those above it. Covered is the share of the collection’s "
             "concepts that a reader has met by then, each concept counting by its share of the text.</p>"
-            + html_table(("Document", "Adds most of", "Covered so far"), rows)
+            + html.html_table(("Document", "Adds most of", "Covered so far"), rows)
         )
 
-    def concept(self, concept: int, columns: list[str]) -> str:
+    def concept(self, concept: int, columns: Iterable[str]) -> str:
         """Return one concept with how many documents use it, its cloud, words, groups and passages."""
         catalog, corpus = self.catalog, self.corpus
-        known = catalog.concept(concept)
-        mark = catalog.marks[concept]
-        usage = f"Used by {_whole(known['rows'])} of {corpus.n_documents:,} {self.rows}"
+        known, mark = concepts.concept(catalog, concept), catalog.marks[concept]
+
+        def whole(name: str) -> str:
+            return html.number(None if known[name] is None else round(known[name]))
+
+        usage = f"Used by {whole('rows')} of {corpus.n_documents:,} {self.rows}"
         if corpus.parent is not None:
-            usage += f", in {_whole(known['documents'])} of {n_sources(corpus):,} documents"
+            usage += f", in {whole('documents')} of {n_sources(corpus):,} documents"
         usage += f"; {mark['text']}."
         if known["much_like"] is not None:
             usage += f" Much like {known['much_like']}."
         if mark["leftover"]:
             usage += f" {_LEFTOVER.format(self.rows)}"
-        words = self.table(catalog.concept_words(concept), "word", "probability", "share_used", most=WORDS)
-        by_group = "".join(
-            self.table(catalog.concept_groups(concept, column), "group", "prevalence", "top_words")
-            for column in columns
-        )
+        words = self.table(concepts.concept_words(catalog, concept), "word", "probability", "share_used", most=WORDS)
+        tables = (concepts.concept_groups(catalog, concept, column) for column in columns)
+        by_group = "".join(self.table(one, "group", "prevalence", "top_words") for one in tables)
         label = f"Word cloud of concept {concept}; the table beside it has the words"
         return (
             f'<section class="concept" id="concept-{concept}" aria-labelledby="name-{concept}">'
             f'<h3 id="name-{concept}">{concept}. {escape(known["name"])}</h3><p>{usage}</p>'
-            f'<div class="beside">{cloud_svg(catalog.scores(concept), label, CLOUD_WORDS)}{words}</div>'
+            f'<div class="beside">{cloud_svg(concepts.scores(catalog, concept), label, CLOUD_WORDS)}{words}</div>'
             f"{by_group}{self._passages(concept)}</section>"
         )
 
@@ -351,14 +333,14 @@ class Report:
             labels = [row[key] for key in self.catalog.shown_groups if row[key] is not None]
             source = f"{row['label']} ({', '.join(labels)})" if labels else str(row["label"])
             quotes += (
-                f"<blockquote><p>{escape(self.catalog.passage(row['row'], concept))}</p>"
-                f'<p class="quiet">{escape(source)}, weight {share(row["weight"])}</p></blockquote>'
+                f"<blockquote><p>{escape(concepts.passage(self.catalog, self.corpus.texts[row['row']], concept))}</p>"
+                f'<p class="quiet">{escape(source)}, weight {html.share(row["weight"])}</p></blockquote>'
             )
         return f"<h4>Passages</h4>{quotes}" if quotes else ""
 
     def sampling(self) -> str:
         """Return how far the chains agree, what other chains find, and the settings."""
-        others = ChainPages(self.catalog).others()
+        others = concepts.others(self.catalog)
         found = (
             '<h3 id="others">Concepts of other chains</h3><p>These are found by too few chains to be '
             f"listed.</p>{self.table(others, 'words', 'chains')}"
@@ -368,7 +350,7 @@ class Report:
             "<p>Several chains were run from different starts. R-hat compares them: it is 1 if they agree. The "
             "effective sample size is the number of independent draws that would be as precise, and the Monte-Carlo "
             "error is the standard error of the mean over the draws.</p>"
-            + self.table(self.catalog.convergence(), "quantity", "rhat", "ess", "mcse")
+            + self.table(concepts.convergence(self.catalog), "quantity", "rhat", "ess", "mcse")
             + _picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain")
             + ("" if others.rows.empty else found)
             + f"<h3>Settings</h3>{_facts_list(_settings(self.model))}"
@@ -386,10 +368,6 @@ def _picture(draw: Callable[[], Any], label: str) -> str:
 def _facts_list(rows: list[tuple[str, str]]) -> str:
     inside = "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>" for term, text in rows)
     return f'<dl class="facts">{inside}</dl>'
-
-
-def _whole(mean: float | None) -> str:
-    return number(None if mean is None or pd.isna(mean) else round(mean))
 
 
 def _settings(model: ConceptModel) -> list[tuple[str, str]]:

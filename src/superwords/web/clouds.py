@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from superwords.plots.clouds import POINTS_PER_INCH, Layout, heaviest_words, lay_out, positive, shade
+from superwords.plots.clouds import POINTS_PER_INCH, heaviest_words, lay_out, positive, shade
 
-WIDTH, HEIGHT = 5.0, 3.0
+WIDTH, HEIGHT = 5.0 * POINTS_PER_INCH, 3.0 * POINTS_PER_INCH
 MOST_WORDS = 30
 FAINT = "#767676"  # a word that a group lacks: grey, and still read on white
 PALEST = 0.1  # of the heaviest weight: the shade of lighter words would have a contrast below 4.5 to 1 on white
@@ -30,20 +30,33 @@ def cloud_words(
     documents label the words; by default they are the weights.
     """
     own = [positive(weights) for weights in clouds]
-    shared = _shared_words(own, most_words)
+    words = _shared_words(own, most_words)
     with drawing, warnings.catch_warnings():
         # The reader's browser has fonts of its own for what no font here covers.
         warnings.simplefilter("ignore", UserWarning)
-        layout = lay_out(shared, WIDTH, HEIGHT)
-    return {
-        "width": WIDTH * POINTS_PER_INCH,
-        "height": HEIGHT * POINTS_PER_INCH,
-        "font": FONT,
-        "clouds": [
-            [] if layout is None else _placed(layout, weights, labels)
-            for weights, labels in zip(own, own if shares is None else shares)
-        ],
-    }
+        layout = lay_out(words, WIDTH / POINTS_PER_INCH, HEIGHT / POINTS_PER_INCH)
+    drawn: list[list[dict[str, Any]]] = [[] for _ in own]
+    found = {"width": WIDTH, "height": HEIGHT, "font": FONT, "clouds": drawn}
+    if layout is None:
+        return found
+    for word, placed in layout.words.items():
+        _, bottom, wide, tall = placed.ink
+        x, y = placed.center
+        for weights, labels, cloud in zip(own, own if shares is None else shares, drawn):
+            weight = weights.get(word, 0.0)
+            size = layout.size_of(weight)
+            cloud.append(
+                {
+                    "word": word,
+                    "share": labels.get(word, 0.0),
+                    "x": round(x, 1),
+                    "y": round(HEIGHT - y + size * (bottom + tall / 2), 1),
+                    "size": round(size, 1),
+                    "length": round(size * wide, 1),
+                    "colour": shade(max(weight / layout.heaviest, PALEST)) if weight > 0 else FAINT,
+                }
+            )
+    return found
 
 
 def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dict[str, float]:
@@ -59,42 +72,18 @@ def _shared_words(clouds: Sequence[Mapping[str, float]], most_words: int) -> dic
         chosen.update(list(heaviest_words(weights))[: most_words // max(len(clouds), 1)])
     ranked = heaviest_words(greatest)
     chosen.update([word for word in ranked if word not in chosen][: most_words - len(chosen)])
-    return {word: weight for word, weight in ranked.items() if word in chosen} | {
-        word: greatest[word] for word in sorted(chosen - ranked.keys())
-    }
-
-
-def _placed(layout: Layout, weights: Mapping[str, float], shares: Mapping[str, float]) -> list[dict[str, Any]]:
-    words = []
-    for word, placed in layout.words.items():
-        weight = weights.get(word, 0.0)
-        size = layout.size_of(weight)
-        _, bottom, wide, tall = placed.ink
-        x, y = placed.center
-        words.append(
-            {
-                "word": word,
-                "share": shares.get(word, 0.0),
-                "x": round(x, 1),
-                "y": round(HEIGHT * POINTS_PER_INCH - y + size * (bottom + tall / 2), 1),
-                "size": round(size, 1),
-                "length": round(size * wide, 1),
-                "colour": shade(max(weight / layout.heaviest, PALEST)) if weight > 0 else FAINT,
-            }
-        )
-    return words
+    others = {word: greatest[word] for word in sorted(chosen - ranked.keys())}
+    return {word: weight for word, weight in ranked.items() if word in chosen} | others
 
 
 def cloud_svg(weights: Mapping[str, float], label: str, most_words: int = MOST_WORDS) -> str:
     """Return a cloud as SVG in HTML, its words as text that a page can search and copy."""
-    drawn = cloud_words([weights], most_words)
     texts = "".join(
         f'<text x="{one["x"]}" y="{one["y"]}" font-size="{one["size"]}" textLength="{one["length"]}" '
         f'fill="{one["colour"]}">{escape(" ".join(one["word"].split()))}</text>'
-        for one in drawn["clouds"][0]
+        for one in cloud_words([weights], most_words)["clouds"][0]
     )
     return (
-        f'<svg class="cloud" viewBox="0 0 {drawn["width"]:g} {drawn["height"]:g}" role="img" '
-        f'aria-label="{escape(label)}" font-family="{escape(drawn["font"])}" text-anchor="middle">'
-        f"{texts}</svg>"
+        f'<svg class="cloud" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(label)}" '
+        f'font-family="{escape(FONT)}" text-anchor="middle">{texts}</svg>'
     )

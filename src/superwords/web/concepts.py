@@ -1,0 +1,266 @@
+"""Pages of concepts: their words, documents and groups, what people decided, and how far the chains agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from superwords.analysis.curation import decisions, history
+from superwords.analysis.documents import telling_passage
+from superwords.analysis.tables import concept_index, objects
+from superwords.errors import InputError
+from superwords.plots.model_plots import chain_traces
+from superwords.plots.style import figure_bytes
+from superwords.posterior.traces import GOOD_ESS, GOOD_RHAT
+from superwords.tabular import plain
+from superwords.text.corpus import n_sources
+from superwords.web import tables
+from superwords.web.catalog import Catalog
+from superwords.web.clouds import cloud_words, drawing
+from superwords.web.documents import label_columns, row_column
+from superwords.web.tables import CONCEPT, Column, Table, page
+
+MOST_HISTORY = 200
+MARKER_WORDS = 10
+
+
+@page("model")
+def model(catalog: Catalog) -> dict[str, Any]:
+    """Return what the page must know before it shows anything."""
+    corpus, model = catalog.corpus, catalog.model
+    decided = decisions(model.choices_)
+    merged = [
+        {"concept": j, "name": catalog.names[j - 1], "members": list(map(catalog.as_sampled, sorted(those)))}
+        for j, those in sorted(catalog.merged().items())
+    ]
+    return {
+        "rows": corpus.n_documents,
+        "documents": n_sources(corpus),
+        "words": corpus.n_words,
+        "tokens": corpus.n_tokens,
+        "concepts": len(model.result_.shown),
+        "passages": corpus.parent is not None,
+        "texts": corpus.texts is not None,
+        "groups": [{"column": name, "labels": labels} for name, labels in catalog.group_columns.items()],
+        "times": catalog.time_columns,
+        "columns": [str(name) for name in corpus.metadata.columns],
+        "verdict": catalog.verdict,
+        "limits": {"rhat": GOOD_RHAT, "ess": GOOD_ESS},
+        "marks": catalog.marks,
+        "decided": {
+            "hidden": list(map(catalog.as_sampled, sorted(decided.hidden))),
+            "merged": merged,
+            "themes": sorted(set(model.result_.themes.values())),
+            "proposed": len(decided.proposed),
+            "history": history(model.choices_)[:MOST_HISTORY],
+        },
+        "decides": catalog.decides,
+    }
+
+
+@page("names")
+def names(catalog: Catalog) -> dict[str, str]:
+    return {"prompt": catalog.model.name_prompt()}
+
+
+@page("tables/concepts")
+def concepts(catalog: Catalog) -> Table:
+    themes, rows = catalog.model.result_.themes, catalog.concept_rows
+    again = Column("found_again", "Found again", "of", link="n_pilots")
+    columns = [
+        CONCEPT,
+        Column("top_words", "Most telling words", "words", sortable=False),
+        *([Column("theme", "Theme")] if themes else []),
+        tables.PREVALENCE,
+        tables.STRENGTH,
+        Column("n_words", "Words", "number"),
+        tables.COHERENCE,
+        tables.FOUND_BY,
+        again if catalog.n_pilots else tables.STABILITY,
+        *([Column("much_like", "Much like", "twin")] if rows["much_like"].notna().any() else []),
+    ]
+    rows = rows.assign(
+        name=catalog.names_of(rows["concept"]),
+        theme=objects(themes.get(j) for j in rows["concept"]),
+        n_pilots=catalog.n_pilots,
+        much_like=pd.to_numeric(rows["much_like"]),
+    )
+    rows = rows.sort_values("prevalence", ascending=False, kind="stable", na_position="last")
+    return Table(columns, rows.sort_values("leftover", kind="stable"))
+
+
+@page("concept")
+def concept(catalog: Catalog, concept: int) -> dict[str, Any]:
+    """Return the head of a concept's page."""
+    names, result = catalog.names, catalog.model.result_
+    concept_index(result, concept)
+    row = catalog.concept_rows.set_index("concept", drop=False).loc[concept]
+    known = {str(key): plain(value) for key, value in row.items()}
+    like = known["much_like"]
+    return {
+        **known,
+        "name": names[concept - 1],
+        "automatic_name": catalog.automatic_names[concept - 1],
+        "theme": result.themes.get(concept),
+        "much_like_name": None if like is None else names[like - 1],
+        "members": list(map(catalog.as_sampled, catalog.merged().get(concept, []))),
+        "others": [[j, names[j - 1]] for j in result.shown if j != concept],
+    }
+
+
+@page("tables/concept-words")
+def concept_words(catalog: Catalog, concept: int) -> Table:
+    columns = [
+        tables.WORD,
+        Column("probability", "Draws that use it", "share"),
+        Column("share_used", f"{catalog.rows.capitalize()} that use it", "share", "used_low", "used_high"),
+        Column("share_on", f"{catalog.rows.capitalize()} that have it on", "share", "on_low", "on_high"),
+    ]
+    return Table(columns, catalog.called("words_of", concept))
+
+
+def scores(catalog: Catalog, concept: int) -> dict[str, float]:
+    """Return the words that are used for a concept, with their scores: what its cloud is drawn of."""
+    words = catalog.called("words_of", concept)
+    used = words[words["score"] > 0]
+    return dict(zip(used["word"], used["score"].astype(float)))
+
+
+@page("cloud")
+def cloud(
+    catalog: Catalog, concept: int, column: str | None = None, first: str = "", second: str = ""
+) -> dict[str, Any]:
+    """Return the cloud of a concept by its scores, or those of two groups by the shares of their documents."""
+    if column is None:
+        words = catalog.called("words_of", concept)
+        shares = dict(zip(words["word"], words["share_used"].astype(float)))
+        return cloud_words([scores(catalog, concept)], shares=[shares])
+    words, clouds = catalog.called("group_words", catalog.column(column), concept), []
+    for label in (first, second):
+        if label not in catalog.group_columns[column]:
+            raise InputError("There is no such group.")
+        own = words[words["group"].map(str) == label]
+        clouds.append(dict(zip(own["word"], own["share"].astype(float))))
+    return cloud_words(clouds, shares=clouds)
+
+
+@page("tables/concept-documents")
+def concept_documents(catalog: Catalog, concept: int) -> Table:
+    columns = [
+        row_column(catalog),
+        *label_columns(catalog),
+        Column("weight", "Weight", "share"),
+        Column("probability", "P(uses it)", "share"),
+        tables.TOKENS,
+    ]
+    texts = catalog.corpus.texts
+    if texts is None:
+        return Table(columns, catalog.holders(concept))
+    columns.append(Column("passage", "Telling passage", "passage", sortable=False))
+
+    def with_passages(rows: pd.DataFrame) -> pd.DataFrame:
+        return rows.assign(passage=objects(passage(catalog, texts[d], concept) for d in rows["row"]))
+
+    return Table(columns, catalog.holders(concept), complete=with_passages)
+
+
+def passage(catalog: Catalog, text: str, concept: int) -> str:
+    """Return the stretch of a text that shows a concept best."""
+    words = catalog.called("words_of", concept).head(MARKER_WORDS)
+    marks = {str(word): float(score) for word, score in zip(words["word"], words["score"]) if score > 0}
+    return telling_passage(text, marks)
+
+
+@page("tables/concept-groups")
+def concept_groups(catalog: Catalog, concept: int, column: str) -> Table:
+    """Return a concept's prevalence and words in each group of a column."""
+    concept_index(catalog.model.result_, concept)
+    key = catalog.column(column)
+    rows = catalog.called("by_group", key, 0)
+    rows = rows[rows["concept"] == concept].reset_index(drop=True)
+    words = catalog.called("group_words", key, concept)
+    top = [words[words["group"] == group]["word"].head(10).tolist() for group in rows["group"]]
+    columns = [
+        Column("group", column),
+        Column("n_rows", catalog.rows.capitalize(), "number"),
+        tables.PREVALENCE,
+        tables.STRENGTH,
+        Column("top_words", "Words", "words", sortable=False),
+    ]
+    return Table(columns, rows.assign(group=rows["group"].map(str).astype(object), top_words=objects(top)))
+
+
+@page("tables/group-differences")
+def group_differences(catalog: Catalog, column: str, first: str, second: str) -> Table:
+    """Return prevalence in one group less that in another, the largest differences first."""
+    key, labels = catalog.column(column), catalog.group_columns[column]
+    if first not in labels or second not in labels or first == second:
+        raise InputError("Two different groups of the column are needed.")
+    rows = catalog.called("compare_groups", key, first, second)
+    rows = rows.set_axis(["concept", "name", "one", "other", *rows.columns[4:]], axis=1)
+    columns = [
+        CONCEPT,
+        Column("one", f"In {first}", "share", beside="other"),
+        Column("other", f"In {second}", "share", beside="one"),
+        Column("difference", "Difference", "difference", "low", "high"),
+        Column("probability_greater", f"P(more in {first})", "share"),
+    ]
+    return Table(columns, catalog.reliable_first(rows))
+
+
+@page("tables/convergence")
+def convergence(catalog: Catalog) -> Table:
+    """Return R-hat, effective sample size and Monte-Carlo error of what was traced."""
+    rows = catalog.model.convergence()
+    columns = [
+        Column("quantity", "Quantity"),
+        Column("rhat", "R-hat", "decimal"),
+        Column("ess", "Effective sample size", "number"),
+        Column("ess_tail", "In the tails", "number"),
+        Column("mcse", "Monte-Carlo error", "decimal"),
+    ]
+    return Table(columns, rows.assign(quantity=objects(name[0].upper() + name[1:] for name in rows["label"])))
+
+
+@page("traces")
+def traces(catalog: Catalog) -> bytes:
+    """Return the traces as SVG."""
+    with drawing:
+        return figure_bytes(chain_traces(catalog.model), "svg")
+
+
+@page("tables/moves")
+def moves(catalog: Catalog) -> Table:
+    """Return what every move of a sweep tried, what was accepted, and the time it took, over all chains."""
+    columns = [
+        Column("move", "Move"),
+        Column("proposal", "Proposal"),
+        Column("tried", "Tried", "number"),
+        Column("accepted", "Accepted", "number"),
+        Column("acceptance", "Accepted, of those tried", "share"),
+        Column("seconds", "Seconds", "decimal"),
+        Column("time_share", "Of the time", "share"),
+    ]
+    return Table(columns, catalog.model.moves())
+
+
+@page("tables/others")
+def others(catalog: Catalog) -> Table:
+    """Return concepts that at least two chains find and the list lacks."""
+    found = catalog.model.other_concepts()
+    chains = (f"{n} of {len(each)}" for n, each in zip(found["found_by"], found["stability_by_chain"]))
+    rows = pd.DataFrame({"words": objects(map(", ".join, found["top_words"])), "chains": objects(chains)})
+    return Table([Column("words", "Words"), Column("chains", "Chains that find it")], rows)
+
+
+@page("tables/agreement")
+def agreement(catalog: Catalog) -> Table:
+    """Return concepts by the share of each chain's draws in which they are found, the least agreed first."""
+    known = catalog.concept_rows
+    shares = np.array(known["stability_by_chain"].tolist(), float)
+    by_chain = {f"chain {c + 1}": shares[:, c] for c in range(shares.shape[1] if shares.ndim == 2 else 0)}
+    rows = catalog.reliable_first(known[["concept", "stability"]].assign(**by_chain))
+    columns = [CONCEPT, *(Column(name, f"Found by {name}", "share") for name in by_chain), tables.STABILITY]
+    return Table(columns, rows.sort_values("stability", kind="stable"), "stability", False)
