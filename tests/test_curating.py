@@ -7,8 +7,8 @@ from pandas.testing import assert_frame_equal
 from models_for_tests import fit, passage_model, planted_corpus, planted_model
 from superwords import load
 from superwords.analysis import curation as curating
-from superwords.analysis.maps import concept_quality
 from superwords.analysis.prevalence import drawn_weights
+from superwords.analysis.themes import concept_quality
 from superwords.errors import InputError
 from superwords.posterior.summary import USED_BY
 from superwords.storage.model_file import Choice

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models_for_tests import edge_model, passage_model, planted_model, with_parts
-from superwords.analysis.maps import concept_quality, document_map
+from superwords.analysis.themes import concept_quality, document_map
 from superwords.errors import InputError
 from superwords.plots import relation_plots
 from superwords.plots.relation_plots import (

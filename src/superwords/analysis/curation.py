@@ -1,8 +1,7 @@
 """User decisions about concepts (names, merges, themes), applied to a result and kept in its model file.
 
-A decision is a `Choice`. It is never changed: a later one of the same kind and concept replaces it, and the last ones
-can be undone. Decisions do not change a concept's number (1, 2, …): a merged concept has the
-number of its first member, and the numbers of the other members and of hidden concepts are not shown.
+Of one kind and concept the last decision counts. Decisions do not change a concept's number (1, 2, …): a merged concept
+has that of its first member, and the numbers of the other members and of hidden concepts are not shown.
 """
 
 from __future__ import annotations
@@ -88,11 +87,7 @@ def decisions(choices: Iterable[Choice]) -> Curation:
 
 
 def curated(sampled: Result, choices: Sequence[Choice]) -> Result:
-    """Return the result with choices applied; `sampled` itself if there are none.
-
-    A merged concept is computed in every draw: a document uses it if it uses any member, a word is on (or used) in a
-    document if it is in any member, and weights add. It is found in the draws that find any member.
-    """
+    """Return the result with choices applied in every draw; `sampled` itself if there are none."""
     decided = decisions(choices)
     known = set(range(1, sampled.n_concepts + 1)) if choices else set[int]()
     unknown = ({one.concept for one in choices} | set(decided.merged.values())) - known
@@ -312,10 +307,7 @@ def undone(choices: Sequence[Choice]) -> list[Choice]:
 def carried(
     choices: Sequence[Choice], before: sparse.csc_array, after: sparse.csc_array
 ) -> tuple[list[Choice], list[str]]:
-    """Return the choices renumbered for another fit, and a message for each lost one.
-
-    `before` and `after` (J, V) describe the concepts of the two fits, in the order of their numbers.
-    """
+    """Return the choices renumbered for a fit whose concepts `after` (J, V) describes, and messages for lost ones."""
     partner = find_partners(before, after).of
     number = {j + 1: int(other) + 1 for j, other in enumerate(partner) if other >= 0}
     last = {(one.kind, one.concept): one.value for one in choices}
@@ -333,11 +325,7 @@ def carried(
 
 
 def add_choices(path: str | Path, choices: Iterable[Choice], identity: str = "") -> list[Choice]:
-    """Append choices to a model file in one transaction; return them with their time.
-
-    `identity` is that of the model they refer to (`ModelFile.identity`). If the file now holds another model, whose
-    concepts may have other numbers, a `StorageError` is raised.
-    """
+    """Append choices to a file if it holds the model of this identity; return them with their time."""
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     made = [one if one.made else one._replace(made=now) for one in choices]
     with locked(path, identity) as file:

@@ -92,10 +92,7 @@ def time_scale(years: Any, is_date: bool) -> TimeScale:
 
 
 def make_periods(values: pd.Series, column: str, by: Any = None) -> Periods:
-    """Cut a column into periods; raise InputError without dates or numbers.
-
-    `by` is "day", "week", "month", "quarter", "year" or "decade" for dates, a width for numbers, None for automatic.
-    """
+    """Cut a column into periods by unit (of dates) or width (of numbers); raise InputError without dates or numbers."""
     values = values.reset_index(drop=True)
     if not values.notna().any():
         raise InputError(f"The column {column!r} is empty; choose one that has dates or numbers.")

@@ -154,10 +154,7 @@ def _label(column: str, table: pd.DataFrame, scales: dict[str, TimeScale]) -> st
 
 
 def _parsed(formula: str, metadata: pd.DataFrame) -> tuple[list[Any], ast.expr]:
-    """Return the columns that a formula names, and it as a Python expression: `:` becomes `@`, quotes a constant.
-
-    Raise on anything that is not allowed, before formulaic evaluates it.
-    """
+    """Return the columns that a formula names, and it as a Python expression; raise on anything that is not allowed."""
     if not isinstance(formula, str):
         raise InputError(f"formula={formula!r} is not text; give columns, such as 'party + date'.")
     if not formula.strip():

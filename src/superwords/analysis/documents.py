@@ -16,7 +16,16 @@ from scipy import sparse
 
 from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import TYPICAL, scores
-from superwords.analysis.tables import by_word, concept_index, named, objects, source_shares, sources, used_words
+from superwords.analysis.tables import (
+    by_word,
+    concept_index,
+    named,
+    objects,
+    source_of_rows,
+    source_shares,
+    sources,
+    used_words,
+)
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 from superwords.posterior.result import Result
 from superwords.text.corpus import Corpus
@@ -82,8 +91,7 @@ def with_metadata(ids: Sequence[str], metadata: pd.DataFrame, rows: Any, taken: 
 def _weight_intervals(result: Result, fold: sparse.csr_array | None, only: int | None) -> tuple[np.ndarray, ...]:
     """Return document-concept keys, mean weights, bounds and P(used).
 
-    The bounds are of π_dj / S_d, a mixture over the draws with a partner: given a draw's tokens it has a Beta
-    distribution. They are widened to include the weight, the share of tokens in the observed text.
+    The bounds are of π_dj / S_d, Beta distributed given a draw's tokens, and widened to include the weight.
     """
     row = slice(None) if only is None or fold is not None else [only]
     if only is not None and fold is not None:
@@ -155,10 +163,7 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
 
 
 def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) -> str:
-    """Return the passage of about `length` characters with the most marked weight.
-
-    Each word is counted once.
-    """
+    """Return the passage of about `length` characters with the most marked weight, each word counted once."""
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
@@ -189,24 +194,20 @@ def _densest(hits: Mapping[str, Sequence[tuple[int, int]]], marks: Mapping[str, 
 
 def rows_of_documents(result: Result) -> sparse.csr_array:
     """Return (documents, rows) 1 where a row is a passage of the document."""
-    shares = source_shares(result.corpus)
-    return sparse.csr_array((np.ones(shares.nnz), shares.indices, shares.indptr), shape=shares.shape)
+    source = source_of_rows(result.corpus)
+    return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
 
 
 def mean_weights(result: Result) -> sparse.csr_array:
-    """Return (documents, J) each document's weight in each concept, mean over draws.
-
-    Draws without a partner of a concept count as 0, so rows may sum to less than 1.
-    """
+    """Return (documents, J) mean weights; a draw without a partner counts as 0, so rows may sum to less than 1."""
     return sparse.csr_array(source_shares(result.corpus) @ result.weights)
 
 
 def expected_words(result: Result) -> sparse.csr_array:
     """Return (documents, V) the predictive probability of each word, mean over draws.
 
-    A document has its own variant of each concept. Word i is on in it with the share of the concept's documents that
-    have it on, and surely in the draws in which the document uses it for the concept; p(i | j, d) is that divided by
-    its sum over words, and p(i | d) = Σ_j w_dj p(i | j, d) with the mean weights w.
+    Word i is on in a document's variant of a concept with the share of the concept's documents that have it on, surely
+    where the document uses it; p(i | j, d) is that over its sum, p(i | d) = Σ_j w_dj p(i | j, d) with mean weights w.
     """
     uses, corpus, on = result.summary.uses, result.corpus, by_word(result, result.summary.words.on)
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
@@ -266,11 +267,7 @@ def _shortened(text: str) -> str:
 
 
 def label_columns(metadata: pd.DataFrame) -> list[Any]:
-    """Return up to two columns that label documents: speaker or author, title.
-
-    Columns are recognised by name. Otherwise the title is the first column of short texts of several words, nearly
-    all distinct.
-    """
+    """Return up to two columns that label documents, speaker and title: by name, else short texts of several words."""
     short = {}  # columns of short texts
     for name in metadata:
         known = [one for one in metadata[name] if not (one is None or (isinstance(one, float) and pd.isna(one)))]
@@ -301,12 +298,8 @@ def document_labels(corpus: Corpus) -> list[str]:
 
 def passage_places(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return each passage's document, its index there (from 1), and their number."""
-    _, document, n_rows = np.unique(parent, return_inverse=True, return_counts=True)
-    order = np.argsort(document, kind="stable")
-    place = np.empty(len(parent), int)
-    starts = np.concatenate([[0], np.cumsum(n_rows)[:-1]])
-    place[order] = np.arange(len(parent)) - np.repeat(starts, n_rows) + 1
-    return document, place, n_rows[document]
+    documents = pd.Series(parent).groupby(parent)
+    return documents.ngroup().to_numpy(), documents.cumcount().to_numpy() + 1, documents.transform("size").to_numpy()
 
 
 def row_labels(corpus: Corpus) -> list[str]:

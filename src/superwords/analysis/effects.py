@@ -1,8 +1,7 @@
 """Effects of covariates on prevalence or strength, and predicted values: linear regressions, documents as cases.
 
-The coefficients are differences of prevalences (or of strengths), as in stm's `estimateEffect`, by the method of
-composition: take which documents use a concept from a draw of the sampler, fit a regression, draw its coefficients from
-their sampling distribution, repeat for every draw, and pool.
+The coefficients are differences of prevalences (or of strengths), by the method of composition as in stm's
+`estimateEffect`: fit a regression to each draw, and pool draws of its coefficients from their sampling distribution.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from superwords.analysis.design import MIN_GROUP, Design, make_design
 from superwords.analysis.groups import named_column
 from superwords.analysis.prevalence import draw_weights, drawn_weights
-from superwords.analysis.tables import named, objects, source_of_rows, sources
+from superwords.analysis.tables import named, source_of_rows, sources
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS
 from superwords.posterior.result import Result
@@ -71,13 +70,10 @@ class Pooled(NamedTuple):
     mean: np.ndarray  # (R, J, q)
     variance: np.ndarray
     weight: np.ndarray  # (R, J) of each round
-    degrees: float = np.inf  # of freedom
+    cluster: np.ndarray | None = None  # of each case
 
     def summaries(self, concepts: Sequence[int]) -> np.ndarray:
-        """Return (concepts, q, 4) mean, bounds of the 95% interval and probability of being positive.
-
-        `concepts` are numbers (1, 2, …).
-        """
+        """Return (concepts, q, 4) mean, 95% interval and probability of being positive of concepts 1, 2, …"""
         out = np.full((len(concepts), self.mean.shape[2], 4), np.nan)
         for at, k in np.ndindex(out.shape[:2]):
             j = concepts[at] - 1
@@ -89,19 +85,23 @@ class Pooled(NamedTuple):
             share = self.weight[known, j] / self.weight[known, j].sum()
             rounds = rng.choice(np.flatnonzero(known), size=_DRAWN, p=share)
             drawn = rng.normal(mean[rounds], spread[rounds])
-            if np.isfinite(self.degrees):
-                wider = np.sqrt(self.degrees / rng.chisquare(self.degrees, _DRAWN))
+            if self.cluster is not None:
+                degrees = len(np.unique(self.cluster)) - 1
+                wider = np.sqrt(degrees / rng.chisquare(degrees, _DRAWN))
                 drawn = mean[rounds] + wider * (drawn - mean[rounds])
             out[at, k] = [share @ mean[known], *np.quantile(drawn, TAILS), (drawn > 0).mean()]
         return out
 
+    def table(self, result: Result, contrasts: Mapping[str, Sequence[Any]], figures: Sequence[str]) -> pd.DataFrame:
+        """Return a row per shown concept and contrast, with the columns of the contrasts and of their `figures`."""
+        summaries = self.summaries(result.shown)[..., : len(figures)]
+        table = named(result, np.repeat(np.array(result.shown, int), summaries.shape[1]))
+        table = table.assign(**{name: list(values) * len(result.shown) for name, values in contrasts.items()})
+        return table.join(pd.DataFrame(summaries.reshape(-1, len(figures)), columns=list(figures)))
+
 
 class RobustFit:
-    """Fit least squares on one design, all concepts at once, with robust covariances.
-
-    Without clusters the covariances are HC3, with clusters CR3 (the cluster jackknife), which is HC3 where every
-    cluster is one case. tests/test_effects.py compares both with statsmodels.
-    """
+    """Fit least squares on one design, all concepts at once, with covariances HC3, or CR3 (cluster jackknife)."""
 
     def __init__(self, X: np.ndarray, cluster: np.ndarray | None = None) -> None:
         self.X, self.inverse = X, np.linalg.pinv(X)  # (p, D)
@@ -129,10 +129,7 @@ class RobustFit:
         self.pull = np.einsum("dpq,dq->pd", inverses, grouped)
 
     def together(self, Y: np.ndarray, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (J, p) of the columns of Y and covariances (J, p, p).
-
-        `more` times a case's leverage is added to its squared residual.
-        """
+        """Return coefficients (J, p), covariances (J, p, p); `more` times its leverage is added to a squared error."""
         coefficients = self.inverse @ Y
         residual = (Y - self.X @ coefficients)[self.order]
         n_columns, n_concepts = len(self.inverse), Y.shape[1]
@@ -149,10 +146,7 @@ class RobustFit:
 def fit_prevalence(
     outcomes: Outcomes, rows: np.ndarray, X: np.ndarray, contrasts: np.ndarray, cluster: np.ndarray | None = None
 ) -> Pooled:
-    """Fit, in every draw, the share of a document's rows that use a concept.
-
-    `X` is the design of the cases, the documents `rows`; `cluster` has a number for each.
-    """
+    """Fit, in every draw, the share of rows that use a concept; the cases are the documents `rows`, with design X."""
     regression, gather = RobustFit(X, cluster), outcomes.gather(rows)
     n_rows = np.maximum(gather.sum(axis=1), 1)[:, None]
     # A generator for each concept: what is decided about one changes no other.
@@ -171,7 +165,7 @@ def fit_prevalence(
             variance = np.einsum("qp,jpr,qr->jq", contrasts, covariance, contrasts, optimize=True)
             fitted.append((mean @ contrasts.T, variance, weight))
     means, variances, weights = map(np.array, zip(*fitted))
-    return Pooled(means, variances, weights, _degrees(cluster))
+    return Pooled(means, variances, weights, cluster)
 
 
 def fit_strength(
@@ -194,13 +188,10 @@ def fit_strength(
             coefficients, covariance = one.together(strength[own][:, [j]])
             mean[t, j] = contrasts @ coefficients[0]
             variance[t, j] = np.einsum("qp,pr,qr->q", contrasts, covariance[0], contrasts)
-    return Pooled(mean, variance, outcomes.found, _degrees(cluster))
+    return Pooled(mean, variance, outcomes.found, cluster)
 
 
-def _degrees(cluster: np.ndarray | None) -> float:
-    return np.inf if cluster is None else float(len(np.unique(cluster)) - 1)
-
-
+FIGURES = ["predicted", "low", "high"]
 OUTCOMES = {"prevalence": fit_prevalence, "strength": fit_strength}
 
 
@@ -258,24 +249,22 @@ def effects(
     """
     outcomes = outcomes or outcomes_of(result)
     design, codes = _design(outcomes, formula, of, cluster, reference, groups, min_group)
-    terms, shown, size = np.array(design.terms), np.array(result.shown, int), len(design.terms)
+    terms, size = np.array(design.terms), len(design.terms)
 
-    def fitted(places: np.ndarray) -> np.ndarray:
-        matrix = design.matrix[:, [0, *(places + 1)]]
+    def fitted(places: np.ndarray) -> Pooled:
         contrasts = np.eye(len(places) + 1)[1:]
-        return OUTCOMES[of](outcomes, design.rows, matrix, contrasts, codes).summaries(result.shown)
+        return OUTCOMES[of](outcomes, design.rows, design.matrix[:, [0, *(places + 1)]], contrasts, codes)
 
-    adjusted, alone = fitted(np.arange(size)), np.full((len(shown), size, 3), np.nan)
+    adjusted = ["effect", "low", "high", "probability_positive"]
+    unadjusted = ["unadjusted", "unadjusted_low", "unadjusted_high"]
+    columns = {"term": design.columns, "label": design.labels}
+    table = fitted(np.arange(size)).table(result, columns, adjusted).assign(**dict.fromkeys(unadjusted, np.nan))
     # An interaction has no meaning without its columns.
     for term in (one for one in dict.fromkeys(design.terms) if ":" not in one):
-        own = np.flatnonzero(terms == term)
-        alone[:, own] = (adjusted if len(own) == size else fitted(own))[..., :3]
-    figures = np.concatenate([adjusted, alone], axis=2).reshape(-1, 7)
-    columns = ["effect", "low", "high", "probability_positive", "unadjusted", "unadjusted_low", "unadjusted_high"]
-    table = named(result, np.repeat(shown, size)).assign(
-        term=objects(design.columns * len(shown)), label=objects(design.labels * len(shown))
-    )
-    table = table.join(pd.DataFrame(figures, columns=columns)).assign(documents=len(design.matrix))
+        own, rows = np.flatnonzero(terms == term), np.tile(terms == term, len(result.shown))
+        alone = fitted(own).summaries(result.shown)[..., :3] if len(own) < size else table[adjusted[:3]].to_numpy()
+        table.loc[rows, unadjusted] = alone.reshape(-1, 3)
+    table = table.assign(documents=len(design.matrix))
     table.attrs["notes"] = design.notes
     return table
 
@@ -332,15 +321,14 @@ def predicted(
     step = max(1, len(points) * len(design.table) // _MOST_ROWS)
     thinned = design._replace(table=design.table.iloc[::step])
     contrasts = np.array([thinned.at(**dict(zip(names, point))) for point in points])
-    summaries = OUTCOMES[of](outcomes, design.rows, design.matrix, contrasts, codes).summaries(result.shown)
-    table = named(result, np.repeat(np.array(result.shown, int), len(points)))
+    columns = {}
     for name, places in zip(names, zip(*points)):
         scale = design.scales.get(name)  # of the user's column
-        table[name] = [one if scale is None else scale.shown(one) for one in places] * len(result.shown)
+        columns[name] = [one if scale is None else scale.shown(one) for one in places]
+    pooled = OUTCOMES[of](outcomes, design.rows, design.matrix, contrasts, codes)
+    table = pooled.table(result, columns, FIGURES).assign(documents=len(design.matrix))
     # Prevalences and weights are shares, but a linear prediction may leave [0, 1].
-    figures = np.clip(summaries[..., :3], 0, 1).reshape(-1, 3)
-    table = table.join(pd.DataFrame(figures, columns=["predicted", "low", "high"]))
-    table = table.assign(documents=len(design.matrix))
+    table[FIGURES] = table[FIGURES].clip(0, 1)
     table.attrs.update(notes=design.notes, by=names)
     return table
 

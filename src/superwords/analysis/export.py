@@ -308,11 +308,7 @@ def export(model: Any, path: str | Path, format: str | None = None, table: str =
 
 
 def pyldavis_input(model: Any) -> dict[str, Any]:
-    """Return the arguments of `pyLDAvis.prepare`; all distributions sum to 1.
-
-    A concept's distribution over words is the number of documents that use a word for it, averaged over the
-    aligned draws, plus 0.01 for every word. Documents without a word, or without a concept, are left out.
-    """
+    """Return the arguments of `pyLDAvis.prepare`, without documents that have no word or no concept."""
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to show in pyLDAvis.")
     corpus, words = model.corpus_, model.result_.summary.words

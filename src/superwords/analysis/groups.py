@@ -1,10 +1,8 @@
 """Prevalence, strength and words of concepts by group of documents.
 
-Intervals of prevalences include two uncertainties: which documents use the concept (over the draws), and that the
-documents are a sample of those the group might have written (a Beta posterior under Jeffreys' prior for each draw).
-Passages of one source document are correlated, so their number is first divided by the design effect: the variance of
-the prevalence between sources over that of independent passages. Intervals of strengths are over the draws only; those
-of words over documents only, at the mean over the draws.
+Intervals of prevalences include which documents use the concept (over the draws), and that the documents are a sample
+(a Beta posterior under Jeffreys' prior for each draw, their number divided by the design effect of passages). Intervals
+of strengths are over the draws only; those of words over documents only, at the mean over the draws.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Names that people give to concepts and themes, or that a language model proposes: its prompt and its reply.
-
-Any function from prompt to text can be used. A proposal is a decision like the others, marked until it is accepted.
-"""
+"""Names that people give to concepts and themes, or that a language model proposes: its prompt and its reply."""
 
 from __future__ import annotations
 
@@ -42,10 +39,7 @@ class Proposal(NamedTuple):
 
 
 def checked_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a name without spaces around it; "" asks for the automatic name again.
-
-    Refuses characters that cannot be seen, or that reorder the text around them.
-    """
+    """Return a name trimmed ("": the automatic one); refuse characters that are invisible or reorder the text."""
     if not isinstance(name, str):
         raise InputError(f"{name!r} is not a name; give text.")
     plain = " ".join(name.split())
@@ -136,7 +130,7 @@ def pasted(result: Result, reply: str, taken: Sequence[str] = ()) -> list[Propos
         if found is None or int(found[1]) not in result.shown:
             continue
         name, *rest = _BREAK.split(found[2], maxsplit=1)
-        one = Proposal(int(found[1]), _clean_name(name), _clean_sentence(rest[0] if rest else ""))
+        one = Proposal(int(found[1]), _clean(name, True), _clean(rest[0] if rest else "", False))
         if one.name and one.concept not in out:
             out[one.concept] = _distinct(result, one, names)
             names.append(out[one.concept].name)
@@ -167,7 +161,7 @@ def read_reply(reply: Any) -> tuple[str, str]:
             parts.setdefault("name" if is_name else "description", labelled[2])
     if "name" not in parts:
         parts = dict(zip(("name", "description"), (line for line in lines if line.strip(_QUOTES))))
-    return _clean_name(parts.get("name", "")), _clean_sentence(parts.get("description", ""))
+    return _clean(parts.get("name", ""), True), _clean(parts.get("description", ""), False)
 
 
 def _shown(text: str) -> str:
@@ -175,22 +169,19 @@ def _shown(text: str) -> str:
     return "".join(" " if unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Co") else mark for mark in text)
 
 
-def _clean_name(text: str) -> str:
-    plain = " ".join(_shown(text).split()).strip(_QUOTES).rstrip(".:;,")
-    if len(plain) > _LONGEST:
-        plain = plain[: _LONGEST + 1].rpartition(" ")[0].rstrip(".:;, ") or plain[:_LONGEST]
-    with suppress(InputError):
-        return checked_name(plain)
-    return ""
-
-
-def _clean_sentence(text: str) -> str:
+def _clean(text: str, is_name: bool) -> str:
+    """Return a name, or the first sentence of a description, that can be shown; "" if there is none."""
     plain = " ".join(_shown(text).split()).strip(_QUOTES)
-    sentence = re.split(r"(?<=[.!?。！？])\s+", plain, maxsplit=1)[0]
-    if len(sentence) > LONGEST_TEXT:
-        sentence = sentence[: LONGEST_TEXT - 1].rpartition(" ")[0] + "…"
+    if is_name:
+        plain = plain.rstrip(".:;,")
+        if len(plain) > _LONGEST:
+            plain = plain[: _LONGEST + 1].rpartition(" ")[0].rstrip(".:;, ") or plain[:_LONGEST]
+    else:
+        plain = re.split(r"(?<=[.!?。！？])\s+", plain, maxsplit=1)[0]
+        if len(plain) > LONGEST_TEXT:
+            plain = plain[: LONGEST_TEXT - 1].rpartition(" ")[0] + "…"
     with suppress(InputError):
-        return checked_name(sentence, LONGEST_TEXT)
+        return checked_name(plain, LONGEST_TEXT)
     return ""
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.interpolate import CubicSpline
 
 from superwords.analysis.dates import Periods, make_periods
-from superwords.analysis.effects import Outcomes, fit_prevalence, outcomes_of
+from superwords.analysis.effects import FIGURES, Outcomes, fit_prevalence, outcomes_of
 from superwords.analysis.groups import figures_by_group, metadata_column, words_of_groups
 from superwords.analysis.prevalence import groups_of
 from superwords.analysis.tables import concept_index, named, objects
@@ -75,19 +75,17 @@ def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     """
     outcomes, periods, rows, when = _dated(result, column, by)
     matrix = np.column_stack([np.ones(len(when)), (when - when.mean()) / np.ptp(when)])
-    fitted = fit_prevalence(outcomes, rows, matrix, np.array([[0.0, 1.0]])).summaries(result.shown)[:, 0]
     of_row = periods.of_row[periods.of_row >= 0]
-    head = named(result, result.shown).assign(first=periods.labels[of_row.min()], last=periods.labels[of_row.max()])
-    table = head.join(pd.DataFrame(fitted, columns=["change", "low", "high", "probability_rises"]))
+    ends = {"first": [periods.labels[of_row.min()]], "last": [periods.labels[of_row.max()]]}
+    fitted = fit_prevalence(outcomes, rows, matrix, np.array([[0.0, 1.0]]))
+    table = fitted.table(result, ends, ["change", "low", "high", "probability_rises"])
     return table.sort_values(["probability_rises", "change"], ascending=False, kind="stable", ignore_index=True)
 
 
 def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate each concept's prevalence by period, and a smooth curve over time.
+    """Estimate each concept's prevalence by period, and a curve over time, by regression.
 
-    Both have `concept`, `when` (in years, or in the column's unit), `predicted`, `low` and `high`; the first has
-    `period` too. The curve is a natural cubic spline with up to two inner knots, and a line where there are fewer than
-    twelve different dates. Both are regressions of `effects`, with documents as cases.
+    The curve is a natural cubic spline with up to two inner knots, a line where there are fewer than twelve dates.
     """
     outcomes, periods, rows, when = _dated(result, column, by)
     knots = [when.min(), when.max()]
@@ -97,17 +95,15 @@ def time_curves(result: Result, column: str, by: Any = None) -> tuple[pd.DataFra
     spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
     grid = np.linspace(knots[0], knots[-1], _CURVE_POINTS)
     filled, of_case = np.unique(periods.of_row[rows], return_inverse=True)
-    one_each, tables = np.eye(len(filled)), []
-    for matrix, contrasts, places in (
-        (one_each[of_case], one_each, periods.middle[filled]),
-        (spline(when), spline(grid), grid),
-    ):
-        fitted = fit_prevalence(outcomes, rows, matrix, contrasts).summaries(result.shown)[..., :3]
-        head = {"concept": np.repeat(result.shown, len(places)), "when": np.tile(places, len(result.shown))}
-        figures = pd.DataFrame(np.clip(fitted, 0, 1).reshape(-1, 3), columns=["predicted", "low", "high"])
-        tables.append(pd.DataFrame(head).join(figures))
-    tables[0]["period"] = [periods.labels[p] for p in filled] * len(result.shown)
-    return tables[0], tables[1]
+    one_each = np.eye(len(filled))
+
+    def predicted(matrix: np.ndarray, contrasts: np.ndarray, places: np.ndarray) -> pd.DataFrame:
+        table = fit_prevalence(outcomes, rows, matrix, contrasts).table(result, {"when": places}, FIGURES)
+        return table.assign(**table[FIGURES].clip(0, 1))
+
+    dots = predicted(one_each[of_case], one_each, periods.middle[filled])
+    dots["period"] = [periods.labels[p] for p in filled] * len(result.shown)
+    return dots, predicted(spline(when), spline(grid), grid)
 
 
 def _dated(result: Result, column: str, by: Any) -> tuple[Outcomes, Periods, np.ndarray, np.ndarray]:

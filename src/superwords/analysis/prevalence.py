@@ -22,10 +22,7 @@ Computed = TypeVar("Computed")
 
 
 def draw_weights(result: Result) -> np.ndarray:
-    """Return (T, J) how much each draw counts in a concept's means and intervals.
-
-    A draw without a partner of the concept counts 0; the others sum to 1.
-    """
+    """Return (T, J) how much a draw counts for a concept: 0 without a partner, the others sum to 1."""
     aligned = result.summary.alignment
     weights = aligned.weight[:, None] * aligned.matched
     total = weights.sum(axis=0)
@@ -71,10 +68,9 @@ class Groups(NamedTuple):
         return holders + 0.5, np.maximum(n_rows - holders, 0.0) + 0.5
 
     def bounds(self, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (G, J) bounds of prevalences from weighted draws of them.
+        """Return (G, J) bounds of prevalences from weighted draws, 0 where no row holds the concept and 1 where all do.
 
-        They reach 0 where no row holds the concept and 1 where all do, as Brown, Cai and DasGupta (2001) recommend;
-        otherwise the interval excludes the observed share.
+        Brown, Cai and DasGupta (2001) recommend this; otherwise the interval excludes the observed share.
         """
         low, high = interval(values, weights)
         held = weighted_mean(self.holders, self.weight)
@@ -98,10 +94,7 @@ def groups_of(
     drawn: list[sparse.csr_array] | None = None,
     weights: np.ndarray | None = None,
 ) -> Groups:
-    """Return the groups given their rows, none of them empty, or one of all rows.
-
-    `drawn` and `weights` replace the `drawn_weights` and `draw_weights` of the concepts, for other columns.
-    """
+    """Return the groups of these rows, or one of all rows, of the concepts or of other `drawn` columns."""
     parent, n_documents = result.corpus.parent, result.corpus.n_documents
     rows = {"all": np.arange(n_documents)} if rows is None else rows
     group, row = np.repeat(np.arange(len(rows)), list(map(len, rows.values()))), np.concatenate(list(rows.values()))
@@ -170,10 +163,7 @@ def once(function: Callable[[Result], Computed]) -> Callable[[Result], Computed]
 
 @once
 def reported_draws(result: Result) -> dict[str, np.ndarray]:
-    """Return (chain, draw, concept) of population prevalence and strength.
-
-    They include the design effect of passages, as the intervals do.
-    """
+    """Return (chain, draw, concept) of population prevalence and strength, as uncertain as the intervals are."""
     prevalence, strength = (result.concept_trace[name].astype(float) for name in CONCEPT_TRACED)
     if not prevalence.size:
         return {"prevalence": prevalence, "strength": strength}
@@ -192,11 +182,7 @@ def reported_draws(result: Result) -> dict[str, np.ndarray]:
 
 
 def settled(result: Result) -> np.ndarray:
-    """Return (J) whether every chain reports what the others do.
-
-    A chain's mean prevalence and strength must lie in the 95% intervals that the other chains give; not so where a
-    chain lacks the concept, or where there are too few chains or draws to judge.
-    """
+    """Return (J) whether each chain's mean prevalence and strength lie in the 95% intervals of the other chains."""
     agreed = np.ones(result.n_concepts, bool)
     for name, drawn in reported_draws(result).items():
         n_chains, n_draws = drawn.shape[:2]

@@ -1,10 +1,9 @@
 """Characteristic words of concepts, and names made of them.
 
-A word's score in concept j is  ū_ji · U_ji / Σ_j' U_j'i : the share ū_ji of the concept's documents that
-have the word on and use it for this concept, times the share of all documents' uses of the word that are
-for this concept. Both are means over the draws in which the concept has a partner. A draw uses a
-word for a concept if at least 2% of the concept's documents do. A concept's *used words* are those that at least half
-of these draws use for it; no other word is shown as one of its words.
+A word's score in concept j is ū_ji · U_ji / Σ_j' U_j'i: the share ū_ji of the concept's documents that use it for this
+concept, times the share of all documents' uses of the word that are for this concept, in the mean over the draws with a
+partner. A draw uses a word for a concept if at least 2% of the concept's documents do; a concept's *used words*, which
+alone are shown, are those that at least half of these draws use for it.
 """
 
 from __future__ import annotations
@@ -66,10 +65,7 @@ def automatic_names(result: Result) -> list[str]:
 def takers(
     words: WordUse, n_concepts: int, vocabulary: list[str], groups: Mapping[str, Sequence[str]]
 ) -> dict[str, int]:
-    """Return the concept of each seed group: that with the largest share of its uses.
-
-    The share is the mean over the group's words. A group of which no concept has a quarter is left out.
-    """
+    """Return the concept with the largest share, a quarter or more, of the uses of each seed group's words."""
     place = {word: i for i, word in enumerate(vocabulary)}
     everywhere = np.bincount(words.word, words.documents, len(vocabulary))
     out: dict[str, int] = {}
@@ -112,31 +108,17 @@ def presence(rows: sparse.csr_array) -> sparse.csc_array:
     return sparse.csc_array(sparse.csr_array(rows) > 0, dtype=np.int32)
 
 
-def pair_npmi(units: sparse.csc_array, words: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return the NPMI of every two words; NaN where no unit holds both.
+def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
+    """Return the mean NPMI, log(p_il / (p_i p_l)) / -log p_il, over all pairs of the words; NaN for fewer than two.
 
-    log(p_il / (p_i p_l)) / -log p_il, or its limit 1 where every unit holds both.
+    A pair without a common unit counts as `never`: −1 is NPMI's limit, which favours any set of frequent words.
     """
+    if len(words) < 2:
+        return float("nan")
     chosen = units[:, np.sort(np.asarray(words, dtype=int))]
     together = np.asarray((chosen.T @ chosen).toarray(), dtype=float) / units.shape[0]
     first, second = np.triu_indices(len(words), 1)
     both, alone = together[first, second], np.diag(together)
-    values = np.full(len(both), np.nan)
-    seen = both > 0
-    always = both == 1
-    ratio = np.log(both[seen] / (alone[first] * alone[second])[seen])
-    values[seen] = ratio / np.where(always[seen], 1.0, -np.log(both[seen]))
-    values[always] = 1.0
-    return values
-
-
-def coherence(units: sparse.csc_array, words: Sequence[int] | np.ndarray, never: float = 0.0) -> float:
-    """Return the mean NPMI over all pairs of the words; NaN for fewer than two.
-
-    A pair without a common unit counts as `never`: 0 treats absence from little text as no evidence, −1 is NPMI's
-    limit, which favours any set of frequent words (docs/lab/compare.md).
-    """
-    if len(words) < 2:
-        return float("nan")
-    values = pair_npmi(units, words)
-    return float(np.where(np.isnan(values), never, values).mean())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.log(both / (alone[first] * alone[second])) / -np.log(both)
+    return float(np.where(both == 1, 1.0, np.where(both > 0, values, never)).mean())

@@ -53,10 +53,7 @@ class Titled(NamedTuple):
 
 
 def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
-    """Write tables to one file, or one file each in the folder `path`; return them.
-
-    `tables` maps the name of a file, sheet or label to its table. LaTeX and Word write the cells unchanged.
-    """
+    """Write tables, by name, to one file, or one each in the folder `path`; return the files."""
     module, files, package, extra = _NEEDS.get(format, ("superwords", "", "", ""))
     try:
         library = import_module(module)

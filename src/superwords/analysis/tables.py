@@ -154,10 +154,7 @@ def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
 
 @prevalence.once
 def leftovers(result: Result) -> np.ndarray:
-    """Return (J) whether a concept is a leftover, listed last and marked in tables.
-
-    It has a single word or very few rows, or it was found again in fewer than half of the pilot fits.
-    """
+    """Return (J) whether a concept has one word, few rows, or was found in less than half of the pilot fits."""
     rows = weighted_mean(result.summary.alignment.rows.astype(float), draw_weights(result))
     few_words = np.array([len(one) < 2 for one in used_words(result)], bool)
     n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
@@ -199,14 +196,9 @@ def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     """
     others, vocabulary = result.consensus.others, result.corpus.vocabulary
     words = [others.word[a:b][:n_words] for a, b in pairwise(others.ptr)]
-    return pd.DataFrame(
-        {
-            "top_words": objects([vocabulary[i] for i in one] for one in words),
-            "rows": others.rows,
-            "found_by": others.found.sum(axis=1).astype(int),
-            "stability_by_chain": objects(others.found.astype(float).tolist()),
-        }
-    )
+    table = pd.DataFrame({"top_words": objects([vocabulary[i] for i in one] for one in words), "rows": others.rows})
+    by_chain = objects(others.found.astype(float).tolist())
+    return table.assign(found_by=others.found.sum(axis=1).astype(int), stability_by_chain=by_chain)
 
 
 def word_table(result: Result, concept: int) -> pd.DataFrame:
@@ -228,18 +220,18 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
     True
     """
     rows, words = used_words(result)[concept_index(result, concept)], result.summary.words
-    figures = {
-        "score": scores(words, result.corpus.n_words),
-        "share_used": words.used,
-        "used_low": words.used_low,
-        "used_high": words.used_high,
-        "share_on": words.on,
-        "on_low": words.on_low,
-        "on_high": words.on_high,
-        "probability": words.probability,
-    }
-    table = pd.DataFrame({"word": objects(result.corpus.vocabulary[i] for i in words.word[rows])})
-    return table.assign(**{name: values[rows].astype(float) for name, values in figures.items()})
+    table = word_figures(result, rows)
+    table.insert(0, "score", scores(words, result.corpus.n_words)[rows].astype(float))
+    table.insert(0, "word", objects(result.corpus.vocabulary[i] for i in words.word[rows]))
+    return table
+
+
+def word_figures(result: Result, rows: np.ndarray) -> pd.DataFrame:
+    """Return the means and bounds of some rows of `summary.words`."""
+    words = result.summary.words._asdict()
+    columns = ["used", "used_low", "used_high", "on", "on_low", "on_high", "probability"]
+    table = pd.DataFrame({name: words[name][rows].astype(float) for name in columns})
+    return table.rename(columns={"used": "share_used", "on": "share_on"})
 
 
 def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
@@ -307,10 +299,7 @@ def vocabulary_table(result: Result) -> pd.DataFrame:
 
 
 def use_shares(result: Result) -> np.ndarray:
-    """Return, for each row of `summary.words`, the concept's share of the uses.
-
-    Uses are rows that use the word for any concept, over all draws; a draw that does not find the concept counts as 0.
-    """
+    """Return, for each row of `summary.words`, the concept's share of the rows that use the word, over all draws."""
 
     def uses(summary: Summary) -> np.ndarray:
         return summary.words.documents * summary.alignment.found[summary.words.concept]
@@ -323,9 +312,7 @@ def use_shares(result: Result) -> np.ndarray:
 
 def source_of_rows(corpus: Corpus) -> np.ndarray:
     """Return (rows) the number of the document that each row is, or is a passage of."""
-    if corpus.parent is None:
-        return np.arange(corpus.n_documents)
-    return np.unique(corpus.parent, return_inverse=True)[1]
+    return np.arange(corpus.n_documents) if corpus.parent is None else np.unique(corpus.parent, return_inverse=True)[1]
 
 
 def source_shares(corpus: Corpus) -> sparse.csr_array:

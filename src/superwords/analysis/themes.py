@@ -1,4 +1,4 @@
-"""Themes: a tree of concepts by words and documents, cut where most stable."""
+"""Themes (a tree of concepts by words and documents, cut where most stable), and maps of documents and concepts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import cdist, squareform
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
 
-from superwords.analysis import prevalence
+from superwords.analysis import prevalence, tables
+from superwords.analysis.documents import mean_weights
 from superwords.analysis.ranking import scores
-from superwords.analysis.tables import by_word, concept_names, objects, with_bounds
+from superwords.analysis.tables import by_word, concept_names, concept_table, objects, sources, with_bounds
 from superwords.posterior.intervals import weighted_mean
 from superwords.posterior.result import Result
+from superwords.tabular import records
 
+MOST_DOCUMENTS = 3000  # on a map
 WORDS_SHARE = 0.5  # weight of the words in the similarity; the rest is that of documents
 _MOST_THEMES = 20
 _MOST_DRAWS = 40
 _LEAST_CONCEPTS = 3  # minimum number of concepts for themes
 _NAME_WORDS = 3
+_DIMENSIONS, _PERPLEXITY, _FEWEST, _NEAREST = 20, 30, 12, 10
 
 
 class ConceptTree(NamedTuple):
@@ -69,11 +74,7 @@ class ConceptTree(NamedTuple):
 
 
 def likeness(words: sparse.csr_array, weights: sparse.csr_array) -> np.ndarray:
-    """Return (J, J) the mean cosine of two concepts' words and documents.
-
-    `words` is (J, V), the documents' `weights` (D, J). Weights are centred by concept, so that a concept that all
-    documents use is not similar to every other.
-    """
+    """Return (J, J) the mean cosine of concepts' `words` (J, V) and centred documents' `weights` (D, J)."""
     if not words.shape[0]:
         return np.zeros((0, 0))
     unit = normalize(words)
@@ -213,3 +214,53 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     used = weighted_mean(whole.holders[:, 0], weights) / result.corpus.n_documents
     bounds = prevalence.population_interval(whole)
     return pd.DataFrame(table | with_bounds("prevalence", used, bounds)).assign(proposed=proposed)
+
+
+def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
+    """Return a map of documents as plain JSON: points (of evenly spaced documents), and a region per concept."""
+    ids, shown = sources(result.corpus)[0], np.array(result.shown, int)
+    chosen = evenly_spaced(len(ids), most)
+    own = mean_weights(result)[:, shown - 1][chosen].toarray()
+    place, weight = _plane(np.sqrt(own)), own.max(axis=1, initial=0.0)
+    main = np.where(weight > 0, shown[own.argmax(axis=1)] if own.shape[1] else 0, 0)
+    points = pd.DataFrame({"document": objects(ids[d] for d in chosen), "place": chosen})
+    points = points.assign(x=place[:, 0], y=place[:, 1], concept=main, weight=weight)
+    regions, table = [], concept_table(result, 0).set_index("concept")
+    for j, size in points.loc[main > 0, "concept"].value_counts().items():
+        # The point whose neighbours are nearest.
+        some = place[main == j][:: max(1, size // 1000)]
+        distance = np.sort(cdist(some, some), axis=1)[:, : _NEAREST + 1].mean(axis=1)
+        x, y = some[int(distance.argmin())].tolist()
+        known = {"concept": int(j), "name": table["name"][j], "documents": int(size)}
+        regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
+    regions.sort(key=lambda one: (-one["documents"], one["concept"]))
+    return {"points": records(points), "regions": regions}
+
+
+def _plane(rows: np.ndarray) -> np.ndarray:
+    """Return (D, 2) from 0 to 1, by t-SNE with a fixed start, so that the same model gives the same map."""
+    from sklearn.decomposition import TruncatedSVD  # slow to import
+    from sklearn.manifold import TSNE
+
+    n_rows, n_columns = rows.shape
+    if n_rows < _FEWEST or n_columns < 3:
+        place = np.column_stack([rows, np.zeros((n_rows, 2))])[:, :2]
+    else:
+        # Documents with identical weights would overlap.
+        jitter = np.random.default_rng(0).normal(scale=1e-4, size=rows.shape)
+        n_dimensions = min(_DIMENSIONS, n_columns - 1)
+        reduced = TruncatedSVD(n_dimensions, algorithm="arpack", random_state=0).fit_transform(rows + jitter)
+        with threadpool_limits(1):  # fixed order of summation, for the same map on every run
+            tsne = TSNE(2, perplexity=min(_PERPLEXITY, (n_rows - 1) / 3), init="pca", random_state=0)
+            place = tsne.fit_transform(reduced)
+    low, high = place.min(axis=0, initial=np.inf), place.max(axis=0, initial=-np.inf)
+    return (place - low) / np.maximum(high - low, 1e-12) if n_rows else place
+
+
+def concept_quality(result: Result) -> pd.DataFrame:
+    """Return coherence (mean NPMI of top words) and exclusivity (their mean share of uses) of every concept shown."""
+    table, share = concept_table(result, 0), tables.use_shares(result)
+    own = (share[rows[: tables.TOP_WORDS]] for rows in tables.used_words(result))
+    table["exclusivity"] = [float(one.mean()) if len(one) else np.nan for one in own]
+    columns = ["concept", "name", "coherence", "exclusivity", "prevalence", "leftover"]
+    return tables.of_shown(result, table)[columns]

@@ -58,10 +58,10 @@ class Verdict:
         return self.n_chains > 1 and self.n_draws >= LEAST_DRAWS
 
     def __str__(self) -> str:
-        if not self.n_listed:
-            return " ".join(part for part in (self.approximate, "No concept was found.", self._of_error()) if part)
-        start = "The chains kept their number of concepts: it comes from the start." if self.number_kept else ""
-        return " ".join(part for part in (self.approximate, self._of_concepts(), self._of_error(), start) if part)
+        concepts = self._of_concepts() if self.n_listed else "No concept was found."
+        kept = self.number_kept and self.n_listed
+        start = "The chains kept their number of concepts: it comes from the start." if kept else ""
+        return " ".join(filter(None, (self.approximate, concepts, self._of_error(), start)))
 
     def _of_concepts(self) -> str:
         verb, cover = ("was", "it covers") if self.n_found_again == 1 else ("were", "they cover")

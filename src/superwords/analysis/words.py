@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.analysis.ranking import TYPICAL
-from superwords.analysis.tables import leftovers, objects, use_shares, vocabulary_table
+from superwords.analysis.tables import leftovers, objects, use_shares, vocabulary_table, word_figures
 from superwords.errors import InputError
 from superwords.posterior.consensus import chain_shares
 from superwords.posterior.result import Result
@@ -71,17 +71,12 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
 
 
 def concepts_of_word(result: Result, word: str) -> pd.DataFrame:
-    """Return the concepts that use a word, by share of its uses, leftovers last.
-
-    `share_of_uses` is a concept's share of the rows that use the word for any concept, over all draws; the other
-    columns are those of `words_of`.
-    """
+    """Return the concepts that use a word, by share of its uses (over all draws), leftovers last."""
     i, words = word_index(result, word), result.summary.words
     rows = np.flatnonzero((words.word == i) & (words.probability >= TYPICAL))
     j, share = words.concept[rows], use_shares(result)[rows]
     table = pd.DataFrame({"concept": j + 1, "share_of_uses": share})
-    figures = {"share_used": words.used, "share_on": words.on, "probability": words.probability}
-    table = table.assign(**{name: values[rows].astype(float) for name, values in figures.items()})
+    table = table.join(word_figures(result, rows)[["share_used", "share_on", "probability"]])
     return table.iloc[np.lexsort((j, -share, leftovers(result)[j]))].reset_index(drop=True)
 
 
@@ -111,30 +106,20 @@ def used_share(result: Result) -> float:
 
 
 def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
-    """Return the words that belong to no listed concept, the most frequent first.
-
-    Columns are word, documents (rows that have it) and tokens; `n` is the maximum number of words, None for all.
-    """
+    """Return the words that belong to no listed concept, at most `n` (None: all), the most frequent first."""
     words = vocabulary_table(result)
     words = words[words["n_concepts"] == 0].sort_values("tokens", ascending=False, kind="stable", ignore_index=True)
     return words.rename(columns={"rows": "documents"})[["word", "documents", "tokens"]][:n]
 
 
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
-    """Return (V) the evidence that each word belongs with the given ones.
-
-    It is in standard deviations, the mean over the given words.
-    """
+    """Return (V) the evidence, in standard deviations, that each word belongs with the given ones."""
     at = list(given)
     return (by_rows(result.corpus.counts, at) + by_concepts(result, at)).mean(axis=0)
 
 
 def by_concepts(result: Result, given: list[int]) -> np.ndarray:
-    """Return (given, V) the excess uses of a word for a given one's concepts, mean over draws.
-
-    Observed are a word's uses for each concept, weighted by the concept's share of the given word's uses; expected are
-    those if all words were used for the concepts alike.
-    """
+    """Return (given, V) the excess uses of a word for a given one's concepts over those by chance, mean over draws."""
     sets = result.word_sets
     total = np.zeros((len(given), sets.n_words))
     for weight, used in zip(chain_shares(sets.chain), sets.used):

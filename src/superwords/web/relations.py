@@ -11,8 +11,8 @@ import pandas as pd
 from scipy.linalg import eigh
 
 from superwords.analysis.dates import PERIODS, as_dates
-from superwords.analysis.maps import concept_quality
 from superwords.analysis.tables import objects
+from superwords.analysis.themes import concept_quality
 from superwords.errors import InputError
 from superwords.tabular import records
 from superwords.web import tables
