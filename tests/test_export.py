@@ -10,8 +10,7 @@ import pytest
 import xarray
 
 from models_for_tests import EDGES, ODD_WORDS, edge_model, planted_model
-from superwords.analysis.export import Export, export, pyldavis_input
-from superwords.analysis.table_files import Titled, latex
+from superwords.analysis.export import Export, Titled, export, latex, pyldavis_input
 from superwords.errors import InputError
 
 

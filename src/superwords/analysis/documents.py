@@ -14,18 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from superwords.analysis import tables
 from superwords.analysis.prevalence import draw_weights, drawn_weights
 from superwords.analysis.ranking import TYPICAL, scores
-from superwords.analysis.tables import (
-    by_word,
-    concept_index,
-    named,
-    objects,
-    source_of_rows,
-    source_shares,
-    sources,
-    used_words,
-)
+from superwords.analysis.tables import concept_index, entries, named, objects, source_shares, sources, used_words
 from superwords.posterior.intervals import TAILS, beta_levels, sparse_quantile
 from superwords.posterior.result import Result
 from superwords.text.corpus import Corpus
@@ -44,14 +36,13 @@ _TABLE_COLUMNS = ("document", "concept", "concept_name", "weight", "low", "high"
 def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
     """Return the concepts that each document uses, with their weights and intervals.
 
-    Listed are the documents that use the concept in at least half of the draws that find it, and as many more of the
-    most probable ones as make up the expected number of documents: counts of rows are those of `concepts()`.
+    Listed are those that use the concept in at least half of the draws that find it, and as many more of the most
+    probable ones as make up the expected number of documents, which `concepts()` has.
 
     Parameters
     ----------
     passages : bool
-        Whether to list passages where these are the model's rows. By default, their documents are listed, in which each
-        passage counts by its tokens.
+        Whether to list passages, where these are the rows, in place of their documents.
 
     Returns
     -------
@@ -137,8 +128,7 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
     Returns
     -------
     DataFrame
-        Highest w · log(1 + w N_d) first, where w is the document's mean weight and N_d its number of tokens; with an
-        excerpt if texts were kept.
+        Highest w · log(1 + w N_d) first, w the mean weight, N_d the tokens; with an excerpt if texts were kept.
 
     Examples
     --------
@@ -194,7 +184,7 @@ def _densest(hits: Mapping[str, Sequence[tuple[int, int]]], marks: Mapping[str, 
 
 def rows_of_documents(result: Result) -> sparse.csr_array:
     """Return (documents, rows) 1 where a row is a passage of the document."""
-    source = source_of_rows(result.corpus)
+    source = tables.source_of_rows(result.corpus)
     return sparse.csr_array((np.ones(len(source)), (source, np.arange(len(source)))))
 
 
@@ -209,16 +199,16 @@ def expected_words(result: Result) -> sparse.csr_array:
     Word i is on in a document's variant of a concept with the share of the concept's documents that have it on, surely
     where the document uses it; p(i | j, d) is that over its sum, p(i | d) = Σ_j w_dj p(i | j, d) with mean weights w.
     """
-    uses, corpus, on = result.summary.uses, result.corpus, by_word(result, result.summary.words.on)
+    uses, corpus, on = result.summary.uses, result.corpus, tables.by_word(result, result.summary.words.on)
     row = np.repeat(np.arange(corpus.n_documents), np.diff(uses.ptr))
-    raised = uses.share * (1 - _at(on, uses.concept, uses.word))
+    raised = uses.share * (1 - entries(on, uses.concept, uses.word))
     weights, shape = sparse.coo_array(result.weights), (corpus.n_documents, result.n_concepts)
     more = sparse.csr_array(sparse.coo_array((raised, (row, uses.concept)), shape=shape))
     # The weights over the number of words that are on in each (row, concept).
-    n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + _at(more, *weights.coords)
+    n_on = np.asarray(on.sum(axis=1)).ravel()[weights.col] + entries(more, *weights.coords)
     value = np.divide(weights.data, n_on, out=np.zeros(len(n_on)), where=n_on > 0)
     per_word = sparse.csr_array((value, weights.coords), shape=shape)
-    at_use = _at(per_word, row, uses.concept)
+    at_use = entries(per_word, row, uses.concept)
     own = sparse.coo_array((at_use * raised, (row, uses.word)), shape=corpus.counts.shape)
     fold = source_shares(corpus)
     per_word, own = sparse.csr_array(fold @ per_word), sparse.csr_array(fold @ sparse.csr_array(own))
@@ -232,13 +222,9 @@ def expected_words(result: Result) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))
 
 
-def _at(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return np.asarray(matrix[rows, columns]).ravel() if len(rows) else np.zeros(0)
-
-
 def concept_profiles(result: Result) -> sparse.csr_array:
     """Return (J, V) P(word i | a token of concept j), for a document without its own variant of the concept."""
-    on = by_word(result, result.summary.words.on)
+    on = tables.by_word(result, result.summary.words.on)
     total = np.asarray(on.sum(axis=1)).ravel()
     return sparse.csr_array(sparse.diags_array(1 / np.maximum(total, 1e-12)) @ on)
 

@@ -6,7 +6,7 @@ The coefficients are differences of prevalences (or of strengths), by the method
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -92,7 +92,7 @@ class Pooled(NamedTuple):
             out[at, k] = [share @ mean[known], *np.quantile(drawn, TAILS), (drawn > 0).mean()]
         return out
 
-    def table(self, result: Result, contrasts: Mapping[str, Sequence[Any]], figures: Sequence[str]) -> pd.DataFrame:
+    def table(self, result: Result, contrasts: Mapping[str, Iterable[Any]], figures: Sequence[str]) -> pd.DataFrame:
         """Return a row per shown concept and contrast, with the columns of the contrasts and of their `figures`."""
         summaries = self.summaries(result.shown)[..., : len(figures)]
         table = named(result, np.repeat(np.array(result.shown, int), summaries.shape[1]))
@@ -230,17 +230,15 @@ def effects(
     cluster : str
         A column of authors or other sources whose documents are not independent of one another.
     X : Corpus or list of str
-        As a method: new documents, which are folded in; those of the fit if None. As a function, give `outcomes`.
+        New documents, which are folded in; those of the fit if None.
     metadata : DataFrame
         The columns of the new documents, a row each; those of `X` if it is a Corpus.
 
     Returns
     -------
     DataFrame
-        A row per concept and term: `effect` with `low` and `high` (95%) and `probability_positive`, all other terms
-        held fixed, and the effect of the term's column alone (`unadjusted`, …; missing for an interaction). `label`
-        describes the term and its unit; `attrs["notes"]` lists the units of dates and the groups that were pooled or
-        left out.
+        A row per concept and term: `effect` with its 95% interval, all other terms held fixed, and `unadjusted`, of the
+        term's column alone. `attrs["notes"]` lists the units of dates and the groups that were pooled or left out.
 
     Examples
     --------

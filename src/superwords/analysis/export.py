@@ -1,12 +1,15 @@
-"""Export of a model's tables: CSV, Parquet, Excel, LaTeX, Word, JSON, NetCDF."""
+"""Export of a model's tables, written atomically: CSV, Parquet, Excel, LaTeX (booktabs), Word, JSON, NetCDF."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,13 +18,29 @@ from superwords.analysis import groups as groups_of_documents
 from superwords.analysis.dates import time_columns
 from superwords.analysis.documents import with_metadata
 from superwords.analysis.effects import outcome
-from superwords.analysis.table_files import PRINTED, SUFFIXES, Titled, write_tables
 from superwords.analysis.tables import of_shown, sources
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
-from superwords.tabular import listed, plain, records, short
+from superwords.tabular import csv_text, listed, plain, records, short
 from superwords.text.corpus import row_name
 
+SUFFIXES = {"csv": ".csv", "parquet": ".parquet", "xlsx": ".xlsx", "latex": ".tex", "docx": ".docx"}
+# One file holds several tables: a workbook has sheets, a document has captions.
+TOGETHER = ("xlsx", "docx")
+PRINTED = ("latex", "docx")  # for readers: few columns, rounded
+_LIBRARIES = {  # module, name of the format, package and extra
+    "parquet": ("pyarrow", "Parquet", "pyarrow", "parquet"),
+    "xlsx": ("openpyxl", "Excel", "openpyxl", "paper"),
+    "docx": ("docx", "Word", "python-docx", "paper"),
+}
+_LONG = 40  # lines from which a LaTeX table may break across pages
+_WIDE = 24  # mean characters from which the cells of a column are wrapped
+_CHARACTER, _BETWEEN, _LEAST_WRAPPED = 0.0135, 0.035, 0.2  # shares of the text width, in small letters
+_CELL = 32_000  # characters that a cell of Excel can hold
+_ESCAPED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
+_ESCAPED |= {"…": r"\ldots{}", "<": r"\textless{}", ">": r"\textgreater{}"} | {mark: f"\\{mark}" for mark in "&%$#_{}"}
+_LATEX = str.maketrans(_ESCAPED)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # not allowed in XML
 FORMATS = (*SUFFIXES, "json", "netcdf", "pyldavis")
 ALL = "all"
 QUOTES = 3  # of each concept
@@ -40,46 +59,28 @@ _TEXTS |= {"group": "Group", "n_rows": "n", "first": "From", "last": "To", "peri
 _HEADINGS = _SHARES | _POINTS | _PROBABILITIES | _TEXTS
 _BOUNDS = {"prevalence": ("prevalence_low", "prevalence_high"), "share_used": ("used_low", "used_high")}
 _BOUNDS |= dict.fromkeys(("weight", *_POINTS), ("low", "high"))
-_PREVALENCE = "Prevalence: share of the {rows} that use the concept."
-_STRENGTH = "Strength: its mean weight in those."
-# The columns of a printed table, those that it lacks left out; its caption and its note.
+# The columns of a printed table, those that it lacks left out, and its caption.
 _PRINTED = {
-    "concepts": (
-        "concept name top_words prevalence strength found_again found_by",
-        "Concepts",
-        f"{_PREVALENCE} {_STRENGTH} Chains: how many of the {{chains}} chains find it.{{again}}",
-    ),
-    "words": (
-        "concept name word share_used",
-        "Words of the concepts",
-        "Used by: of the {rows} that use the concept, the share that use the word for it.",
-    ),
-    "documents": (
-        "document concept concept_name weight",
-        "Concepts of the documents",
-        "Weight: share of the document's words.",
-    ),
-    "groups": (
-        "concept name group n_rows prevalence strength",
-        "Prevalence of the concepts by {groups}",
-        f"{_PREVALENCE} {_STRENGTH}",
-    ),
-    "trends": (
-        "concept name first last change probability_rises",
-        "Change in prevalence over time ({time})",
-        "Change: of a line through the prevalences, from the first period to the last, in percentage points.",
-    ),
-    "periods": ("concept name period n_rows prevalence", "Prevalence by period of {time}", _PREVALENCE),
-    "effects": (
-        "concept name label effect probability_positive",
-        "Effects on prevalence",
-        "Effect: change of {outcome}, in percentage points, the other terms held fixed. {notes}",
-    ),
-    "quotes": (
-        "concept name document passage",
-        "Passages that show the concepts",
-        "The documents with the most evidence for each concept.",
-    ),
+    "concepts": ("concept name top_words prevalence strength found_again found_by", "Concepts"),
+    "words": ("concept name word share_used", "Words of the concepts"),
+    "documents": ("document concept concept_name weight", "Concepts of the documents"),
+    "groups": ("concept name group n_rows prevalence strength", "Prevalence of the concepts by {groups}"),
+    "trends": ("concept name first last change probability_rises", "Change in prevalence over time ({time})"),
+    "periods": ("concept name period n_rows prevalence", "Prevalence by period of {time}"),
+    "effects": ("concept name label effect probability_positive", "Effects on prevalence"),
+    "quotes": ("concept name document passage", "Passages that show the concepts"),
+}
+# What the note under a table says of its columns.
+_NOTES = {
+    "prevalence": "Prevalence: share of the {rows} that use the concept.",
+    "strength": "Strength: its mean weight in those.",
+    "found_by": "Chains: how many of the {chains} chains find it.",
+    "found_again": "Found again: by how many of the {pilots} fits to samples of the documents.",
+    "share_used": "Used by: of the {rows} that use the concept, the share that use the word for it.",
+    "weight": "Weight: share of the document's words.",
+    "change": "Change: of a line through the prevalences, from the first period to the last, in percentage points.",
+    "effect": "Effect: change of {outcome}, in percentage points, the other terms held fixed. {notes}",
+    "passage": "The documents with the most evidence for each concept.",
 }
 # What a table needs that a model may lack.
 _NEEDS = {
@@ -89,6 +90,23 @@ _NEEDS = {
     "effects": 'a formula such as "party + date"; give formula (--formula)',
     "quotes": "the texts, which this model was saved without",
 }
+
+
+class Titled(NamedTuple):
+    """Hold a table with its caption and note."""
+
+    table: pd.DataFrame
+    caption: str = ""
+    note: str = ""
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the headings and the rows."""
+        return [tuple(self.table.columns), *self.table.itertuples(index=False, name=None)]
+
+    def numeric(self) -> list[bool]:
+        """Return which columns hold numbers."""
+        columns = (self.table.iloc[:, at] for at in range(self.table.shape[1]))
+        return [all(re.fullmatch(r"[-−+<>\d., to–%()]*", _text(value)) for value in one) for one in columns]
 
 
 class Export:
@@ -151,20 +169,19 @@ class Export:
             make = groups_of_documents.by_group
             pooled = self._by_group(self.compared, make, result=result, n_words=0, most=MOST_PRINTED)
             table = of_shown(result, pooled)
-        columns, caption, note = _PRINTED.get(name, ("", "", ""))
+        columns, caption = _PRINTED.get(name, ("", ""))
         kept = [one for one in columns.split() if one in table]
         if not kept:
             return Titled(table.map(short), name.replace("_", " ").capitalize())
-        again = f" Found again: by how many of the {model.verdict().n_pilots} fits to samples of the documents."
         if "found_again" in kept and table["found_again"].isna().all():
             kept.remove("found_again")
-            again = ""
         if "top_words" in kept and not model.names_:
             kept.remove("name")  # the automatic names only repeat the first words
+        note = " ".join(text for column, text in _NOTES.items() if column in kept)
         out = {}
         if name == "groups" and table.groupby("concept", sort=False).size().max() <= _MOST_BESIDE:
             # A row per concept, with the prevalences of the groups side by side.
-            note = f"{_PREVALENCE[:-1]}, in %, with 95% intervals."
+            note = _NOTES["prevalence"].replace(".", ", in %, with 95% intervals.")
             out["No."] = [str(one) for one in table["concept"].unique()]
             out["Concept"] = table.drop_duplicates("concept")["name"].tolist()
             for (column, group), own in table.groupby(["column", "group"], sort=False):
@@ -176,11 +193,11 @@ class Export:
                 out[_HEADINGS[column]] = _cells(column, table)
                 if set(_BOUNDS.get(column, ("",))) <= set(table):
                     out["95% interval"] = _intervals(column, table)
-        rows = row_name(model.corpus_)
-        facts = {"rows": rows, "outcome": outcome(rows), "chains": len(model.chains_), "again": again}
-        facts |= {"groups": listed(self.compared), "time": self.time}
-        text = note.format(**facts, notes=" ".join(table.attrs.get("notes", []))).strip()
-        return Titled(pd.DataFrame(out), f"{caption.format(**facts)}.", text)
+        rows, pilots = row_name(model.corpus_), result.pilots
+        facts = {"rows": rows, "outcome": outcome(rows), "chains": len(model.chains_), "time": self.time}
+        facts |= {"pilots": pilots and pilots.n_pilots, "groups": listed(self.compared)}
+        facts["notes"] = " ".join(table.attrs.get("notes", []))
+        return Titled(pd.DataFrame(out), f"{caption.format(**facts)}.", note.format(**facts).strip())
 
     def _by_group(self, columns: list[Any], make: Callable[..., pd.DataFrame], **options: Any) -> pd.DataFrame:
         parts = (make(column=column, **options).assign(column=column) for column in columns)
@@ -218,7 +235,7 @@ def _cells(column: str, table: pd.DataFrame) -> list[str]:
             return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
         if column == "found_again":
             return f"{value:.0f}"
-        return ", ".join(map(short, value)) if isinstance(value, list | tuple) else str(value)
+        return _text(value) if isinstance(value, list | tuple) else str(value)
 
     return [cell(value) for value in table[column]]
 
@@ -324,3 +341,124 @@ def pyldavis_input(model: Any) -> dict[str, Any]:
         "vocab": list(corpus.vocabulary),
         "term_frequency": corpus.counts.sum(axis=0).astype(int).tolist(),
     }
+
+
+def write_tables(tables: Mapping[str, Titled], path: Path, format: str) -> list[Path]:
+    """Write tables, by name, to one file, or one each in the folder `path`; return the files."""
+    module, files, package, extra = _LIBRARIES.get(format, ("superwords", "", "", ""))
+    try:
+        library = import_module(module)
+    except ImportError:
+        reason = f"{files} files need {package}; install it by pip install 'superwords[{extra}]'."
+        raise InputError(reason) from None
+    suffix = SUFFIXES[format]
+    if format in TOGETHER:
+        book = library.Workbook(write_only=True) if format == "xlsx" else library.Document()
+        for name, titled in tables.items():
+            if format == "docx":
+                add_word_table(book, titled)
+                continue
+            sheet = book.create_sheet(name[:31])
+            for row in titled.rows():
+                sheet.append([_excel_cell(value) for value in row])
+        target = path if path.suffix == suffix else path.with_name(f"{path.name}{suffix}")
+        with atomic_path(target) as temporary:
+            book.save(str(temporary))
+        return [target]
+    alone = len(tables) == 1 and path.suffix == suffix
+    targets = {name: path if alone else path / f"{name}{suffix}" for name in tables}
+    if not alone:
+        path.mkdir(parents=True, exist_ok=True)
+    for name, titled in tables.items():
+        if format == "parquet":
+            out = titled.table.rename(columns=str)
+            # Parquet has columns of one kind: mixed ones become text.
+            for column in [one for one in out if len(set(map(type, out[one].dropna()))) > 1]:
+                out[column] = out[column].map(str, na_action="ignore")
+            with atomic_path(targets[name]) as temporary:
+                out.to_parquet(temporary, index=False)
+        else:
+            text = csv_text(titled.table) if format == "csv" else latex(titled, f"tab:{name}")
+            write_atomic(targets[name], text.encode("utf-8"))
+    return list(targets.values())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(short, value))
+    return "" if value is None or (isinstance(value, float) and value != value) else short(value)
+
+
+def _excel_cell(value: Any) -> Any:
+    """Return a value as a cell; a text that starts like a formula stays a text."""
+    if isinstance(value, pd.Timestamp) and value.tz is None:
+        return value.to_pydatetime()
+    value = plain(_text(value) if isinstance(value, list | tuple) else value)
+    if not isinstance(value, str):
+        return value
+    text = _UNPRINTABLE.sub("", value)[:_CELL]
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def latex_text(value: Any) -> str:
+    """Return a value with LaTeX's own characters escaped."""
+    return _UNPRINTABLE.sub("", " ".join(_text(value).split())).translate(_LATEX)
+
+
+def latex(titled: Titled, label: str) -> str:
+    """Return a booktabs table; one longer than a page breaks across pages (`longtable`)."""
+    table = titled.table
+    letters = table.map(lambda value: len(_text(value))).to_numpy(dtype=int).reshape(table.shape)
+    total, longest = letters.sum(axis=0), letters.max(axis=0, initial=0)
+    wide = total > _WIDE * len(table)
+    # A heading wider than its column's cells is broken into lines.
+    heads = [
+        [name] if wraps else textwrap.wrap(name, max([1, most, *map(len, name.split())])) or [name]
+        for name, most, wraps in zip(map(str, table.columns), longest, wide)
+    ]
+    # Wrapped columns share the text width that the other columns leave.
+    narrow = np.array([max([most, *map(len, head)]) for most, head in zip(longest, heads)], int)[~wide]
+    room = max(_LEAST_WRAPPED, 1 - _CHARACTER * narrow.sum() - _BETWEEN * len(wide))
+    root = np.sqrt(np.where(wide, total, 0))
+    share = room * root / max(root.sum(), 1.0)
+    n_lines = np.ceil(letters[:, wide] * _CHARACTER / share[wide]).max(axis=1, initial=1).sum()
+    sides = ["r" if is_numeric else "l" for is_numeric in titled.numeric()]
+    columns = "".join(
+        f">{{\\raggedright\\arraybackslash}}p{{{width:.2f}\\textwidth}}" if wraps else side
+        for width, wraps, side in zip(share, wide, sides)
+    )
+    joined = [r"\\".join(map(latex_text, head)) for head in heads]
+    titles = [
+        rf"\shortstack[{side}]{{{text}}}" if len(head) > 1 else text for head, text, side in zip(heads, joined, sides)
+    ]
+    rows = [titles, *(map(latex_text, row) for row in titled.rows()[1:])]
+    head, *body = [" & ".join(cells) + r" \\" for cells in rows]
+    caption, note = f"\\caption{{{latex_text(titled.caption)}}}\\label{{{label}}}", latex_text(titled.note)
+    if n_lines > _LONG:
+        lines = [r"{\small", f"\\begin{{longtable}}{{{columns}}}", rf"{caption}\\", r"\toprule", head]
+        lines += [r"\midrule", r"\endhead", *body, r"\bottomrule", r"\end{longtable}", note, "}"]
+    else:
+        lines = [r"\begin{table}[t]", r"\centering\small", caption, f"\\begin{{tabular}}{{{columns}}}"]
+        lines += [r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        lines += [f"\\par\\smallskip\\footnotesize {note}" if note else "", r"\end{table}"]
+    packages = "% \\usepackage{booktabs,array" + (",longtable}" if n_lines > _LONG else "}")
+    return "\n".join(line for line in [packages, *lines] if line) + "\n"
+
+
+def add_word_table(document: Any, titled: Titled) -> None:
+    """Append a table with its caption and note to a python-docx document."""
+    from docx.enum.text import WD_ALIGN_PARAGRAPH
+    from docx.shared import Pt
+
+    rows, numeric = titled.rows(), titled.numeric()
+    if titled.caption:
+        document.add_paragraph(_UNPRINTABLE.sub("", titled.caption), style="Caption")
+    grid = document.add_table(rows=len(rows), cols=len(numeric), style="Light List")
+    for cells, row in zip(grid.rows, rows):
+        for cell, value, is_numeric in zip(cells.cells, row, numeric):
+            (paragraph,) = cell.paragraphs
+            paragraph.add_run(_UNPRINTABLE.sub("", _text(value))).font.size = Pt(9)
+            if is_numeric:
+                paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+    if titled.note:
+        document.add_paragraph().add_run(_UNPRINTABLE.sub("", titled.note)).font.size = Pt(8)

@@ -7,7 +7,7 @@ of strengths are over the draws only; those of words over documents only, at the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -18,16 +18,15 @@ from scipy.special import betaincinv
 
 from superwords.analysis.prevalence import Groups, groups_of
 from superwords.analysis.ranking import own_shares
-from superwords.analysis.tables import concept_index, named, objects, used_words, with_bounds
+from superwords.analysis.tables import TOP_WORDS, concept_index, entries, named, objects, used_words, with_bounds
 from superwords.errors import InputError
 from superwords.posterior.intervals import TAILS, interval, weighted_mean
 from superwords.posterior.result import Result
 
-_TOP_WORDS = 10
 OTHER = "other"
 
 
-def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int | None = None) -> pd.DataFrame:
+def by_group(result: Result, column: str, n_words: int = TOP_WORDS, most: int | None = None) -> pd.DataFrame:
     """Return prevalence, strength and words of each concept by group of a column.
 
     Parameters
@@ -49,12 +48,12 @@ def by_group(result: Result, column: str, n_words: int = _TOP_WORDS, most: int |
     >>> sorted(set(model.by_group("place")["group"]))
     ['harbour', 'kitchen']
     """
-    groups = make_groups(result, column, most)
-    top = _top_words(result, groups) if n_words else lambda *_: []
-    words = [top(g, j, n_words) for j, g in product(range(result.n_concepts), range(len(groups.labels)))]
+    groups, concepts = make_groups(result, column, most), range(result.n_concepts)
+    words = words_of_groups(result, groups, concepts if n_words else ())
+    top = {cell: own.head(n_words) for cell, own in words.groupby(["concept", "place"])}
+    cells = [top.get((j + 1, g), words[:0]) for j, g in product(concepts, range(len(groups.labels)))]
     return figures_by_group(result, groups).assign(
-        top_words=objects([word for word, *_ in one] for one in words),
-        shares=objects([share for _, share, *_ in one] for one in words),
+        top_words=objects(own["word"].tolist() for own in cells), shares=objects(own["share"].tolist() for own in cells)
     )
 
 
@@ -137,13 +136,34 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
     >>> "group" in model.group_words("place", 1)
     True
     """
-    return words_of_groups(result, make_groups(result, column), concept_index(result, concept))
+    words = words_of_groups(result, make_groups(result, column), [concept_index(result, concept)])
+    return words.drop(columns=["concept", "place"])
 
 
-def words_of_groups(result: Result, groups: Groups, j: int) -> pd.DataFrame:
-    top = _top_words(result, groups)
-    rows = [(group, *one) for g, group in enumerate(groups.labels) for one in top(g, j)]
-    return pd.DataFrame(rows, columns=["group", "word", "share", "low", "high"])
+def words_of_groups(result: Result, groups: Groups, concepts: Iterable[int]) -> pd.DataFrame:
+    """Return the used words of concepts (0, 1, …) that each group uses, the most characteristic first."""
+    words, uses, found = result.summary.words, result.summary.uses, result.summary.alignment.found
+    shape, used = (result.n_concepts, result.corpus.n_words), used_words(result)
+    rows = np.concatenate([np.zeros(0, int), *(used[j] for j in concepts)])
+    concept, word, own = words.concept[rows], words.word[rows], own_shares(words, shape[1])[rows]
+    document = np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr))
+    tables = []
+    for g, label in enumerate(groups.labels):
+        here = np.isin(document, groups.rows[g])
+        place = uses.concept[here], uses.word[here]
+        # How many rows use a word for a concept, mean over draws.
+        counted = sparse.csr_array((uses.share[here] / found[place[0]], place), shape=shape)
+        users = entries(counted, concept, word)
+        holders = weighted_mean(groups.holders[:, g], groups.weight[:, 0])[concept]
+        order = np.lexsort((-users * own, concept))
+        order = order[(users[order] > 0) & (holders[order] > 0)]
+        n, share = (holders / groups.effect[g, concept])[order], np.minimum(users[order] / holders[order], 1.0)
+        low, high = (betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS)
+        table = {"concept": concept[order] + 1, "place": g, "group": label}
+        table |= {"word": objects(result.corpus.vocabulary[i] for i in word[order]), "share": share}
+        table |= {"low": np.where(share * n < 0.5, 0.0, low), "high": np.where(share * n > n - 0.5, 1.0, high)}
+        tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True)
 
 
 def metadata_column(metadata: pd.DataFrame, name: Any) -> pd.Series:
@@ -180,33 +200,3 @@ def make_groups(result: Result, column: str, most: int | None = None) -> Groups:
     return groups_of(
         result, {label: np.flatnonzero((values == label).fillna(False).to_numpy(dtype=bool)) for label in labels}
     )
-
-
-def _top_words(result: Result, groups: Groups) -> Callable[..., list[tuple[str, float, float, float]]]:
-    """Return a function of group and concept: its top words there, with their shares and bounds."""
-    word, vocabulary, uses = result.summary.words.word, result.corpus.vocabulary, result.summary.uses
-    own, used = own_shares(result.summary.words, result.corpus.n_words), used_words(result)
-    document, found = np.repeat(np.arange(len(uses.ptr) - 1), np.diff(uses.ptr)), result.summary.alignment.found
-    # (J, V) of each group: how many rows use a word for a concept, mean over draws.
-    users = []
-    for rows in groups.rows:
-        here = np.isin(document, rows)
-        place = uses.concept[here], uses.word[here]
-        counted = uses.share[here] / found[place[0]]
-        users.append(sparse.csr_array((counted, place), shape=(result.n_concepts, result.corpus.n_words)))
-
-    def top(g: int, j: int, n_words: int | None = None) -> list[tuple[str, float, float, float]]:
-        holders = float(weighted_mean(groups.holders[:, g, j], groups.weight[:, 0, j]))
-        if not holders > 0:
-            return []
-        rows = used[j]
-        n_users = users[g][[j]].toarray().ravel()[word[rows]]
-        order = np.argsort(-n_users * own[rows], kind="stable")
-        order = order[n_users[order] > 0][:n_words]
-        n, share = holders / groups.effect[g, j], np.minimum(n_users[order] / holders, 1.0)
-        low, high = (betaincinv(share * n + 0.5, (1 - share) * n + 0.5, q) for q in TAILS)
-        low, high = np.where(share * n < 0.5, 0.0, low), np.where(share * n > n - 0.5, 1.0, high)
-        words = [vocabulary[i] for i in word[rows[order]]]
-        return list(zip(words, share.tolist(), low.tolist(), high.tolist()))
-
-    return top

@@ -55,8 +55,7 @@ def over_time(result: Result, column: str, by: Any = None) -> pd.DataFrame:
 def trends(result: Result, column: str, by: Any = None) -> pd.DataFrame:
     """Estimate each concept's linear trend of prevalence on the documents' dates.
 
-    The trend is the regression of `effects` on this column alone. It does not depend on the periods, which only label
-    the first and the last.
+    The trend is the regression of `effects` on this column alone; periods only label the first and the last.
 
     Parameters
     ----------
@@ -130,8 +129,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The words whose use changed most first: `early` and `late` are the shares of the documents using the concept
-        that use the word for it, with 95% intervals.
+        The largest changes first: `early` and `late` are shares of the documents that use the concept, with intervals.
 
     Examples
     --------
@@ -146,7 +144,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
         raise InputError(
             f"More than half of the documents have the last value of {column!r}, so there is no later half."
         )
-    words = words_of_groups(result, groups_of(result, rows), j)
+    words = words_of_groups(result, groups_of(result, rows), [j])
     early, late = (
         own.set_index("word")[["share", "low", "high"]].set_axis([half, f"{half}_low", f"{half}_high"], axis=1)
         for half in rows

@@ -67,8 +67,7 @@ def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per concept: its number and name, its description if there are any, prevalence, strength, first words,
-        how many chains find it, and whether it is a leftover. Concepts that were merged or hidden are left out.
+        A row per concept that was neither merged nor hidden.
 
     Examples
     --------
@@ -150,6 +149,11 @@ def by_word(result: Result, values: np.ndarray) -> sparse.csr_array:
     """Return (J, V) the values of the rows of `summary.words`."""
     words, shape = result.summary.words, (result.n_concepts, result.corpus.n_words)
     return sparse.csr_array((values.astype(float), (words.concept, words.word)), shape)
+
+
+def entries(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the values of a sparse matrix at some places."""
+    return np.asarray(matrix[rows, columns]).ravel() if len(rows) else np.zeros(0)
 
 
 @prevalence.once
@@ -271,8 +275,7 @@ def vocabulary_table(result: Result) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per word, leftovers last among its concepts; `shares` are the concepts' shares of the rows that use the
-        word for any concept, over all draws.
+        A row per word; `shares` are those of the rows that use the word for any concept, over all draws.
 
     Examples
     --------

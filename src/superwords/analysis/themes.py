@@ -175,8 +175,8 @@ def theme_table(result: Result, tree: ConceptTree | None = None) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        `prevalence` is the share of documents (passages, where rows are) that use any of a theme's concepts, over the
-        draws that find all of them, with a 95% interval as in `concepts()`; `proposed` if the user did not make it.
+        `prevalence` is the share of rows that use any of a theme's concepts, over the draws that find all of them, with
+        a 95% interval; `proposed` if the user did not make it.
 
     Examples
     --------
@@ -226,14 +226,15 @@ def document_map(result: Result, most: int = MOST_DOCUMENTS) -> dict[str, Any]:
     points = pd.DataFrame({"document": objects(ids[d] for d in chosen), "place": chosen})
     points = points.assign(x=place[:, 0], y=place[:, 1], concept=main, weight=weight)
     regions, table = [], concept_table(result, 0).set_index("concept")
-    for j, size in points.loc[main > 0, "concept"].value_counts().items():
+    for j in np.unique(main[main > 0]).tolist():
+        region = place[main == j]
         # The point whose neighbours are nearest.
-        some = place[main == j][:: max(1, size // 1000)]
+        some = region[:: max(1, len(region) // 1000)]
         distance = np.sort(cdist(some, some), axis=1)[:, : _NEAREST + 1].mean(axis=1)
         x, y = some[int(distance.argmin())].tolist()
-        known = {"concept": int(j), "name": table["name"][j], "documents": int(size)}
+        known = {"concept": j, "name": table["name"][j], "documents": len(region)}
         regions.append({**known, "x": x, "y": y, "leftover": bool(table["leftover"][j])})
-    regions.sort(key=lambda one: (-one["documents"], one["concept"]))
+    regions.sort(key=lambda one: -one["documents"])
     return {"points": records(points), "regions": regions}
 
 

@@ -119,14 +119,12 @@ def _concept_mixing(result: Result) -> dict[str, np.ndarray]:
 def convergence_table(result: Result) -> pd.DataFrame:
     """Return R-hat, effective sample sizes and Monte-Carlo error of reported values.
 
-    Prevalence and strength include the sampling of the documents, as their intervals do, so that chains which differ by
-    a row in a thousand do not count as different.
+    Prevalence and strength include the sampling of the documents, as their intervals do.
 
     Returns
     -------
     DataFrame
-        A row for the log joint density (`concept` is 0), and for the prevalence and the strength of each concept. The
-        values of a constant quantity are missing.
+        A row for the log joint density (`concept` is 0), and for each concept's prevalence and strength.
 
     Examples
     --------
@@ -146,8 +144,7 @@ def verdict(result: Result) -> Verdict:
     Returns
     -------
     Verdict
-        Fields such as `converged`, `n_listed`, `n_reliable`, `covered`, `worst` and `reason`; its `str` is a few
-        sentences to quote.
+        Fields such as `converged`, `n_listed`, `n_reliable` and `reason`; its `str` is a few sentences to quote.
 
     Examples
     --------

@@ -38,10 +38,9 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     Returns
     -------
     DataFrame
-        `word`, `together` (the probability that a use of it and a use of the given word are for the same concept;
-        of several words, the mean over them) and `mcse`, its Monte-Carlo standard error (NaN with fewer than four
-        draws per chain). Of several words also `evidence`, by which the table is sorted: how far the word's uses are
-        for their concepts, and in their company, beyond chance, in standard deviations (docs/guide.md).
+        `word`, `together` (the probability that a use of it and of the given word, in the mean over several, are for
+        the same concept) and `mcse`, its Monte-Carlo standard error. For several words also `evidence`, which sorts the
+        table: standard deviations beyond chance of uses for their concepts and in their company (docs/guide.md).
 
     Examples
     --------
@@ -113,21 +112,19 @@ def unused_words(result: Result, n: int | None = 20) -> pd.DataFrame:
 
 
 def belonging(result: Result, given: Sequence[int]) -> np.ndarray:
-    """Return (V) the evidence, in standard deviations, that each word belongs with the given ones."""
-    at = list(given)
-    return (by_rows(result.corpus.counts, at) + by_concepts(result, at)).mean(axis=0)
+    """Return (V) the evidence, in standard deviations, that each word belongs with the given ones.
 
-
-def by_concepts(result: Result, given: list[int]) -> np.ndarray:
-    """Return (given, V) the excess uses of a word for a given one's concepts over those by chance, mean over draws."""
-    sets = result.word_sets
-    total = np.zeros((len(given), sets.n_words))
+    Observed are a word's uses for each concept, weighted by the concept's share of the given word's uses; expected are
+    those if all words were used for the concepts alike. Added is the excess of rows that use both.
+    """
+    at, sets = list(given), result.word_sets
+    total = np.zeros((len(at), sets.n_words))
     for weight, used in zip(chain_shares(sets.chain), sets.used):
         uses, of_concept = (np.asarray(used.sum(axis=axis)).ravel() for axis in (0, 1))
-        share = used[:, given].toarray() / np.maximum(uses[given], 1.0)
+        share = used[:, at].toarray() / np.maximum(uses[at], 1.0)
         common = share.T @ of_concept / max(float(uses.sum()), 1.0)
         total += weight * excess(np.asarray(used.T @ share).T, np.outer(common, uses))
-    return total
+    return (by_rows(result.corpus.counts, at) + total).mean(axis=0)
 
 
 def by_rows(counts: sparse.csr_array, given: list[int]) -> np.ndarray:

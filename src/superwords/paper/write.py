@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from superwords.analysis.export import MOST_COMPARED, Export
-from superwords.analysis.table_files import Titled, add_word_table, latex_text, write_tables
+from superwords.analysis.export import MOST_COMPARED, Export, Titled, add_word_table, latex_text, write_tables
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.paper.manifest import make_manifest
