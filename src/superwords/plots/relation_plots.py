@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from matplotlib.transforms import Bbox
 from scipy.cluster import hierarchy
 
-from superwords.analysis import maps
+from superwords.analysis import themes
 from superwords.analysis.dates import as_years
 from superwords.analysis.design import CURVES
 from superwords.analysis.groups import by_group
@@ -287,7 +287,7 @@ def document_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
 
     The seven largest regions of reliable concepts have a colour and a marker; the others are grey and numbered.
     """
-    data, label = maps.document_map(model.result_), Labels(model)
+    data, label = themes.document_map(model.result_), Labels(model)
     if not data["regions"]:
         raise InputError("No document uses a concept, so there is no map to draw.")
     points = pd.DataFrame(data["points"])
@@ -332,7 +332,7 @@ def quality_map(model: ConceptModel, width: float = style.PAGE) -> Figure:
 
     Hollow points are concepts that are not reliable.
     """
-    table, label = maps.concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
+    table, label = themes.concept_quality(model.result_).dropna(subset=["coherence", "exclusivity"]), Labels(model)
     if table.empty:
         raise InputError("The model has no concepts, so there is nothing to draw.")
     is_page = width > 120
