@@ -165,7 +165,6 @@ def merge(result: Result, concepts: Sequence[int]) -> list[Choice]:
     Parameters
     ----------
     concepts : sequence of int
-        Their numbers.
 
     Examples
     --------
@@ -184,7 +183,6 @@ def hide(result: Result, concepts: int | Sequence[int]) -> list[Choice]:
     Parameters
     ----------
     concepts : int or sequence of int
-        Their numbers.
 
     Examples
     --------
@@ -287,7 +285,6 @@ def gather(result: Result, theme: str, concepts: int | Sequence[int]) -> list[Ch
     theme : str
         Its name; an empty one removes the concepts from their themes.
     concepts : int or sequence of int
-        Their numbers.
 
     Examples
     --------

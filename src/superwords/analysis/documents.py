@@ -47,7 +47,6 @@ def document_table(result: Result, passages: bool = False) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per document and concept that it uses.
 
     Examples
     --------
@@ -120,10 +119,8 @@ def representative_documents(result: Result, concept: int, n: int = 5) -> pd.Dat
 
     Parameters
     ----------
-    concept : int
-        Its number: 1, 2, …
-    n : int
-        The maximum number of documents.
+    concept : int (1, 2, …)
+    n : int, at most
 
     Returns
     -------
@@ -157,10 +154,8 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
-    hits = {
-        word: [found.span() for found in re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE)]
-        for word in marks
-    }
+    found = {word: re.finditer(rf"(?<!\w){re.escape(word)}", plain, re.IGNORECASE) for word in marks}
+    hits = {word: np.array([one.start() for one in places], int) for word, places in found.items()}
     best = _densest(hits, marks, length - length // 8)
     begin = max(0, min(best - length // 8, len(plain) - length))
     end = min(len(plain), begin + length)
@@ -170,15 +165,14 @@ def telling_passage(text: str, marks: dict[str, float], length: int = _PASSAGE) 
     return ("… " if begin > 0 else "") + plain[begin:end] + (" …" if end < len(plain) else "")
 
 
-def _densest(hits: Mapping[str, Sequence[tuple[int, int]]], marks: Mapping[str, float], length: int) -> int:
-    """Return the start of the window of this length with the largest sum of weights, given where each word is."""
-    starts = np.unique([start for spans in hits.values() for start, _ in spans])
+def _densest(hits: Mapping[str, np.ndarray], marks: Mapping[str, float], length: int) -> int:
+    """Return the start of the window of this length with the largest sum of weights, given where each word begins."""
+    starts = np.unique(np.concatenate([np.zeros(0, int), *hits.values()]))
     weight = np.zeros(len(starts))
-    for word, spans in hits.items():
-        begin, end = np.array(spans).reshape(-1, 2).T
+    for word, begin in hits.items():
         # A word is in a window if its next occurrence ends there.
-        following = np.append(end, np.inf)[np.searchsorted(begin, starts)]
-        weight += marks[word] * (following <= starts + length)
+        following = np.append(begin, np.inf)[np.searchsorted(begin, starts)]
+        weight += marks[word] * (following + len(word) <= starts + length)
     return int(starts[np.argmax(weight.round(9))]) if len(starts) else 0
 
 

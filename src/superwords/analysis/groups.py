@@ -31,17 +31,14 @@ def by_group(result: Result, column: str, n_words: int = TOP_WORDS, most: int | 
 
     Parameters
     ----------
-    column : str
-        A column of `corpus_.metadata`.
-    n_words : int
-        How many words of each group to list.
+    column : str, of `corpus_.metadata`
+    n_words : int, of each group
     most : int, optional
         Keep the largest groups, and pool the others as "other".
 
     Returns
     -------
     DataFrame
-        A row per concept and group, with intervals.
 
     Examples
     --------
@@ -76,15 +73,13 @@ def compare_groups(result: Result, column: str, first: Any = None, second: Any =
 
     Parameters
     ----------
-    column : str
-        A column of `corpus_.metadata`.
+    column : str, of `corpus_.metadata`
     first, second : optional
         The groups; may be left out where there are only two.
 
     Returns
     -------
     DataFrame
-        A row per concept, with intervals.
 
     Examples
     --------
@@ -121,10 +116,8 @@ def group_words(result: Result, column: str, concept: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    column : str
-        A column of `corpus_.metadata`.
-    concept : int
-        Its number: 1, 2, …
+    column : str, of `corpus_.metadata`
+    concept : int (1, 2, …)
 
     Returns
     -------

@@ -123,8 +123,7 @@ def words_over_time(result: Result, column: str, concept: int) -> pd.DataFrame:
     ----------
     column : str
         As of `over_time`.
-    concept : int
-        Its number: 1, 2, …
+    concept : int (1, 2, …)
 
     Returns
     -------

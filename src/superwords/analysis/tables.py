@@ -57,17 +57,15 @@ def listed(result: Result, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def concept_list(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
-    """Return all concepts, the most prevalent first (docs/model.md has the columns).
+    """Return the concepts neither merged nor hidden, the most prevalent first (docs/model.md has the columns).
 
     Parameters
     ----------
-    n_words : int
-        How many words of each concept to list.
+    n_words : int, of each concept
 
     Returns
     -------
     DataFrame
-        A row per concept that was neither merged nor hidden.
 
     Examples
     --------
@@ -185,8 +183,7 @@ def other_table(result: Result, n_words: int = TOP_WORDS) -> pd.DataFrame:
 
     Parameters
     ----------
-    n_words : int
-        How many words of each concept to list.
+    n_words : int, of each concept
 
     Returns
     -------
@@ -210,13 +207,11 @@ def word_table(result: Result, concept: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    concept : int
-        Its number: 1, 2, …
+    concept : int (1, 2, …)
 
     Returns
     -------
     DataFrame
-        A row per word.
 
     Examples
     --------
@@ -243,10 +238,8 @@ def top_words(result: Result, concept: int, n: int = TOP_WORDS) -> list[str]:
 
     Parameters
     ----------
-    concept : int
-        Its number: 1, 2, …
-    n : int
-        The maximum number of words.
+    concept : int (1, 2, …)
+    n : int, at most
 
     Returns
     -------

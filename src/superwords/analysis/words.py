@@ -32,8 +32,7 @@ def similar_words(result: Result, words: str | Sequence[str], n: int = 20) -> pd
     ----------
     words : str or list of str
         A word of the vocabulary, or several.
-    n : int
-        The maximum number of words.
+    n : int, at most
 
     Returns
     -------
