@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from superwords.analysis import documents, maps, tables, themes
+from superwords.analysis import documents, tables, themes
 from superwords.analysis.curation import decisions
 from superwords.analysis.dates import time_columns
 from superwords.analysis.groups import group_values
@@ -155,7 +155,7 @@ class Catalog:
     @cached_property
     def document_map(self) -> dict[str, Any]:
         """Return the map of documents, with regions by their main concepts."""
-        return maps.document_map(self.model.result_, _MOST_DOCUMENTS)
+        return themes.document_map(self.model.result_, _MOST_DOCUMENTS)
 
     @cached_property
     def words(self) -> pd.DataFrame:
