@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.congress import MEMBERS, load_debate
 from experiments.harness import Lab
-from superwords.compare import contenders
+from superwords.compare import contest
 from superwords.compare.peers import named_tokens, tomotopy_module
 from superwords.features import cooccurrence
 from superwords.fitting import defaults
@@ -54,7 +54,7 @@ def experiment(
     run = Run(init, sweeps, level, then, seed)
     corpus = load_debate(lab.data, unit="passages:5", n_jobs=lab.jobs)
     rows = Corpus.from_counts(sparse.csr_array(corpus.counts[::part]), corpus.vocabulary)
-    contenders.warm_up(Corpus.from_counts(sparse.csr_array(rows.counts[::20]), rows.vocabulary))
+    contest.warm_up(Corpus.from_counts(sparse.csr_array(rows.counts[::20]), rows.vocabulary))
     lab.say(f"{rows.n_documents} rows, {rows.n_words} words; from {init}")
     with threadpool_limits(1):
         table = follow(rows, cooccurrence(corpus), run, lab)

@@ -15,8 +15,8 @@ import pandas as pd
 import superwords
 from experiments.harness import Lab, fit_topics, read_lines
 from superwords.analysis.ranking import coherence, presence
-from superwords.compare.contenders import Found, ranked, word_sets
-from superwords.compare.judging import Judge, make_judges, peer_coherence
+from superwords.compare.contest import word_sets
+from superwords.compare.judging import Found, Judge, make_judges, peer_coherence, ranked
 from superwords.compare.judging import matched as size_matched
 from superwords.compare.splitting import Split, as_documents, make_split
 from superwords.errors import InputError

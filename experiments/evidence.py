@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from experiments.harness import Lab
-from superwords.compare.contenders import Effort
+from superwords.compare.contest import Effort, Runs
 from superwords.compare.labels import compare_labels
 from superwords.errors import InputError
 from superwords.fitting import defaults
@@ -55,9 +55,8 @@ def experiment(
             corpus,
             columns,
             peers,
+            Runs(Effort(chains, sweeps, iterations, lab.jobs), lab.out / "runs"),
             seeds,
-            effort=Effort(chains, sweeps, iterations, lab.jobs),
-            keep_in=lab.out / "runs",
             say=lab.say,
             with_samples=bool(samples),
             variants={f"superwords, {TEXT_VECTORS}": {"row_vectors": "wordllama"}} if vectors else None,

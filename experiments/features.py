@@ -10,7 +10,7 @@ import pandas as pd
 
 import superwords
 from experiments.harness import GrowingTable, Lab
-from superwords.compare.contenders import word_sets
+from superwords.compare.contest import word_sets
 from superwords.compare.judging import alignment, reliability, top_sets
 from superwords.compare.labels import with_interval
 from superwords.errors import InputError

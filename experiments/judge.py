@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import RidgeCV
 
 from experiments.harness import Lab
-from superwords.compare.calibrated import MEASURES, read_judge_vectors, standardised, vector_measures
+from superwords.compare.judging import MEASURES, read_judge_vectors, standardised, vector_measures
 
 RATINGS, VECTORS = "topic_ratings.jsonl", "glove_english_25k.npz"
 NEEDS = (RATINGS, VECTORS)

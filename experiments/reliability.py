@@ -11,9 +11,9 @@ import pandas as pd
 import superwords
 from experiments.harness import Lab
 from superwords.analysis.ranking import coherence, presence
-from superwords.compare.contenders import Effort, Keeper
+from superwords.analysis.tables import sources
 from superwords.compare.judging import alignment
-from superwords.compare.labels import LabelStage
+from superwords.compare.labels import by_document
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import LEAST_JACCARD
 
@@ -158,6 +158,6 @@ def _quality(model: ConceptModel, documents: pd.DataFrame) -> dict[str, float]:
     tops = [model.top_words(int(j), 10) for j in table.loc[~table["leftover"].to_numpy(bool), "concept"]]
     out = {"npmi": float(np.mean([coherence(units, [place[word] for word in words]) for words in tops]))}
     if _LABEL in documents:
-        stage = LabelStage(corpus, [_LABEL], Effort(), Keeper(None, [corpus]), print)
-        out |= alignment(stage.by_document(np.asarray(model.doc_concept_)), stage.labels[_LABEL])
+        labels = sources(corpus)[1][_LABEL].to_numpy(object)
+        out |= alignment(by_document(corpus, np.asarray(model.doc_concept_)), labels)
     return out

@@ -11,7 +11,8 @@ import pandas as pd
 import superwords
 from experiments.harness import Lab
 from superwords.compare import judging
-from superwords.compare.contenders import Found, ranked, word_sets
+from superwords.compare.contest import word_sets
+from superwords.compare.judging import Found, ranked
 from superwords.compare.peers import PEERS
 from superwords.compare.splitting import Split, make_split
 from superwords.study.create import concept_uses

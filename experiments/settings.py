@@ -23,8 +23,8 @@ from experiments.lee import ITEMS
 from experiments.recipes import RECIPES
 from experiments.salient import asked_words, best_topics
 from superwords.analysis.ranking import scores
-from superwords.compare import contenders, judging
-from superwords.compare.contenders import Found
+from superwords.compare import contest, judging
+from superwords.compare.judging import Found
 from superwords.compare.splitting import SENTENCES, Split, as_documents, make_split
 from superwords.features import combine, cooccurrence
 from superwords.fitting import defaults
@@ -221,7 +221,7 @@ def judged(bench: Bench, model: ConceptModel, seed: int) -> dict[str, float]:
     """Judge word sets against the peer's by salient words, and each concept by its ten first words."""
     out: dict[str, float] = {}
     score, used = scores(model.result_.summary.words, model.corpus_.n_words), model.result_.summary.words.used
-    ranked = [Found(*contenders.word_sets(model, value), 0.0) for value in (score, used)]
+    ranked = [Found(*contest.word_sets(model, value), 0.0) for value in (score, used)]
     for found, ending in zip(ranked, ("", "_by_share")):
         sets = [judging.matched(found, bench.topics[seed], word) for word in bench.words]
         pairs = [(bench.judge(ours), bench.judge(theirs)) for ours, theirs in sets if len(ours) > 1]
@@ -239,7 +239,7 @@ def experiment(lab: Lab, seeds: int = 1, sweeps: int = 60, iterations: int = 100
     rows: list[dict[str, Any]] = []
     for name, _, _ in CORPORA:
         bench = load_bench(lab, name, range(1, 1 + seeds), iterations)
-        contenders.warm_up(bench.split.windows)
+        contest.warm_up(bench.split.windows)
         for variation in chosen:
             for seed in range(1, 1 + seeds):
                 model, seconds = fit_variation(bench, variation, seed, sweeps)

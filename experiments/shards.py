@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from experiments.harness import Lab
-from superwords.compare.contenders import from_draws, word_frequencies
+from superwords.compare.contest import from_draws, word_frequencies
 from superwords.compare.judging import log_probability
 from superwords.errors import InputError
 from superwords.features import cooccurrence

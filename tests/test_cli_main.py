@@ -181,7 +181,7 @@ def test_ctrl_c_in_a_comparison_says_how_to_go_on(capsys, monkeypatch):
     def make_lineup(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("superwords.compare.contenders.make_lineup", make_lineup)
+    monkeypatch.setattr("superwords.compare.contest.make_lineup", make_lineup)
     found = run(capsys, "compare", "x.csv", "--text", "speech", "-o", "out")
     assert found.code == 1
     assert found.err == ("superwords: stopped; finished runs are kept, and the same command continues from there.\n")

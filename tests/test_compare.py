@@ -14,9 +14,9 @@ from scipy import sparse
 
 from cli_for_tests import run, write_documents
 from superwords.analysis import ranking as coherences
-from superwords.compare import contenders, judging, peers
-from superwords.compare.contenders import Found, Keeper, Runner, make_lineup
-from superwords.compare.contest import caution
+from superwords.compare import judging, peers
+from superwords.compare.contest import Contest, Effort, Runs, caution, make_lineup, shuffled_features
+from superwords.compare.judging import Found
 from superwords.compare.splitting import make_split, split_windows
 from superwords.errors import InputError
 from superwords.features import cooccurrence
@@ -125,7 +125,7 @@ def test_one_window_in_five_is_held_out_through_all_documents() -> None:
                 held_out.append((d, window))
             else:
                 train[d].append(window)
-    assert split_windows(texts, "en") == (train, held_out)
+    assert split_windows(texts, ["en"] * len(texts)) == (train, held_out)
     assert len(held_out) == 2
 
 
@@ -198,7 +198,7 @@ def test_shuffled_features_are_the_same_rows_at_other_words() -> None:
     texts = [f"{words[d % 3]} plum{d}." for d in range(30)]
     corpus = make_split(texts, [str(d) for d in range(30)], "en", {"words": "plain", "min_df": 2}).documents
     true = np.asarray(cooccurrence(corpus))
-    mixed = contenders.shuffled_features(corpus, 1)
+    mixed = shuffled_features(corpus, 1)
     assert mixed is not None
     assert not np.array_equal(true, mixed)
     assert sorted(map(tuple, true.tolist())) == sorted(map(tuple, mixed.tolist()))
@@ -315,8 +315,7 @@ def test_with_nothing_to_predict_the_peers_still_compare() -> None:
     texts = [" ".join(f"Apple{d} pear plum." for _ in range(25)) for d in range(3)]
     split = make_split(texts, ["a", "b", "c"], "en", WORDS_ONLY)
     nothing = make_halves(sparse.csr_array((2, split.windows.n_words), dtype=np.int32))
-    lineup, effort = make_lineup(["lda"]), contenders.Effort(1, 4, 4)
-    runner = Runner(split, split.windows, lineup, effort, nothing, Keeper(None, [split.windows]), lambda line: None)
-    found = runner.fit("LDA on windows", 1, {"k": 2})
+    contest = Contest(split, split.windows, make_lineup(["lda"]), nothing, Runs(Effort(1, 4, 4)))
+    found = contest.fit("LDA on windows", 1, {"k": 2})
     assert found.weights.any()
     assert found.predicted is None

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from experiments.generators import plant_corpus
 from superwords import ConceptModel
-from superwords.compare.contenders import from_draws, word_frequencies
+from superwords.compare.contest import from_draws, word_frequencies
 from superwords.compare.judging import log_probability, mean_and_error
 from superwords.compare.peers import by_mixture
 from superwords.sampler.fold_in import Halves, make_halves, predict

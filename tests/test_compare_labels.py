@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse
 
 from cli_for_tests import run, write_documents
-from superwords.compare import calibrated, judging, labels
-from superwords.compare.contenders import Effort, Keeper
+from superwords.compare import judging, labels
+from superwords.compare.contest import Effort, Runs
 from superwords.compare.labels import DEFAULT, MATCHED, OWN, Effects, LabelStage, best_setting, compare_labels
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
@@ -97,11 +97,9 @@ def test_every_model_is_judged_at_its_own_and_at_our_number(tmp_path, monkeypatc
     pytest.importorskip("tomotopy", reason="needs the extra `compare`")
     monkeypatch.setattr("superwords.compare.labels.DEFAULTS", {"lda": {"k": 5}})
     corpus, _ = labelled_corpus()
-    effort = Effort(n_chains=1, n_sweeps=40, iterations=60, n_jobs=1)
+    runs = Runs(Effort(n_chains=1, n_sweeps=40, iterations=60, n_jobs=1), tmp_path)
     said = []
-    tables = compare_labels(
-        corpus, ["theme", "side"], ["lda"], n_seeds=2, effort=effort, keep_in=tmp_path, say=said.append
-    )
+    tables = compare_labels(corpus, ["theme", "side"], ["lda"], runs, n_seeds=2, say=said.append)
     found = tables["labels"].set_index(["column", "model", "number"])
     assert set(found.index.get_level_values("number")) == {OWN, DEFAULT, MATCHED}
     assert found.loc["theme", "LDA", DEFAULT]["topics"] == 5
@@ -112,14 +110,14 @@ def test_every_model_is_judged_at_its_own_and_at_our_number(tmp_path, monkeypatc
     assert tables["reliability"]["partners 1/3"].between(0, 1).all()
     assert set(tables["label_effects"]["column"]) == {"theme", "side"}
     before = sorted(tmp_path.iterdir())
-    again = compare_labels(corpus, ["theme", "side"], ["lda"], n_seeds=2, effort=effort, keep_in=tmp_path)
+    again = compare_labels(corpus, ["theme", "side"], ["lda"], runs, n_seeds=2)
     pd.testing.assert_frame_equal(tables["labels"], again["labels"])
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_the_best_setting_is_the_one_that_agrees_with_the_labels(monkeypatch):
     corpus, _ = labelled_corpus(9)
-    stage = LabelStage(corpus, ["theme"], Effort(), Keeper(None, [corpus]), lambda line: None)
+    stage = LabelStage(corpus, ["theme"], Runs())
     right = np.eye(3)[np.arange(9) % 3]
 
     def peer(self, name, setting, seed):
@@ -152,12 +150,12 @@ def judge_vectors(folder):
 
 
 def test_words_of_one_direction_have_the_higher_cosine(tmp_path):
-    known = calibrated.read_judge_vectors(judge_vectors(tmp_path))
-    together = calibrated.vector_measures([f"w{i}" for i in range(5)], known)
-    apart = calibrated.vector_measures([f"w{5 * i}" for i in range(5)], known)
+    known = judging.read_judge_vectors(judge_vectors(tmp_path))
+    together = judging.vector_measures([f"w{i}" for i in range(5)], known)
+    apart = judging.vector_measures([f"w{5 * i}" for i in range(5)], known)
     assert together["cosine"] > apart["cosine"] + 0.3
     assert together["weakest"] > apart["weakest"]
-    assert calibrated.vector_measures(["none", "nothing"], known)["cosine"] == 0
+    assert judging.vector_measures(["none", "nothing"], known)["cosine"] == 0
     assert known.of("w1 w2")[1] == pytest.approx(np.log1p(2))
 
 
@@ -166,28 +164,28 @@ def test_glove_s_text_and_numbers_are_the_same_vectors(tmp_path):
     with np.load(path) as stored:
         lines = [f"{w} {' '.join(map(repr, v.tolist()))}" for w, v in zip(stored["words"], stored["vectors"])]
     (tmp_path / "vectors.txt").write_text("\n".join(lines), encoding="utf-8")
-    first, second = (calibrated.read_judge_vectors(p) for p in (path, tmp_path / "vectors.txt"))
+    first, second = (judging.read_judge_vectors(p) for p in (path, tmp_path / "vectors.txt"))
     np.testing.assert_allclose(first.vectors, second.vectors)
     (tmp_path / "vectors.txt").write_text("a b c\n", encoding="utf-8")
     with pytest.raises(InputError, match="these are not word vectors"):
-        calibrated.read_judge_vectors(tmp_path / "vectors.txt")
+        judging.read_judge_vectors(tmp_path / "vectors.txt")
 
 
 def test_c_v_is_one_for_words_always_together_and_low_for_strangers():
     units = sparse.csc_array(np.kron(np.eye(2, dtype=int), np.ones((5, 2), dtype=int)))
-    assert calibrated.c_v(units, [0, 1]) == pytest.approx(1)
-    assert calibrated.c_v(units, [0, 2]) == pytest.approx(1 / np.sqrt(2))
+    assert judging.c_v(units, [0, 1]) == pytest.approx(1)
+    assert judging.c_v(units, [0, 2]) == pytest.approx(1 / np.sqrt(2))
 
 
 def test_the_judge_is_in_standard_deviations_of_what_is_compared():
     rng = np.random.default_rng(0)
     measures = rng.normal(size=(50, 6)) * [1, 2, 3, 4, 5, 6] + 7
-    values = calibrated.judged(measures)
+    values = judging.judged(measures)
     assert values.mean() == pytest.approx(0)
     assert values.std() == pytest.approx(1)
     better = measures.copy()
     better[0, 1] += 20
-    assert calibrated.judged(better)[0] > values[0]
+    assert judging.judged(better)[0] > values[0]
 
 
 def test_the_command_judges_by_labels_and_by_the_judge(tmp_path, capsys):

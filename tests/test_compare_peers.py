@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.compare.contenders import make_lineup, word_frequencies
+from superwords.compare.contest import make_lineup, word_frequencies
 from superwords.compare.judging import log_probability
 from superwords.compare.peers import INSTALL, PEERS, document_vectors, mean_of
 from superwords.errors import InputError

@@ -14,7 +14,7 @@ from scipy import sparse
 from experiments import evidence, features, salient
 from experiments.__main__ import main
 from superwords.analysis.ranking import coherence
-from superwords.compare.contenders import Found
+from superwords.compare.judging import Found
 
 
 def test_a_translation_is_ranked_among_the_rows_of_the_other_language() -> None:

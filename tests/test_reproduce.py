@@ -135,7 +135,7 @@ def test_finished_seeds_of_the_recipes_are_kept(tmp_path, monkeypatch):
 def test_finished_runs_of_the_settings_are_kept(tmp_path, monkeypatch):
     bench = SimpleNamespace(split=SimpleNamespace(windows=None))
     monkeypatch.setattr(settings, "load_bench", lambda *_: bench)
-    monkeypatch.setattr(settings.contenders, "warm_up", lambda rows: None)
+    monkeypatch.setattr(settings.contest, "warm_up", lambda rows: None)
     monkeypatch.setattr(settings, "fit_variation", then_interrupted((None, 1.0), (None, 2.0)))
     monkeypatch.setattr(settings, "judged", lambda *_: {"win": 0.5, "npmi": 0.1})
     monkeypatch.setattr(settings, "saturation", lambda model: {"used": 0.5})

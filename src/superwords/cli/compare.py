@@ -21,16 +21,7 @@ app = typer.Typer(add_completion=False)
 _run = partial(o.option, panel="Runs")
 _SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
 # The page has the others; seconds were printed run by run.
-_SHOWN_OF_MODELS = {
-    "model": "model",
-    "concepts": "concepts",
-    "NPMI windows": "NPMI",
-    "judge": "judge",
-    "diversity": "diversity",
-    "stability": "stability",
-    "perplexity": "perplexity",
-    "ours ahead": "ours ahead",
-}
+_SHOWN_OF_MODELS = ("model", "concepts", "NPMI", "judge", "diversity", "stability", "perplexity", "ours ahead")
 
 
 @app.command()
@@ -84,8 +75,8 @@ def compare(
     others `peers`. Finished runs are kept in the folder: the same command continues an interrupted one.
     """
     from superwords.cluster import check_cluster, joined
-    from superwords.compare import contenders, contest, writing
-    from superwords.compare.calibrated import read_judge_vectors
+    from superwords.compare import contest, writing
+    from superwords.compare.judging import read_judge_vectors
     from superwords.compare.labels import GRIDS, compare_labels
     from superwords.compare.peers import PEERS
     from superwords.compare.splitting import make_split
@@ -97,13 +88,14 @@ def compare(
     with o.wrong_use():
         check_options(language, **named)
         check_cluster(cluster)
-    lineup = contenders.make_lineup(None if models is None else [name.strip() for name in models.split(",")])
+    lineup = contest.make_lineup(None if models is None else [name.strip() for name in models.split(",")])
     if output.exists() and not output.is_dir():
         raise InputError(f"{str(output)!r} is a file; give the name of a folder.")
     documents = open_documents(file, text, id, encoding)
     if documents.counts is not None or documents.are_tokens:
         raise InputError("A comparison holds out sentences, so it needs raw text, not counts or tokens.")
-    effort, tell, runs = contenders.Effort(chains, sweeps, iterations, jobs), partial(say, quiet=quiet), output / "runs"
+    tell = partial(say, quiet=quiet)
+    runs = contest.Runs(contest.Effort(chains, sweeps, iterations, jobs), output / "runs")
     options = {name: value for name, value in named.items() if value is not None} | {"n_jobs": jobs}
     with joined(cluster, jobs, tell):
         texts = list(documents.texts)
@@ -123,8 +115,8 @@ def compare(
             unit = "passages:5" if is_long else "document"
             whole = Corpus.from_texts(texts, documents.ids, documents.metadata, unit=unit, **known)
             peers = [name for name in GRIDS if PEERS[name] in lineup.peers.values()]
-            by_labels = compare_labels(whole, labels, peers, seeds, seed, effort, runs, tell)
-        found = contest.compare(split, is_long, seeds, seed, effort, salient, tell, lineup, runs, vectors)
+            by_labels = compare_labels(whole, labels, peers, runs, seeds, seed, tell)
+        found = contest.compare(split, is_long, lineup, runs, seeds, seed, salient, tell, vectors)
     found.tables.update({name: table for name, table in by_labels.items() if len(table)})
     written = writing.write_all(found, output)
     if as_json:
@@ -136,13 +128,14 @@ def compare(
 
 def print_comparison(comparison: Comparison) -> None:
     """Print ours against all others, and each model for itself; the other contests are in the files."""
-    from superwords.compare import contenders, contest, writing
+    from superwords.compare import contest, writing
+    from superwords.compare.judging import OURS
 
     contests, models = comparison.tables["contests"], writing.model_rows(comparison.tables["models"])
-    rows = writing.contest_rows(contests[contests["first"] == contenders.OURS])
+    rows = writing.contest_rows(contests[contests["first"] == OURS])
     against = [{name: row[name] for name in _SHOWN} for row in rows]
     _print(against, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
-    shown = [{head: row[name] for name, head in _SHOWN_OF_MODELS.items() if name in row} for row in models]
+    shown = [{name: row[name] for name in _SHOWN_OF_MODELS if name in row} for row in models]
     _print(shown, "Each model for itself, means over seeds", "model")
     for name, title in writing.LABEL_TABLES.items():
         if name in comparison.tables:

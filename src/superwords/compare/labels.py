@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +18,9 @@ from scipy import sparse, stats
 
 from superwords.analysis.effects import RobustFit, effects, outcomes_of
 from superwords.analysis.tables import source_of_rows, sources
-from superwords.compare.contenders import OURS, Arrays, Effort, Keeper, Say, word_sets
-from superwords.compare.judging import PARTNERS, alignment, reliability, top_sets
-from superwords.compare.peers import PEERS, Fitted, Setting
+from superwords.compare.contest import Arrays, Runs, Say
+from superwords.compare.judging import OURS, PARTNERS, alignment, reliability, top_sets
+from superwords.compare.peers import PEERS, Setting
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import first_words, jaccard
@@ -55,36 +54,24 @@ class Effects(NamedTuple):
 class LabelStage:
     """The rows to fit, the documents they are of, and the columns to judge by."""
 
-    def __init__(self, corpus: Corpus, columns: Sequence[str], effort: Effort, keeper: Keeper, say: Say) -> None:
-        self.corpus, self.columns, self.effort, self.keeper, self.say = corpus, columns, effort, keeper, say
-        self.parent, self.metadata = source_of_rows(corpus), sources(corpus)[1]
+    def __init__(self, corpus: Corpus, columns: Sequence[str], runs: Runs) -> None:
+        self.corpus, self.runs, self.metadata = corpus, runs, sources(corpus)[1]
         of_labels = [name for name in columns if is_labels(self.metadata[name])]
         self.labels = {name: self.metadata[name].to_numpy(object) for name in of_labels}
         self.with_effects = [
             name for name in columns if name not in of_labels or 2 <= self.metadata[name].nunique() <= MOST_GROUPS
         ]
 
-    def by_document(self, rows: np.ndarray) -> np.ndarray:
-        """Sum the weights of a document's rows by their tokens; (D, T) with rows that sum to 1."""
-        tokens = np.asarray(self.corpus.counts.sum(axis=1), dtype=float).ravel()
-        gather = sparse.csr_array((tokens, (self.parent, np.arange(len(tokens)))))
-        total = np.asarray(gather @ rows)
-        return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
-
-    def ours(self, seed: int, corpus: Corpus | None = None, row_vectors: str | None = None, **more: Any) -> Arrays:
+    def ours(self, seed: int, sample: Corpus | None = None, **options: Any) -> Arrays:
         """Fit our concepts with the defaults of `superwords fit`; on all rows also their effects of the columns.
 
         Effects are kept as (3, J, C) arrays of the effect and the ends of its interval, beside their concepts.
         """
-        rows, columns = corpus or self.corpus, self.with_effects if corpus is None else ()
-        n_chains, n_sweeps = self.effort[:2]
-        options: dict[str, Any] = {"n_chains": n_chains, "n_sweeps": n_sweeps, "random_state": seed, **more}
+        columns = self.with_effects if sample is None else []
 
-        def make() -> Arrays:
-            model = ConceptModel(n_jobs=self.effort.n_jobs, progress=False, **options)
-            model.fit(rows, row_vectors=row_vectors)
+        def read(model: ConceptModel) -> Arrays:
             draws = outcomes_of(model.result_).weights
-            out = {"weights": word_sets(model)[0], "rows": (sum(draws[1:], start=draws[0]) / len(draws)).toarray()}
+            out = {"rows": (sum(draws[1:], start=draws[0]) / len(draws)).toarray()}
             for column in columns:
                 table = effects(model.result_, column)
                 wide = [table.pivot(index="concept", columns="term", values=name) for name in Effects._fields[1:]]
@@ -92,37 +79,38 @@ class LabelStage:
                 out[f"concepts of {column}"] = wide[0].index.to_numpy(int) - 1
             return out
 
-        what = {"labels": OURS, "rows": rows.n_documents, "columns": list(self.columns), "how": repr(options)}
-        return self._with_documents(self.keeper.get(what | {"rows by": row_vectors}, None, make), corpus)
+        key = self.metadata[columns].to_csv()
+        return self._with_documents(self.runs.ours(sample or self.corpus, seed, read, key, **options), sample)
 
-    def peer(self, name: str, setting: Setting, seed: int, corpus: Corpus | None = None) -> Arrays:
+    def peer(self, name: str, setting: Setting, seed: int, sample: Corpus | None = None) -> Arrays:
         """Fit a peer."""
-        peer, rows = PEERS[name], corpus or self.corpus
+        return self._with_documents(self.runs.peer(PEERS[name], sample or self.corpus, setting, seed), sample)
 
-        def make() -> Arrays:
-            fitted: Fitted = peer.fit(rows, setting, seed, self.effort.iterations)
-            return {"weights": fitted.weights, "rows": fitted.rows}
-
-        what = {"labels": name, "setting": dict(setting), "seed": seed, "iterations": self.effort.iterations}
-        return self._with_documents(self.keeper.get(what | {"rows": rows.n_documents}, peer.library, make), corpus)
-
-    def _with_documents(self, run: Arrays, corpus: Corpus | None) -> Arrays:
-        return run if corpus is not None else run | {"documents": self.by_document(run["rows"])}
+    def _with_documents(self, run: Arrays, sample: Corpus | None) -> Arrays:
+        return run if sample is not None else run | {"documents": by_document(self.corpus, run["rows"])}
 
     def sample(self, seed: int) -> Corpus:
         """Return the rows of a random 80% of the documents, with the same vocabulary."""
-        n_documents = int(self.parent.max()) + 1
+        parent = source_of_rows(self.corpus)
+        n_documents = int(parent.max()) + 1
         chosen = np.random.default_rng([seed, 80]).permutation(n_documents)[: max(2, round(SAMPLE * n_documents))]
-        rows = np.flatnonzero(np.isin(self.parent, chosen))
+        rows = np.flatnonzero(np.isin(parent, chosen))
         corpus = Corpus.from_counts(sparse.csr_array(self.corpus.counts[rows]), self.corpus.vocabulary)
         return replace(corpus, texts=self.corpus.texts and [self.corpus.texts[d] for d in rows])
 
     def effects_of(self, run: Arrays, column: str) -> Effects:
         """Return the effects of a column in a run: ours on prevalence, a peer's on the topics' shares."""
-        if f"effects of {column}" in run:
-            return Effects(run["weights"][run[f"concepts of {column}"]], *run[f"effects of {column}"])
         weights = run["weights"]
+        if f"effects of {column}" in run:
+            return Effects(weights[run[f"concepts of {column}"]], *run[f"effects of {column}"])
         return share_effects(run["documents"][:, : len(weights)], weights, self.metadata[column])
+
+
+def by_document(corpus: Corpus, rows: np.ndarray) -> np.ndarray:
+    """Sum the weights of a document's rows by their tokens; (D, T) with rows that sum to 1."""
+    tokens = np.asarray(corpus.counts.sum(axis=1), dtype=float).ravel()
+    total = np.asarray(sparse.csr_array((tokens, (source_of_rows(corpus), np.arange(len(tokens))))) @ rows)
+    return total / np.maximum(total.sum(axis=1, keepdims=True), 1e-12)
 
 
 def is_labels(column: pd.Series) -> bool:
@@ -189,10 +177,9 @@ def compare_labels(
     corpus: Corpus,
     columns: Sequence[str],
     peers: Sequence[str] = ("lda", "stm", "bertopic"),
+    runs: Runs | None = None,
     n_seeds: int = 5,
     seed: int = 0,
-    effort: Effort | None = None,
-    keep_in: Path | None = None,
     say: Say = lambda line: None,
     with_samples: bool = True,
     variants: Mapping[str, Mapping[str, Any]] | None = None,
@@ -209,30 +196,30 @@ def compare_labels(
             raise InputError(f"There is no column {column!r} for --labels; the columns are: {known}.")
         if corpus.metadata[column].nunique() < 2:
             raise InputError(f"The column {column!r} has fewer than two values, so it cannot judge models.")
-    stage = LabelStage(corpus, columns, effort or Effort(), Keeper(keep_in, [corpus]), say)
+    stage = LabelStage(corpus, columns, runs or Runs())
     first = seed + 1
     samples = {s: stage.sample(s) for s in range(first, first + min(N_SAMPLES, n_seeds)) if with_samples}
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
 
     def judge(name: str, number: str, fit: Callable[..., Arrays], n_fits: int) -> list[Arrays]:
         """Fit a model to all rows and to samples, and add its rows to the tables."""
-        key, runs = {"model": name, "number": number}, []
+        key, fits = {"model": name, "number": number}, []
         for s in range(first, first + n_fits):
-            runs.append(fit(s))
-            say(f"{name} ({number} number): {len(runs[-1]['weights'])} concepts or topics")
+            fits.append(fit(s))
+            say(f"{name} ({number} number): {len(fits[-1]['weights'])} concepts or topics")
         sampled = [fit(s, rows) for s, rows in samples.items() if name not in (variants or {})]
         for column, labels in stage.labels.items():
-            for s, run in enumerate(runs, first):
+            for s, run in enumerate(fits, first):
                 topics = {"column": column, "seed": s, "topics": len(run["weights"])}
                 tables["label_runs"].append(key | topics | alignment(run["documents"], labels))
-        for over, some in {"reseeds": runs, "80% samples": sampled}.items():
+        for over, some in {"reseeds": fits, "80% samples": sampled}.items():
             if len(some) > 1:
                 partners = reliability([top_sets(one["weights"]) for one in some])
                 tables["reliability"].append(key | {"over": over} | partners)
-        for column in stage.with_effects if len(runs) > 1 else ():
-            agreed = agreement([stage.effects_of(run, column) for run in runs])
+        for column in stage.with_effects if len(fits) > 1 else ():
+            agreed = agreement([stage.effects_of(run, column) for run in fits])
             tables["label_effects"].append(key | {"column": column} | agreed)
-        return runs
+        return fits
 
     ours = judge(OURS, OWN, stage.ours, n_seeds)
     for name, more in (variants or {}).items():

@@ -26,24 +26,22 @@ class Split(NamedTuple):
     held_out: Corpus
 
 
-def split_windows(
-    texts: Iterable[str], languages: str | Sequence[str], sentences: int = SENTENCES, every: int = EVERY
-) -> tuple[list[list[str]], list[tuple[int, str]]]:
-    """Cut texts into windows; return those to train on by document, and one in `every` with its document.
+def split_windows(texts: Iterable[str], languages: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, str]]]:
+    """Cut texts into windows; return those to train on by document, and one in five with its document.
 
     Counted through all documents, and not from each one's start, because short documents have only one or two windows.
     """
     train: list[list[str]] = []
     held_out: list[tuple[int, str]] = []
     number = 0
-    for d, text in enumerate(texts):
+    for d, (text, language) in enumerate(zip(texts, languages)):
         train.append([])
-        spans = sentence_spans(text, languages if isinstance(languages, str) else languages[d])
-        for first in range(0, len(spans), sentences):
-            own = spans[first : first + sentences]
-            window = text[own[0][0] : own[-1][1]].strip()
+        spans = sentence_spans(text, language)
+        for first in range(0, len(spans), SENTENCES):
+            last = min(first + SENTENCES, len(spans)) - 1
+            window = text[spans[first][0] : spans[last][1]].strip()
             number += 1
-            if number % every:
+            if number % EVERY:
                 train[-1].append(window)
             else:
                 held_out.append((d, window))
@@ -53,21 +51,18 @@ def split_windows(
 def make_split(
     texts: Sequence[str],
     ids: Sequence[str],
-    languages: str | Sequence[str],
+    language: str | Sequence[str],
     options: Mapping[str, Any],
     metadata: pd.DataFrame | None = None,
 ) -> Split:
     """Count the training windows with a vocabulary of their own, and the same words in the held-out ones."""
+    languages = [language] * len(texts) if isinstance(language, str) else language
     train, held_out = split_windows(texts, languages)
     if not held_out:
         raise InputError(
             f"The documents make fewer than {EVERY} windows of {SENTENCES} sentences, "
             "so none can be held out; give more text."
         )
-
-    def of(documents: Iterable[int]) -> str | list[str]:
-        return languages if isinstance(languages, str) else [languages[d] for d in documents]
-
     kept = [d for d, windows in enumerate(train) if windows]
     # A blank line ends a sentence, so that the windows come back as the passages of the joined text; but for a few
     # (in some 1% of recipes) whose sentences are cut otherwise without what stood before them.
@@ -75,14 +70,14 @@ def make_split(
         ["\n\n".join(train[d]) for d in kept],
         [ids[d] for d in kept],
         None if metadata is None else metadata.iloc[kept],
-        language=of(kept),
+        language=language if isinstance(language, str) else [languages[d] for d in kept],
         unit=f"passages:{SENTENCES}",
         keep_texts=True,  # BERTopic reads them
         **options,
     )
     seen = Corpus.from_texts(
         [text for _, text in held_out],
-        language=of(d for d, _ in held_out),
+        language=language if isinstance(language, str) else [languages[d] for d, _ in held_out],
         vocabulary=windows.vocabulary,
         recipe=windows.notes["recipe"],
         keep_texts=False,

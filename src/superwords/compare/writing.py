@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from superwords.compare.calibrated import WITH_PEOPLE
-from superwords.compare.contenders import CONTROLS, OURS, UNIGRAM
-from superwords.compare.contest import Comparison, described
-from superwords.compare.judging import SMOOTHING, matched
+from superwords.compare.contest import CONTROLS, UNIGRAM, Comparison, described
+from superwords.compare.judging import OURS, SMOOTHING, WITH_PEOPLE, matched
 from superwords.compare.peers import DRAWS
 from superwords.errors import InputError
 from superwords.files import write_atomic
@@ -66,15 +64,14 @@ LABEL_NOTE = (
 # Columns of the table of models: heading, column, and format.
 _MODEL_COLUMNS = (
     ("concepts", "n_concepts", ".0f"),
-    ("NPMI windows", "npmi, windows", ".3f"),
-    ("sentences", "npmi, sentences", ".3f"),
+    ("NPMI", "npmi, windows", ".3f"),
+    ("on sentences", "npmi, sentences", ".3f"),
     ("judge", "judge", "+.2f"),
     ("diversity", "diversity", ".2f"),
     ("stability", "stability", ".2f"),
     ("log likelihood", "log_likelihood", ".3f"),
     ("perplexity", "perplexity", ".1f"),
 )
-# Facts on the page, by their key.
 _FACTS = {
     "training_documents": "Documents",
     "training_windows": "Windows",
@@ -113,44 +110,44 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     return {"facts": comparison.facts, "notes": list(NOTES), **tables}
 
 
-def page(comparison: Comparison, title: str = "Concepts and topics compared") -> str:
+def page(comparison: Comparison) -> str:
     """Build one self-contained page: contests, each model's figures, the grid, and clouds."""
-    tables, left_out = comparison.tables, comparison.lineup.left_out
+    tables, title = comparison.tables, "Concepts and topics compared"
     facts = ""
     for key, term in _FACTS.items():
         value = comparison.facts[key]
-        text = (
-            f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else ", ".join(map(str, value))
-        )
+        text = f"{value:,}" if isinstance(value, int) else ", ".join(map(str, value)) if key == "seeds" else value
         facts += f"<div><dt>{escape(term)}</dt><dd>{escape(text)}</dd></div>"
-    shown = {heading: label_rows(tables[name]) for name, heading in LABEL_TABLES.items() if name in tables}
     grid = [
         {"model": row["model"], "setting": described(row["setting"]), "topics": f"{row['n_topics']:,}"}
-        | {"words by": row["ranking"], "NPMI windows": f"{row['npmi']:.3f}"}
+        | {"words by": row["ranking"], "NPMI": f"{row['npmi']:.3f}"}
         | {"seconds": f"{row['seconds']:,.1f}", "": "chosen" if row["chosen"] else ""}
         for row in tables["grid"].to_dict("records")
     ]
+    by_labels = [
+        f"<h2>{heading}</h2>{_table(label_rows(tables[name]))}"
+        for name, heading in LABEL_TABLES.items()
+        if name in tables
+    ]
     body = [
-        f"<h1>{escape(title)}</h1>",
-        f'<dl class="facts">{facts}</dl>',
-        *_paragraphs(*left_out),
+        f'<h1>{escape(title)}</h1>\n<dl class="facts">{facts}</dl>',
+        *_paragraphs(comparison.lineup.left_out),
         "<h2>Who wins</h2><p>The share of salient words for which the first is the more coherent, with a 95% "
         "interval; seeds, NPMI, p and pairs (and those left out) are of the first column.</p>",
         _table(contest_rows(tables["contests"])),
-        "<h2>Each model for itself</h2><p>Means over the seeds.</p>",
+        "<h2>Each model for itself</h2><p>Means over the seeds; NPMI on windows.</p>",
         _table(model_rows(tables["models"])),
-        *(f"<h2>{heading}</h2>{_table(rows)}" for heading, rows in shown.items()),
-        *_paragraphs(*[LABEL_NOTE] * bool(shown)),
+        *by_labels,
+        *_paragraphs([LABEL_NOTE] if by_labels else []),
         "<h2>How this was judged</h2>",
-        *_paragraphs(*NOTES, *[JUDGE_NOTE] * ("judge" in tables["models"])),
-        "<h2>Settings tried for the peers</h2>",
-        _table(grid),
+        *_paragraphs(NOTES + ((JUDGE_NOTE,) if "judge" in tables["models"] else ())),
+        f"<h2>Settings tried for the peers</h2>\n{_table(grid)}",
         *(_clouds(comparison, peer) for peer in comparison.lineup.peers),
     ]
     return whole_page(title, "<main>\n" + "\n".join(body) + "\n</main>")
 
 
-def _paragraphs(*texts: str) -> list[str]:
+def _paragraphs(texts: Iterable[str]) -> list[str]:
     return [f"<p>{escape(text)}</p>" for text in texts]
 
 
@@ -158,8 +155,7 @@ def _table(rows: Rows) -> str:
     if not rows:
         return "<p>None.</p>"
     cells = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f'<div class="scroll">{html_table(rows[0], body)}</div>'
+    return f'<div class="scroll">{html_table(rows[0], "".join(f"<tr>{row}</tr>" for row in cells))}</div>'
 
 
 def _clouds(comparison: Comparison, peer: str) -> str:
@@ -185,27 +181,26 @@ def _figure(value: float, form: str) -> str:
 
 def label_rows(table: pd.DataFrame) -> Rows:
     """Return a table of measures for people: three digits, half an interval beside its mean."""
-    rows = []
-    for row in table.to_dict("records"):
-        out = {}
-        for name in (name for name in row if not str(name).endswith(" ±")):
-            value, half = row[name], row.get(f"{name} ±")
-            form = ".0f" if name in ("topics", "seeds", "reported") else ".3f"
-            text = value if isinstance(value, str) else _figure(value, form)
-            out[str(name)] = text + (f" ± {half:.3f}" if pd.notna(half) and name != "topics" else "")
-        rows.append(out)
-    return rows
+
+    def cell(row: Mapping[Any, Any], name: str) -> str:
+        if isinstance(row[name], str):
+            return str(row[name])
+        if name in ("topics", "seeds", "reported"):
+            return _figure(row[name], ".0f")
+        half = row.get(f"{name} ±")
+        return _figure(row[name], ".3f") + (f" ± {half:.3f}" if pd.notna(half) else "")
+
+    names = [str(name) for name in table if not str(name).endswith(" ±")]
+    return [{name: cell(row, name) for name in names} for row in table.to_dict("records")]
 
 
 def contest_rows(contests: pd.DataFrame) -> Rows:
     """Return one row for each contest, as people read it; all but the win rates is by the first judge."""
     rows = []
     for (first, second), judged in contests.groupby(["first", "second"], sort=False):
-        of_judges = judged.to_dict("records")
-        main, row = of_judges[0], {"first": str(first), "against": str(second)}
-        row |= {
-            f"on {one['judged_on']}": f"{one['rate']:.2f} ({one['low']:.2f}–{one['high']:.2f})" for one in of_judges
-        }
+        main, row = judged.iloc[0], {"first": str(first), "against": str(second)}
+        for one in judged.to_dict("records"):
+            row[f"on {one['judged_on']}"] = f"{one['rate']:.2f} ({one['low']:.2f}–{one['high']:.2f})"
         row |= {"seeds": f"{main['lowest_seed']:.2f}–{main['highest_seed']:.2f}"}
         row |= {"NPMI": f"{main['first_npmi']:.3f} / {main['second_npmi']:.3f}"}
         row |= {"p": "<0.0001" if main["p_value"] < 1e-4 else _figure(main["p_value"], ".4f")}
@@ -217,10 +212,9 @@ def model_rows(models: pd.DataFrame) -> Rows:
     """Return one row for each model, as people read it."""
     rows = []
     for row in models.to_dict("records"):
-        out = {"model": str(row["model"])}
-        out |= {name: _figure(row[key], form) for name, key, form in _MODEL_COLUMNS if key in row}
-        ahead = f"{row['ours ahead']:+.3f} ± {row['ours ahead, error']:.3f}"
-        out["ours ahead"] = "–" if pd.isna(row["ours ahead"]) or row["model"] == OURS else ahead
-        seconds = np.nan if row["model"] in (*CONTROLS, UNIGRAM) else row["seconds"]
-        rows.append(out | {"seconds": _figure(seconds, ",.1f")})
+        out = {name: _figure(row[key], form) for name, key, form in _MODEL_COLUMNS if key in row}
+        is_known = row["model"] != OURS and pd.notna(row["ours ahead"])
+        out["ours ahead"] = f"{row['ours ahead']:+.3f} ± {row['ours ahead, error']:.3f}" if is_known else "–"
+        out["seconds"] = "–" if row["model"] in (*CONTROLS, UNIGRAM) else _figure(row["seconds"], ",.1f")
+        rows.append({"model": str(row["model"]), **out})
     return rows
