@@ -373,4 +373,4 @@ def test_a_clean_corpus_is_not_warned_of():
 
 def test_other_files_are_plain_text(tmp_path):
     (tmp_path / "x.txt").write_text("raw *text*", encoding="utf-8")
-    assert files.whole_text(tmp_path / "x.txt", "utf-8") == "raw *text*"
+    assert list(open_documents(tmp_path).texts) == ["raw *text*"]

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.text import files
-from superwords.text.files import TextStream, parquet_rows
+from superwords.text.files import TextStream
 from superwords.text.sources import open_documents
 
 TEXTS = ["Cats chase mice.", "Dogs, too,\nchase cats.", "Mice hide."]
@@ -169,7 +169,7 @@ BAD_FILES = [
     ("d.csv", b"a,b\n1,2\n", r"line 2, has no column 'text' but 'a', 'b'"),
     ("d.csv.gz", gzip.compress(b"text\n" + b"word " * 1000, mtime=0)[:-12], r"not a complete gzip file"),
     ("d.csv.gz", b"text\nplain\n", r"not a complete gzip file"),
-    ("d.parquet", b"no parquet", r"cannot be read as Parquet"),
+    ("d.parquet", b"no parquet", r"d\.parquet cannot be read \(ArrowInvalid: Parquet magic bytes"),
     ("d.npz", b"no archive", r"cannot be read .*scipy\.sparse\.save_npz"),
     ("d.npz", b"", r"cannot be read .*scipy\.sparse\.save_npz"),
     ("d.npz", b"PK\x05\x06" + bytes(18), r"cannot be read .*scipy\.sparse\.save_npz"),
@@ -217,8 +217,9 @@ def test_other_wrong_sources(tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "d.parquet").touch()
     with pytest.raises(InputError, match=r"install the extra superwords\[parquet\]"):
-        next(parquet_rows(tmp_path / "d.parquet"))
+        open_documents(tmp_path / "d.parquet")
 
 
 def test_a_damaged_npz_is_told_wherever_the_damage_is(tmp_path):

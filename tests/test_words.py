@@ -92,19 +92,6 @@ def test_fast_tagging_is_hanta_tagging(language, sentence):
         assert fast.tag_sent(part, taglevel=0) == slow.tag_sent(part, taglevel=0)
 
 
-@pytest.mark.parametrize("language", ["en", "de", "nl"])
-def test_fast_analysis_is_hanta_analysis(language):
-    """Of words that HanTa knows, that it does not know, and of letters in a row that are none."""
-    slow, fast = HanoverTagger(HANTA_MODELS[language]), FastHanTa(HANTA_MODELS[language])
-    rng = np.random.default_rng(4)
-    known = rng.choice(sorted(slow.cache), 40).tolist()
-    letters = list("abcdefghijklmnopqrstuvwxyzäß-'0")
-    odd = ["".join(rng.choice(letters, size=int(n))) for n in rng.integers(1, 16, 60)]
-    made = [known[n] + known[n + 1] for n in range(0, 40, 2)]
-    for word in [*known, *odd, *made]:
-        assert fast.analyze_forward(word) == slow.analyze_forward(word)
-
-
 def test_odd_strings_are_tagged_without_an_error():
     rng = np.random.default_rng(0)
     letters = list("abXY äß.,!?'\"-–()0123\n’“&@#中ع\u00ad\u200b…")

@@ -1,7 +1,4 @@
-"""Rows and texts of the files that people have, one at a time, with the place of each for messages.
-
-What needs a package of the extra `files` says so where it is missing.
-"""
+"""Read rows of the files that people have, one at a time, with the place of each for messages."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from socket import gethostname
 from typing import Any, TextIO, TypeVar
@@ -59,21 +56,23 @@ _MARKDOWN = [
 
 @dataclass(frozen=True)
 class TextStream:
-    """Texts read from their source each time they are asked for, so that they need not be in memory.
+    """A column of rows, read from its source each time, so that texts need not be in memory.
 
-    `pieces` are parts of the source that workers read by themselves; there are none where lines have to be read
-    one by one.
+    `parts` are readers of rows and the number of documents of each; workers can read them by themselves.
     """
 
-    read: Callable[[], Iterator[Any]]
-    length: int
-    pieces: Sequence[TextStream] = ()
+    parts: Sequence[tuple[Callable[[], Iterable[Row]], int]]
+    column: str
 
     def __iter__(self) -> Iterator[Any]:
-        return self.read()
+        return (text_of(row, self.column) for read, _ in self.parts for row in read() if row[1] is not None)
 
     def __len__(self) -> int:
-        return self.length
+        return sum(length for _, length in self.parts)
+
+    @property
+    def pieces(self) -> list[TextStream]:
+        return [TextStream([part], self.column) for part in self.parts]
 
 
 def file_lines(path: Path, encoding: str) -> Iterator[str]:
@@ -127,19 +126,19 @@ def line_rows(lines: Iterable[str], name: str, is_json: bool = False) -> Iterato
         yield place, values
 
 
-def json_items(path: Path, text: str) -> Iterator[Row]:
+def json_rows(lines: Iterable[str], name: str) -> Iterator[Row]:
     """Yield the documents of a JSON file: a list of objects or of texts, or an object that holds such a list."""
-    found = _from_json(text, str(path), "a list of objects")
+    found = _from_json("".join(lines), name, "a list of objects")
     if isinstance(found, dict):
         lists = [value for value in found.values() if isinstance(value, list)]
         found = lists[0] if len(lists) == 1 else [found]
     if not isinstance(found, list):
-        raise InputError(f"{path} holds no list of documents; give a list of objects or of texts.")
+        raise InputError(f"{name} holds no list of documents; give a list of objects or of texts.")
     for n, value in enumerate(found, start=1):
         values = {"text": value} if isinstance(value, str) else value
         if not isinstance(values, dict):
-            raise InputError(f"{path}, item {n}, is {type(value).__name__}; give objects or texts.")
-        yield f"{path}, item {n}", values
+            raise InputError(f"{name}, item {n}, is {type(value).__name__}; give objects or texts.")
+        yield f"{name}, item {n}", values
 
 
 def _from_json(text: str, place: str, remedy: str) -> Any:
@@ -193,47 +192,79 @@ def check_columns(columns: Sequence[str], place: str) -> None:
         raise InputError(f"{place} has two columns named {name!r}; give each column its own name.")
 
 
+def whole_rows(lines: Iterable[str], name: str, is_markdown: bool = False) -> Iterator[Row]:
+    """Yield the one document of a file."""
+    kept: list[str] = []
+    length = 0
+    for line in lines:
+        length += len(line)
+        if length > LONGEST_LINE:
+            raise InputError(f"{name} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents.")
+        kept.append(line)
+    text = "".join(kept)
+    for pattern, replacement in _MARKDOWN if is_markdown else ():
+        text = pattern.sub(replacement, text)
+    yield name, {"id": Path(name).stem, "text": text}
+
+
 LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
-    ".jsonl": partial(line_rows, is_json=True),
-    ".ndjson": partial(line_rows, is_json=True),
+    **dict.fromkeys((".jsonl", ".ndjson"), partial(line_rows, is_json=True)),
     ".txt": line_rows,
+    ".json": json_rows,
+    ".md": partial(whole_rows, is_markdown=True),
+    **dict.fromkeys((".html", ".htm"), whole_rows),
 }
 
 
-def parquet_rows(path: Path, group: int | None = None, columns: list[str] | None = None) -> Iterator[Row]:
-    """Yield rows of a Parquet file, or of one of its row groups; of all columns, or of some."""
-    with _opened_parquet(path) as file:
-        groups = None if group is None else [group]
-        batches = file.iter_batches(batch_size=1000, row_groups=groups, columns=columns)
-        rows = (values for batch in batches for values in batch.to_pylist())
-        for number, values in enumerate(rows, start=1):
-            yield f"{path}, row {number}", values
+def document_rows(path: Path, encoding: str) -> Iterator[Row]:
+    """Yield the one row of a file of a folder, where a text file is one document too."""
+    _check_here(path)
+    kind, name = path.suffix.lower(), str(path)
+    if kind in PACKED_FILES:
+        return whole_rows([packed_contents(path, kind)], name)
+    read = whole_rows if kind == ".txt" else LINE_FILES[kind]
+    return read(file_lines(path, encoding), name)
 
 
-def parquet_pieces(path: Path, column: str) -> list[TextStream]:
-    """Return the row groups of a Parquet file."""
-    with _opened_parquet(path) as file:
+def parquet_parts(path: Path) -> list[Callable[[], Iterator[Row]]]:
+    """Return a reader of each row group of a Parquet file."""
+    with readable(path), _package("pyarrow.parquet", path).ParquetFile(path) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
-    groups = [partial(parquet_rows, group=g, columns=[column]) for g in range(len(sizes))]
-    return [TextStream(partial(texts_of, [path.resolve()], read, column), n) for read, n in zip(groups, sizes)]
+    starts = [sum(sizes[:g]) for g in range(len(sizes))]
+    return [partial(parquet_rows, path.absolute(), group, start) for group, start in enumerate(starts)]
+
+
+def parquet_rows(path: Path, group: int, start: int) -> Iterator[Row]:
+    """Yield the rows of a row group."""
+    _check_here(path)
+    number = count(start + 1)
+    with readable(path), _package("pyarrow.parquet", path).ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=1000, row_groups=[group]):
+            yield from ((f"{path}, row {next(number)}", values) for values in batch.to_pylist())
 
 
 @contextmanager
-def _opened_parquet(path: Path) -> Iterator[Any]:
-    parquet = _package("pyarrow.parquet", path)
+def readable(path: Path, remedy: str = "save it again") -> Iterator[None]:
+    """Turn whatever a library raises for a damaged file into one message."""
     try:
-        with parquet.ParquetFile(path) as file:
-            yield file
+        yield
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
+        byte = f"{error.reason}, byte 0x{error.object[error.start]:02x}"
+        raise InputError(f"{path} has text that is not UTF-8 ({byte}); write the file again with valid text.") from None
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120].rstrip(".")
+        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); {remedy}.") from None
+
+
+def _check_here(path: Path) -> None:
+    if not path.exists():
         raise InputError(
-            f"{path} has text that is not UTF-8 ({error.reason}, byte 0x{error.object[error.start]:02x}); "
-            "write the file again with valid text."
-        ) from None
-    except (importlib.import_module("pyarrow").ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"{path} cannot be read as Parquet: {reason}.") from None
+            f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
+        )
 
 
 def batches(items: Iterable[Item], size: Callable[[Item], int], enough: int) -> Iterator[list[Item]]:
@@ -279,57 +310,14 @@ def text_of(row: Row, column: str) -> Any:
     )
 
 
-def texts_of(paths: Sequence[Path], read: Callable[[Path], Iterator[Row]], column: str) -> Iterator[str]:
-    """Yield the texts of files, on whatever machine."""
-    for path in paths:
-        if not path.exists():
-            raise InputError(
-                f"{path} is not there on {gethostname()}; put it in a folder that all machines of the cluster share."
-            )
-        for row in read(path):
-            yield text_of(row, column)
-
-
-def document_rows(path: Path, encoding: str) -> Iterator[Row]:
-    """Yield the one row of a file that is one document."""
-    yield str(path), {"id": path.stem, "text": whole_text(path, encoding)}
-
-
-def whole_text(path: Path, encoding: str) -> str:
-    """Return the text of a file that is one document."""
-    kind = path.suffix.lower()
-    if kind in PACKED_FILES:
-        return str(packed_contents(path, kind))
-    lines: list[str] = []
-    length = 0
-    for line in file_lines(path, encoding):
-        length += len(line)
-        if length > LONGEST_LINE:
-            raise InputError(f"{path} is longer than {LONGEST_LINE:,} characters; cut it into smaller documents.")
-        lines.append(line)
-    text = "".join(lines)
-    for pattern, replacement in _MARKDOWN if kind == ".md" else ():
-        text = pattern.sub(replacement, text)
-    return text
-
-
 def packed_contents(path: Path, kind: str) -> Any:
-    """Return the text, the table or the counts of a file of a packed format; refuse a decompression bomb.
-
-    Whatever the package that reads it raises for a damaged file becomes one message, and its warnings are ignored.
-    """
+    """Return the text, the table or the counts of a file of a packed format; refuse a decompression bomb."""
     package, read = PACKED_FILES[kind]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            library = _package(package, path) if package else None
-            return read(path, library, _unpacked_size(path))
-    except InputError:
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split())[:120]
-        remedy = "save the counts with scipy.sparse.save_npz" if kind == ".npz" else "save it again"
-        raise InputError(f"{path} cannot be read ({type(error).__name__}: {reason}); {remedy}.") from None
+    remedy = "save the counts with scipy.sparse.save_npz" if kind == ".npz" else "save it again"
+    with readable(path, remedy), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        library = _package(package, path) if package else None
+        return read(path, library, _unpacked_size(path))
 
 
 def _word_text(path: Path, docx: Any, size: int) -> str:

@@ -84,7 +84,8 @@ def open_documents(
         return _read_counts(source, vocabulary, encoding or UTF8, "the counts")
     if not isinstance(source, Iterable):
         raise InputError(f"Documents cannot be read from {type(source).__name__}; give a list of texts, {FILE_KINDS}.")
-    return _from_rows([(f"document {n}", {"text": value}) for n, value in enumerate(source)], "the list", "text")
+    rows: list[Row] = [(f"document {n}", {"text": value}) for n, value in enumerate(source)]
+    return _from_rows([lambda: rows], "the list", are_kept=True)
 
 
 def _read_path(
@@ -93,21 +94,18 @@ def _read_path(
     if not path.exists():
         raise InputError(f"{path} does not exist; give {FILE_KINDS}.")
     if path.is_dir():
-        return _read_folder(path, encoding)
+        return _read_folder(path.absolute(), encoding)
     name, kind = str(path), (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
             return _read_stream(stream, name, text, id, encoding, kind)
+    if kind in files.DOCUMENT_FILES and kind != ".txt":
+        return _from_rows([partial(files.document_rows, path, encoding)], name)
     if kind in files.LINE_FILES:
-        read_lines = files.LINE_FILES[kind]
-        rows = lambda: read_lines(files.file_lines(path, encoding), name)  # noqa: E731
-        return _from_rows(rows, name, text, id, is_typed=kind not in UNTYPED)
+        read = files.LINE_FILES[kind]
+        return _from_rows([lambda: read(files.file_lines(path, encoding), name)], name, text, id, kind not in UNTYPED)
     if kind == ".parquet":
-        return _from_rows(partial(files.parquet_rows, path), name, text, id, partial(files.parquet_pieces, path))
-    if kind == ".json":
-        return _from_rows(list(files.json_items(path, "".join(files.file_lines(path, encoding)))), name, text, id)
-    if kind in files.DOCUMENT_FILES:
-        return _from_rows(list(files.document_rows(path, encoding)), name, "text", "id")
+        return _from_rows(files.parquet_parts(path), name, text, id)
     if kind not in files.PACKED_FILES:
         raise InputError(f"{path} is of an unknown kind; give {FILE_KINDS}.")
     found = files.packed_contents(path, kind)
@@ -121,32 +119,33 @@ def _read_path(
 
 
 def _from_rows(
-    source: list[Row] | Callable[[], Iterator[Row]],
+    parts: Sequence[Callable[[], Iterable[Row]]],
     name: str,
-    text: str | None,
+    text: str | None = None,
     id: str | None = None,
-    cut: Callable[[str], Sequence[TextStream]] | None = None,
     is_typed: bool = True,
+    are_kept: bool = False,
 ) -> Documents:
-    """Check every row in one pass and keep its metadata; texts that are not in memory are read again when needed."""
+    """Check every row of all parts in one pass and keep its metadata; texts are read again when needed, or kept."""
     metadata: list[dict[str, Any]] = []
     places: dict[str, str] = {}
-    text_column, id_column, guess, are_tokens = "", None, None, False
-    n_blank = n_broken = n_characters = longest = 0
-    hashes: list[int] = []  # of texts that are not blank
+    sizes = [0] * len(parts)
+    text_column, id_column, is_guess, are_tokens = "", None, False, False
+    n_blank = n_broken = 0
+    hashes, lengths = [], []  # of texts that are not blank
     sample: list[tuple[int, str]] = []  # 200 to 400 texts, evenly spread
     step = 1
-    rows = source() if callable(source) else iter(source)
+    rows = ((part, row) for part, read in enumerate(parts) for row in read())
     first = list(islice(rows, LOOKED_AT))
-    for row in chain(first, rows):
+    for part, row in chain(first, rows):
         place, values = row
         if values is None:
             n_blank += 1
             continue
         n = len(places)
         if n == 0:
-            guess = _longest_column(first) if text is None else None
-            text_column, id_column = _choose_columns(list(values), place, text, id, guess)
+            known = [one for _, (_, one) in first if one is not None] or [values]
+            text_column, id_column, is_guess = _choose_columns(known, place, text, id)
         value = files.text_of(row, text_column)
         if n and are_tokens != isinstance(value, list):
             raise InputError(f"{place}, differs in kind from those before it; give all as text or all as tokens.")
@@ -158,8 +157,8 @@ def _from_rows(
                     sample, step = sample[::2], 2 * step
             if bare := value.strip():
                 hashes.append(hash(bare))
+                lengths.append(len(value))
                 n_broken += without_surrogates(bare) != bare
-                longest, n_characters = max(longest, len(value)), n_characters + len(value)
         identity = str(n) if id_column is None else values.get(id_column)
         if files.is_missing(identity) or str(identity) == "":
             raise InputError(f"{place}, has no {id_column!r}; give every document an id.")
@@ -169,80 +168,78 @@ def _from_rows(
                 'give each its own, name another column (--id NAME), or give "none" for running numbers.'
             )
         places[str(identity)] = place
+        sizes[part] += 1
         others = (item for item in values.items() if item[0] not in (text_column, id_column))
         metadata.append({without_surrogates(column): without_surrogates(one) for column, one in others})
     if not places:
         raise InputError(f"{name} is empty: it holds no document; give at least one.")
-
-    def texts() -> Iterator[Any]:
-        again = source() if callable(source) else source
-        return (files.text_of(row, text_column) for row in again if row[1] is not None)
-
     notes = []
     if n_blank:
         notes.append(f"{n_blank:,} empty {'line was' if n_blank == 1 else 'lines were'} skipped.")
-    if guess is not None:
-        notes.append(f"There is no column 'text'; {guess!r} has the longest texts and was read (--text names another).")
+    if is_guess:
+        how = "has the longest texts and was read (--text names another)."
+        notes.append(f"There is no column 'text'; {text_column!r} {how}")
     columns: Any = metadata
     if not is_typed:
         columns = {column: _as_numbers([row[column] for row in metadata]) for column in metadata[0]}
+    texts = TextStream(list(zip(parts, sizes)), text_column)
     return Documents(
-        TextStream(texts, len(places), cut(text_column) if cut else ()) if callable(source) else list(texts()),
+        list(texts) if are_kept else texts,
         list(map(without_surrogates, places)),
         pd.DataFrame(columns, index=range(len(places))),
         are_tokens,
         notes=tuple(notes),
-        doubts=tuple(_doubts(hashes, longest, n_characters, n_broken)),
+        doubts=tuple(_doubts(hashes, lengths, n_broken)),
         sample=tuple(sample),
     )
 
 
-def _doubts(hashes: list[int], longest: int, n_characters: int, n_broken: int) -> Iterator[str]:
+def _doubts(hashes: list[int], lengths: list[int], n_broken: int) -> Iterator[str]:
     if n_again := len(hashes) - len(set(hashes)):
         yield (
             f"{n_again:,} of {len(hashes):,} texts repeat another one word for word; each counts as a "
             "document of its own, so remove repeated ones unless that is meant."
         )
-    if len(hashes) >= SOME_TEXTS and longest > DOMINATES * n_characters:
+    if len(lengths) >= SOME_TEXTS and max(lengths) > DOMINATES * sum(lengths):
         yield (
-            f"One document has {longest / n_characters:.0%} of all text, so the concepts will be its "
+            f"One document has {max(lengths) / sum(lengths):.0%} of all text, so the concepts will be its "
             "own; cut it into several, or leave it out."
         )
     if n_broken:
         yield f"{n_broken:,} texts hold half of a character (a lone surrogate), which was replaced by \ufffd."
 
 
-def _longest_column(rows: list[Row]) -> str | None:
-    """Return the column with the longest texts; None if no column holds texts, or one is called "text"."""
-    known = [values for _, values in rows if values is not None]
-    if not known or "text" in known[0] or len(known[0]) == 1:
-        return None
-    mean = {}
-    for name in known[0]:
-        texts = [value for row in known if isinstance(value := row.get(name), str)]
-        if len(texts) == len(known) and any(" " in value.strip() for value in texts):
-            mean[name] = sum(map(len, texts)) / len(texts)
-    best = max(mean, key=mean.__getitem__, default=None)
-    return best if best is not None and mean[best] >= LEAST_TEXT else None
-
-
 def _choose_columns(
-    columns: list[str], place: str, text: str | None, id: str | None, guess: str | None
-) -> tuple[str, str | None]:
+    rows: list[dict[str, Any]], place: str, text: str | None, id: str | None
+) -> tuple[str, str | None, bool]:
+    """Return the columns of texts and ids, and whether the first is a guess: the column with the longest texts."""
+    columns, is_guess = list(rows[0]), False
     there = files.few(list(map(repr, columns)), SHOWN_COLUMNS)
     if text is None:
-        if guess is None and "text" not in columns and len(columns) != 1:
+        mean = {}
+        for name in columns:
+            texts = [value for row in rows if isinstance(value := row.get(name), str)]
+            if len(texts) == len(rows) and any(" " in value.strip() for value in texts):
+                mean[name] = sum(map(len, texts)) / len(texts)
+        text = (
+            "text"
+            if "text" in columns
+            else columns[0]
+            if len(columns) == 1
+            else max(mean, key=mean.__getitem__, default="")
+        )
+        is_guess = text != "text" and len(columns) > 1
+        if is_guess and mean.get(text, 0) < LEAST_TEXT:
             raise InputError(
                 f"{place}, has no column 'text' but {there}; name the one that holds the text (--text NAME, "
                 "text='NAME' in Python)."
             )
-        text = "text" if "text" in columns else guess or columns[0]
     if id == NO_ID and id not in columns:
-        return text, None
+        return text, None, is_guess
     for column, role in ((text, "text"), (id, "id")):
         if column is not None and column not in columns:
             raise InputError(f"{place}, has no {role} column {column!r}; the columns are {there}.")
-    return text, id if id is not None or "id" not in columns else "id"
+    return text, id if id is not None or "id" not in columns else "id", is_guess
 
 
 def _as_numbers(values: list[str]) -> list[Any]:
@@ -261,7 +258,8 @@ def _read_frame(frame: pd.DataFrame, text: str | None, id: str | None) -> Docume
         raise InputError("The table is empty: it holds no document; give at least one row.")
     files.check_columns(columns, "The table")
     values = enumerate(frame.itertuples(index=False, name=None))
-    read = _from_rows([(f"the table, row {n}", dict(zip(columns, row))) for n, row in values], "the table", text, id)
+    rows: list[Row] = [(f"the table, row {n}", dict(zip(columns, row))) for n, row in values]
+    read = _from_rows([lambda: rows], "the table", text, id, are_kept=True)
     others = [n for n, column in enumerate(columns) if column in read.metadata.columns]
     metadata = frame.iloc[:, others].reset_index(drop=True)
     for name in metadata.columns:
@@ -279,26 +277,23 @@ def _read_folder(folder: Path, encoding: str) -> Documents:
             f"{folder} holds no file of the kinds {kinds}; give a folder of text files, one document each."
         )
     times = Counter(path.with_suffix("") for path in paths)
-    read = partial(files.document_rows, encoding=encoding)
-
-    def rows() -> Iterator[Row]:
-        for path in paths:
-            bare = path.with_suffix("")  # its id, unless two files differ in their endings alone
-            inside = path.parent.relative_to(folder).as_posix()
-            for place, values in read(path):
-                name = (bare if times[bare] == 1 else path).relative_to(folder).as_posix()
-                where = {"id": name, "file": path.name, "folder": "" if inside == "." else inside}
-                yield place, {**(values or {}), **where}
-
-    def pieces(column: str) -> list[TextStream]:
-        some = files.batches([path.resolve() for path in paths], lambda path: path.stat().st_size, PIECE_BYTES)
-        return [TextStream(partial(files.texts_of, batch, read, column), len(batch)) for batch in some]
-
-    documents = _from_rows(rows, str(folder), "text", "id", pieces)
+    # A document's id is its path without the ending, unless two files differ in that alone.
+    bare = ((path, path.with_suffix("")) for path in paths)
+    named = [(path, (short if times[short] == 1 else path).relative_to(folder).as_posix()) for path, short in bare]
+    batches = files.batches(named, lambda one: one[0].stat().st_size, PIECE_BYTES)
+    documents = _from_rows([partial(_folder_rows, batch, folder, encoding) for batch in batches], str(folder))
     if n_others := len(found) - len(paths):
         some = "1 file of other kinds was" if n_others == 1 else f"{n_others:,} files of other kinds were"
         documents = replace(documents, notes=(f"{some} left out.",))
     return documents
+
+
+def _folder_rows(named: list[tuple[Path, str]], folder: Path, encoding: str) -> Iterator[Row]:
+    for path, name in named:
+        inside = path.parent.relative_to(folder).as_posix()
+        where = {"id": name, "file": path.name, "folder": "" if inside == "." else inside}
+        for place, values in files.document_rows(path, encoding):
+            yield place, {**(values or {}), **where}
 
 
 def _read_stream(stream: Any, name: str, text: str | None, id: str | None, encoding: str, kind: str = "") -> Documents:
@@ -314,7 +309,8 @@ def _read_stream(stream: Any, name: str, text: str | None, id: str | None, encod
     if kind not in files.LINE_FILES:
         is_table = len(heads) > 1 and (text or "text") in heads  # a header, not a document
         kind = ".csv" if is_table else ".jsonl" if first.startswith("{") else ".txt"
-    return _from_rows(list(files.LINE_FILES[kind](lines, name)), name, text, id, is_typed=kind not in UNTYPED)
+    rows = list(files.LINE_FILES[kind](lines, name))
+    return _from_rows([lambda: rows], name, text, id, kind not in UNTYPED, are_kept=True)
 
 
 def _read_counts(counts: Any, vocabulary: Sequence[str] | str | Path | None, encoding: str, name: str) -> Documents:

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from math import inf
-from operator import itemgetter
 from typing import Any
 
 from HanTa.HanoverTagger import EMPTY, END, START, UNKNOWN, HanoverTagger
-from numpy import logaddexp
 
 from superwords.errors import InputError
 
@@ -22,9 +20,9 @@ DUTCH_SINGULARS = {"steden": "stad", "leden": "lid", "schepen": "schip", "bomen"
 _LAST_VOWEL = re.compile("(?<![aeiou])([aeou])([bcdfghjklmnpqrstvwxz])$")
 # Log score of a noun below which HanTa guesses (words it knows: -8 to -16; compounds of them: to -25).
 _LEAST_KNOWN = -25.0
-BEAM, PIECE_BEAM = 5, 3  # HanTa's own search widths and floor
+BEAM = 5  # HanTa's own search width and floor
 LOWEST = -1e6
-MOST_ANALYSES, MOST_PIECES = 4000, 16_000  # that are remembered
+MOST_ANALYSES = 4000  # that are remembered
 
 HANTA_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 # Word classes by the beginnings of HanTa's tags.
@@ -39,91 +37,40 @@ SPACY_CLASSES = {"NOUN": NOUN, "PROPN": NAME, "ADJ": ADJECTIVE, "VERB": VERB}
 class FastHanTa(HanoverTagger):
     """HanTa with the same tags in a fraction of the time.
 
-    Each word form is analysed once, of an unknown piece of a word only the kinds are tried that it can be, and a
-    sentence is searched over the few tags a word can have, not over all tags there are. It relies on how HanTa 1.2
-    keeps its model; tests compare it with HanTa itself.
+    Each word form is analysed once, and a sentence is searched over the few tags a word can have, not over all tags
+    there are. It relies on how HanTa 1.2 keeps its model; tests compare it with HanTa itself.
     """
 
     def __init__(self, filename: str) -> None:
         super().__init__(filename)
-        self.analyze_forward = lru_cache(MOST_ANALYSES)(self._forward)
+        self.analyze_forward = lru_cache(MOST_ANALYSES)(super().analyze_forward)
         self._tags_of = cache(self._find_tags)
-        self._known_pieces = frozenset(piece for pieces in self.LP_m_t.values() for piece in pieces)
-        self._first_pieces: dict[tuple[Any, ...], dict[tuple[int, int], float]] = {}
-        is_open = frozenset(self.LP_hapax_t) & frozenset(self.LP_s_t)
-        self._open_kinds = {
-            state: [(kind, p) for kind, p in following if kind in is_open]
-            for state, following in self.LP_trans_nonfinal.items()
-        }
-
-    def _forward(self, word: str) -> list[tuple[int, float]]:
-        """Do as HanTa's analyze_forward does, without the kinds that an unknown piece cannot be."""
-        size = len(word)
-        table = [{}, *(self._first_piece(word[:j], size).copy() for j in range(1, size + 1)), {}]
-        for i in range(1, size + 1):
-            row = table[i]
-            worst = sorted(row.values(), reverse=True)[PIECE_BEAM] - 1 if len(row) > PIECE_BEAM else LOWEST
-            for state, log_p in row.items():
-                if log_p < worst:
-                    continue
-                every, unknown = self.LP_trans_nonfinal.get(state, ()), self._open_kinds.get(state, ())
-                for j in range(i + 1, size + 1):
-                    piece = word[i:j]
-                    for kind, log_p_kind in every if piece in self._known_pieces else unknown:
-                        log_p_new = log_p + log_p_kind + self.lp_m_t(piece, kind, size, self.strict)
-                        reached = (state[1], kind)
-                        if log_p_new > table[j].get(reached, LOWEST):
-                            table[j][reached] = log_p_new
-        for state, log_p in table[size].items():
-            for kind, log_p_kind in self.LP_trans_final.get(state, ()):
-                reached = (state[1], kind)
-                if log_p + log_p_kind > table[-1].get(reached, LOWEST):
-                    table[-1][reached] = log_p + log_p_kind
-        found: dict[int, float] = {}
-        for (_, kind), log_p in table[-1].items():
-            found[-kind] = logaddexp(found[-kind], log_p) if -kind in found else log_p
-        return sorted(found.items(), key=itemgetter(1), reverse=True) or [(UNKNOWN, 0)]
-
-    def _first_piece(self, piece: str, size: int) -> dict[tuple[int, int], float]:
-        """Return the possible first pieces of a word of a given length."""
-        is_known = piece in self._known_pieces
-        key = (piece if is_known else piece[-4:], len(piece), is_known, len(piece) == size, size < 4)
-        if key not in self._first_pieces:
-            if len(self._first_pieces) >= MOST_PIECES:
-                self._first_pieces.clear()
-            following = (self.LP_trans_nonfinal if is_known else self._open_kinds)[EMPTY, START]
-            log_p = {(START, kind): p + self.lp_m_t(piece, kind, size, self.strict) for kind, p in following}
-            self._first_pieces[key] = {state: p for state, p in log_p.items() if p > LOWEST}
-        return self._first_pieces[key]
 
     def tag_sent_viterbi(self, sent: list[str], casesensitive: bool = True) -> Any:
-        row: dict[tuple[int, int], float] = {(EMPTY, START): 0.0}
-        came_from: list[dict[tuple[int, int], tuple[int, int]]] = []
+        # The best path to each pair of tags: its log probability, and its tags, the last one first.
+        paths: dict[tuple[int, int], tuple[float, Any]] = {(EMPTY, START): (0.0, None)}
         for i, word in enumerate(sent):
             word_tags = self._tags_of(word, casesensitive and i > 0)
             if not word_tags:
                 return super().tag_sent_viterbi(sent, casesensitive)
-            worst = sorted(row.values(), reverse=True)[BEAM] - 1 if len(row) > BEAM else LOWEST
-            next_row: dict[tuple[int, int], float] = {}
-            origin: dict[tuple[int, int], tuple[int, int]] = {}
-            for state, log_p in row.items():
+            best = sorted((log_p for log_p, _ in paths.values()), reverse=True)
+            worst = best[BEAM] - 1 if len(best) > BEAM else LOWEST
+            longer: dict[tuple[int, int], tuple[float, Any]] = {}
+            for state, (log_p, path) in paths.items():
                 if log_p < worst:
                     continue
                 transitions = self.LP_trans_word[state]
                 for tag, log_p_word in word_tags:
                     if tag in transitions:
-                        log_p_new = log_p + transitions[tag] + log_p_word
-                        reached = (state[1], tag)
-                        if log_p_new > next_row.get(reached, LOWEST):
-                            next_row[reached] = log_p_new
-                            origin[reached] = state
-            came_from.append(origin)
-            row = next_row
-        state = max(row, key=lambda last: row[last] + self.LP_trans_word[last].get(END, -inf))
-        tags = []
-        for origin in reversed(came_from):
-            tags.append(state[1])
-            state = origin[state]
+                        log_p_new, reached = log_p + transitions[tag] + log_p_word, (state[1], tag)
+                        if log_p_new > (longer[reached][0] if reached in longer else LOWEST):
+                            longer[reached] = log_p_new, (tag, path)
+            paths = longer
+        last = max(paths, key=lambda state: paths[state][0] + self.LP_trans_word[state].get(END, -inf))
+        path, tags = paths[last][1], []
+        while path is not None:
+            tag, path = path
+            tags.append(tag)
         return tags[::-1]
 
     def _find_tags(self, word: str, is_case_sensitive: bool) -> list[tuple[int, float]]:
