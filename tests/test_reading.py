@@ -169,7 +169,7 @@ BAD_FILES = [
     ("d.csv", b"a,b\n1,2\n", r"line 2, has no column 'text' but 'a', 'b'"),
     ("d.csv.gz", gzip.compress(b"text\n" + b"word " * 1000, mtime=0)[:-12], r"not a complete gzip file"),
     ("d.csv.gz", b"text\nplain\n", r"not a complete gzip file"),
-    ("d.parquet", b"no parquet", r"d\.parquet cannot be read \(ArrowInvalid: Parquet magic bytes"),
+    ("d.parquet", b"no parquet", r"d\.parquet cannot be read \(ArrowInvalid"),
     ("d.npz", b"no archive", r"cannot be read .*scipy\.sparse\.save_npz"),
     ("d.npz", b"", r"cannot be read .*scipy\.sparse\.save_npz"),
     ("d.npz", b"PK\x05\x06" + bytes(18), r"cannot be read .*scipy\.sparse\.save_npz"),
