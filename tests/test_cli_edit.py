@@ -65,9 +65,9 @@ def test_names_may_have_a_tab_and_options_an_equals_sign(capsys, saved, argument
         (["--merge", "1,x"], 2, "--merge '1,x' does not name concepts"),
         (["--hide", "99"], 1, "There is no concept 99"),
         (["--restore", "1"], 1, "neither hidden nor merged"),
-        (["--name", "1"], 2, "--name needs a concept and a name"),
+        (["--name", "1"], 2, "--name' requires 2 arguments"),
         (["--name", "1", "\u200b"], 1, "a character that cannot be shown (U+200B)"),
-        (["--name=1"], 2, "--name needs a concept and a name"),
+        (["--name=1"], 2, "--name' requires 2 arguments"),
         (["--undo", "--hide", "1"], 2, "--undo cannot be used together"),
     ],
 )

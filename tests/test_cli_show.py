@@ -410,7 +410,8 @@ def test_nothing_in_a_table_is_cut_off_at_any_width(capsys, monkeypatch, width):
     monkeypatch.setattr(printing, "_UNSEEN", width)
     monkeypatch.delenv("COLUMNS", raising=False)  # an earlier test, or a terminal, may have set it
     words = "insurance companies, health care, Donaudampfschifffahrtsgesellschaft"
-    columns = {"": "right", "concept": "words", "document": "name", "share": "right", "documents": "right"}
+    kinds = {"": "right", "concept": "words", "document": "name", "share": "right", "documents": "right"}
+    columns = {name: printing.column(kind, name) for name, kind in kinds.items()}
     record = dict(zip(columns, (1, words, "speech of May", "12%", "1,234")))
     left_out = printing.print_table([record], columns, optional=["documents"])
     shown = capsys.readouterr().out

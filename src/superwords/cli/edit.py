@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,37 +9,23 @@ import typer
 import typer.core
 
 from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, load_model, option
-from superwords.cli.printing import print_json, print_line, print_table, say
+from superwords.cli.printing import print_json, print_line, print_table, right, say, words
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
-    from superwords.storage.model_file import Choice
 
 app = typer.Typer(add_completion=False)
 
-_PAIRS = ("--name", "--theme", "--pin", "--ban")
-_JOINT = "\t"  # between the concepts and the name of an option of two values: no name has one
-
 
 class EditCommand(typer.core.TyperCommand):
-    """Joins the two values of an option that can be given again, which typer cannot take apart."""
+    """Declares the options of two values that can be given again, which typer cannot."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        joined: list[str] = []
-        rest = list(args)
-        while rest:
-            word = rest.pop(0)
-            option, is_joined, value = word.partition("=")
-            if is_joined and option in _PAIRS:
-                word = option
-                rest.insert(0, value)
-            joined.append(word)
-            if word in _PAIRS:
-                if len(rest) < 2:
-                    raise typer.BadParameter(f'{word} needs a concept and a name: {word} 3 "Some name".')
-                joined.append(_JOINT.join((rest.pop(0), rest.pop(0).replace(_JOINT, " "))))
-        return super().parse_args(ctx, joined)
+    def __init__(self, *args: Any, **named: Any):
+        super().__init__(*args, **named)
+        for one in self.params:
+            if one.name in ("name", "theme", "pin", "ban"):
+                one.nargs = 2
 
 
 def _several(metavar: str, text: str) -> Any:
@@ -53,16 +38,16 @@ def edit(
     merge: list[str] | None = _several("3,25", "Take concepts together, under the number of the first."),
     hide: list[str] | None = _several("51", "Leave concepts out of all tables and pages."),
     restore: list[str] | None = _several("51", "Show hidden concepts again, and take merged ones apart."),
-    name: list[str] | None = _several('3 "NAME"', 'Name a concept; "" asks for the automatic name again.'),
-    theme: list[str] | None = _several('3,7 "THEME"', 'Put concepts under a theme; "" takes them out.'),
+    name: list[Any] | None = _several('3 "NAME"', 'Name a concept; "" asks for the automatic name again.'),
+    theme: list[Any] | None = _several('3,7 "THEME"', 'Put concepts under a theme; "" takes them out.'),
     accept: str | None = option("Accept proposed names: all, or those of these concepts.", metavar="3,7"),
     propose: Path | None = option("Take names from a file: the reply to --prompt.", metavar="FILE"),
     prompt: str | None = option(
         "Print the prompt that asks a language model for names in a language.", metavar="LANGUAGE"
     ),
     split: int | None = option("Split a concept in two and sample on from there.", metavar="8"),
-    pin: list[str] | None = _several('3 "coal,gas"', "Pin words to a concept and sample on under that condition."),
-    ban: list[str] | None = _several('3 "tax"', "Ban words from a concept and sample on under that condition."),
+    pin: list[Any] | None = _several('3 "coal,gas"', "Pin words to a concept and sample on under that condition."),
+    ban: list[Any] | None = _several('3 "tax"', "Ban words from a concept and sample on under that condition."),
     sweeps: int | None = option("Sweeps after --split, --pin or --ban; as many as the fit had if not given.", min=2),
     undo: bool = option("Take back the last edit.", False, "--undo"),
     as_json: bool = AS_JSON,
@@ -84,109 +69,74 @@ def edit(
     superwords edit model.sw --pin 3 "coal,gas" --ban 3 "tax" --sweeps 400
     superwords edit model.sw --undo
     """
-    from superwords.analysis.curation import add_choices, undo_choices
+    from superwords.analysis.curation import add_choices, decisions_page, held, undo_choices
 
     model = load_model(model_file)
     if prompt is not None:
         print_line(model.name_prompt(language=prompt))
         return
+    are_decisions = any((merge, hide, restore, name, theme, accept, propose))
     if split is not None or pin or ban:
-        if any((merge, hide, restore, name, theme, accept, propose, undo)) or (split is not None and (pin or ban)):
+        if are_decisions or undo or (split is not None and (pin or ban)):
             raise typer.BadParameter("--split, or --pin and --ban, cannot be used together with other edits.")
-        _sample_on(model, model_file, split, _words("--pin", pin), _words("--ban", ban), sweeps, as_json, quiet)
+        pinned, banned = _words("--pin", pin), _words("--ban", ban)
+        model.set_params(progress=not (quiet or as_json))
+        with held(model_file):
+            table = model.condition(pinned, banned, sweeps) if split is None else model.split(split, sweeps)
+            model.save(model_file)
+        if as_json:
+            print_json(table.to_dict("records"))
+        elif not quiet:
+            print_table(table, {name: words(name, text=_cell) for name in table.columns})
+            say(f"Saved in {model_file}; earlier draws are replaced.", quiet)
         return
     if sweeps is not None:
         raise typer.BadParameter("--sweeps goes with --split, --pin or --ban; use `superwords fit --more` otherwise.")
     if undo:
-        if any((merge, hide, restore, name, theme, accept, propose, split, pin, ban)):
+        if are_decisions:
             raise typer.BadParameter("--undo cannot be used together with other edits; run it alone.")
         model.undo()
         undo_choices(model_file, model.identity_)
         say("The last edit is undone.", quiet)
-    else:
-        before = len(model.choices_)
-        _decide(model, restore, merge, hide, name, theme)
-        if propose is not None:
-            model.propose_names(_reply(propose))
-        if accept is not None:
-            model.accept_names(None if accept == "all" else _numbers("--accept", accept))
-        made = _as_one(model.choices_[before:])
-        if made:
-            add_choices(model_file, made, model.identity_)
-            say(f"Kept in {model_file}; `superwords edit {model_file} --undo` takes it back.", quiet)
+    before = len(model.choices_)
+    # Concepts are restored first and named last, so that one call can do both to a concept.
+    for decide, values in ((model.restore, restore), (model.merge, merge), (model.hide, hide)):
+        for value in values or []:
+            decide(_numbers(f"--{decide.__name__}", value))
+    for concepts, text in name or []:
+        model.rename(dict.fromkeys(_numbers("--name", concepts), text))
+    for concepts, text in theme or []:
+        model.gather(text, _numbers("--theme", concepts))
+    if propose is not None:
+        model.propose_names(_reply(propose))
+    if accept is not None:
+        model.accept_names(None if accept == "all" else _numbers("--accept", accept))
+    if made := model.choices_[before:]:
+        # One call is one decision, which is undone as a whole.
+        add_choices(model_file, [one._replace(made=made[0].made) for one in made], model.identity_)
+        say(f"Kept in {model_file}; `superwords edit {model_file} --undo` takes it back.", quiet)
     if as_json:
-        from superwords.analysis.curation import decisions_page
-
         print_json(decisions_page(model.result_, model.choices_))
     elif not quiet:
         _print(model)
 
 
-def _sample_on(
-    model: ConceptModel,
-    path: Path,
-    split: int | None,
-    pin: dict[int, list[str]],
-    ban: dict[int, list[str]],
-    sweeps: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Split a concept or condition on words, sample on, and save the model in the place of the file."""
-    from superwords.analysis.curation import held
-
-    model.set_params(progress=not (quiet or as_json))
-    with held(path):
-        table = model.condition(pin, ban, sweeps) if split is None else model.split(split, sweeps)
-        model.save(path)
-    if as_json:
-        print_json(table.to_dict("records"))
-    elif not quiet:
-        print_table(table, {name: ("words", partial(_cell, name)) for name in table.columns})
-        say(f"Saved in {path}; earlier draws are replaced.", quiet)
-
-
-def _cell(column: str, row: Any) -> str:
-    value = row[column]
+def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def _words(option: str, values: list[str] | None) -> dict[int, list[str]]:
+def _words(option: str, values: list[Any] | None) -> dict[int, list[str]]:
     """Return words by concept."""
     found: dict[int, list[str]] = {}
-    for value in values or []:
-        concepts, text = value.split(_JOINT)
-        words = [word.strip() for word in text.split(",") if word.strip()]
-        if not words:
+    for concepts, text in values or []:
+        given = [word.strip() for word in text.split(",") if word.strip()]
+        if not given:
             raise typer.BadParameter(f'{option} {concepts} names no word; give {option} {concepts} "coal,gas".')
         for concept in _numbers(option, concepts):
-            found.setdefault(concept, []).extend(words)
+            found.setdefault(concept, []).extend(given)
     return found
-
-
-def _decide(
-    model: ConceptModel,
-    restore: list[str] | None,
-    merge: list[str] | None,
-    hide: list[str] | None,
-    name: list[str] | None,
-    theme: list[str] | None,
-) -> None:
-    """Restore concepts first and name them last, so that one call can do both to a concept."""
-    for value in restore or []:
-        model.restore(_numbers("--restore", value))
-    for value in merge or []:
-        model.merge(_numbers("--merge", value))
-    for value in hide or []:
-        model.hide(_numbers("--hide", value))
-    for value in name or []:
-        concepts, text = value.split(_JOINT)
-        model.rename(dict.fromkeys(_numbers("--name", concepts), text))
-    for value in theme or []:
-        concepts, text = value.split(_JOINT)
-        model.gather(text, _numbers("--theme", concepts))
 
 
 def _numbers(option: str, value: str) -> list[int]:
@@ -205,35 +155,23 @@ def _reply(path: Path) -> str:
         raise InputError(f"The names cannot be read from {str(path)!r}: {error}.") from None
 
 
-def _as_one(choices: list[Choice]) -> list[Choice]:
-    """Return the choices of one call as one decision, which is undone as a whole."""
-    return [one._replace(made=choices[0].made) for one in choices]
-
-
 def _print(model: ConceptModel) -> None:
+    """Print what was decided about each concept."""
     from superwords.analysis.curation import decisions
     from superwords.analysis.tables import concept_names
 
-    decided, names = decisions(model.choices_), concept_names(model.result_)
+    decided, names, away = decisions(model.choices_), concept_names(model.result_), model.result_.away
     if not any(decided):
         print_line("Nothing has been decided about the concepts.")
         return
-    members: dict[int, list[int]] = {}
+    merged = {into: [into] for into in decided.merged.values()}
     for one, into in decided.merged.items():
-        members.setdefault(into, [into]).append(one)
-
-    def notes(concept: int) -> str:
-        merged = f"merged from {', '.join(map(str, members[concept]))}" if concept in members else ""
-        theme = f"theme: {decided.themes[concept]}" if concept in decided.themes else ""
-        return "; ".join(note for note in (model.result_.away.get(concept, ""), merged, theme) if note)
-
-    about = {*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes, *members}
-    print_table(
-        [{"concept": j, "name": "" if j in model.result_.away else names[j - 1]} for j in sorted(about)],
-        {
-            "": ("right", "concept"),
-            "concept": ("words", "name"),
-            "decided": ("words", lambda one: notes(one["concept"])),
-        },
-    )
+        merged[into].append(one)
+    rows = []
+    for j in sorted({*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes, *merged}):
+        notes = [away[j]] if j in away else []
+        notes += [f"merged from {', '.join(map(str, merged[j]))}"] if j in merged else []
+        notes += [f"theme: {decided.themes[j]}"] if j in decided.themes else []
+        rows.append({"concept": j, "name": "" if j in away else names[j - 1], "decided": "; ".join(notes)})
+    print_table(rows, {"": right("concept"), "concept": words("name"), "decided": words("decided")})
     print_line(f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown.")

@@ -7,8 +7,9 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
 from rich.cells import cell_len
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 # Results go to standard output; messages go to standard error, out of the way of scripts.
 results = Console(highlight=False)
 
-Column = str | tuple[str, str | Callable[[Any], Any]]
-
 _WIDEST = 160  # wider lines are hard to follow
 _UNSEEN = 110  # where nobody sees a width, as in a file
 _GAP = 2
@@ -42,9 +41,10 @@ def say(text: str = "", quiet: bool = False, console: Console = messages) -> Non
         console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
-def print_line(text: str = "") -> None:
-    """Print a line of results."""
-    say(text, console=results)
+def print_line(*lines: str) -> None:
+    """Print lines of results."""
+    for line in lines or ("",):
+        say(line, console=results)
 
 
 @contextmanager
@@ -90,12 +90,21 @@ def printed(form: str | None, table: pd.DataFrame, data: Callable[[], Any] | Non
 def print_steps(steps: Mapping[str, str]) -> None:
     """Print commands that may come next, and what each does."""
     width = max(map(len, steps))
-    for line in ("", "Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items())):
-        print_line(line)
+    print_line("", "Next:", *(f"  {command:<{width}}  {what}" for command, what in steps.items()))
+
+
+# The text of a cell; what is not known is a dash.
+
+
+def number(value: float, form: str = ",.0f") -> str:
+    return format(value, form).replace("-", "−") if isfinite(value) else "–"
+
+
+figure = partial(number, form=".2f")
 
 
 def percent(share: float) -> str:
-    return "–" if not isfinite(share) else "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    return "<1%" if 0 < share < 0.01 else number(share, ".0%")
 
 
 def interval(low: float, high: float) -> str:
@@ -106,14 +115,9 @@ def points_between(low: float, high: float, decimals: int = 0) -> str:
     return f"{points(low, decimals)} to {points(high, decimals)}"
 
 
-def whole(mean: float) -> str:
-    """Return a mean number of rows, as people count them."""
-    return f"{mean:,.0f}" if isfinite(mean) else "–"
-
-
-def figure(value: float) -> str:
-    """Return a coherence as text."""
-    return f"{value:.2f}".replace("-", "−") if isfinite(value) else "–"
+def numbered(concepts: Sequence[int], names: Sequence[str]) -> str:
+    """Return concepts, each with its number and name."""
+    return "; ".join(f"{j} {name}" for j, name in zip(concepts, names))
 
 
 def called(document: str, labels: Mapping[str, str]) -> str:
@@ -122,24 +126,23 @@ def called(document: str, labels: Mapping[str, str]) -> str:
     return document if label == document else f"{document} ({label})"
 
 
-def share(field: str) -> Column:
-    """Return a column of shares."""
-    return "right", lambda one: percent(one[field])
+class Column(NamedTuple):
+    """A column of a printed table: its kind, and the text of its cell from a record.
+
+    The kind is "left", "right", "name" (may wrap) or "words" (takes what the others leave).
+    """
+
+    kind: str
+    cell: Callable[[Any], Any]
 
 
-def between(low: str, high: str, as_text: Callable[[float, float], str] = interval) -> Column:
-    """Return a column of intervals."""
-    return "right", lambda one: as_text(one[low], one[high])
+def column(kind: str, *fields: str, text: Callable[..., Any] = str) -> Column:
+    """Return a column whose cells are the text of these fields."""
+    return Column(kind, lambda one: text(*(one[field] for field in fields)))
 
 
-def words_of(field: str, most: int | None = None) -> Column:
-    """Return a column of words with commas between."""
-    return "words", lambda one: ", ".join(one[field][:most])
-
-
-def joined(numbers: str, names: str) -> Column:
-    """Return a column of concepts, each with its number and name."""
-    return "words", lambda one: "; ".join(f"{j} {name}" for j, name in zip(one[numbers], one[names]))
+left, right, words = partial(column, "left"), partial(column, "right"), partial(column, "words")
+share, between, listing = partial(right, text=percent), partial(right, text=interval), partial(words, text=", ".join)
 
 
 def print_table(
@@ -147,55 +150,45 @@ def print_table(
 ) -> list[str]:
     """Print a table for people, in the width there is; nothing in it is cut off.
 
-    A column is "left", "right", "name" (may wrap) or "words" (takes what the others leave), and the field of the same
-    name; or one of these with another field, or a function of a record. Columns in `optional` are left out, the first
-    of them first, where the words would have too little room; their names are returned.
+    Columns in `optional` are left out, the first of them first, where the words would have too little room; their
+    names are returned.
     """
     lines = rows if isinstance(rows, list) else rows.to_dict("records")
     is_known = results.is_terminal or "COLUMNS" in os.environ
     room = min(results.width, _WIDEST) if is_known else _UNSEEN
-    kinds: dict[str, str] = {}
     cells: dict[str, list[Text]] = {}
     natural: dict[str, int] = {}  # the width at which no cell is broken; a head is broken between words
     needed: dict[str, int] = {}
-    left_out: list[str] = []
-    for name, column in columns.items():
-        kinds[name], cell = (column, name) if isinstance(column, str) else column
-        values = [cell(one) if callable(cell) else one[cell] for one in lines]
+    for name, (kind, cell) in columns.items():
+        values = [cell(one) for one in lines]
         # A word such as [red] must not be taken for markup.
         cells[name] = [value if isinstance(value, Text) else Text(str(value)) for value in values]
         texts = [text.plain for text in cells[name]]
-        natural[name] = max([*map(cell_len, name.split()), *map(cell_len, texts)], default=0)
+        natural[name] = max(map(cell_len, [*name.split(), *texts]), default=0)
         unbroken = max(map(cell_len, " ".join([name, *texts]).split()), default=0)
-        needed[name] = min(natural[name], max(_WRAPS_AT.get(kinds[name], natural[name]), unbroken))
+        needed[name] = min(natural[name], max(_WRAPS_AT.get(kind, natural[name]), unbroken))
+    left_out: list[str] = []
     for name in optional:
         if sum(needed.values()) + _GAP * len(needed) <= room:
             break
         del needed[name]
         left_out.append(name)
-    space = room - _GAP * len(needed)
-    fixed = {name: width for name, width in needed.items() if kinds[name] != "words"}
-    words = {name: natural[name] for name in needed if kinds[name] == "words"}
-    if sum(fixed.values()) + sum(min(width, _TOO_NARROW) for width in words.values()) > space:
-        # Lines are broken in every wide column, and still nothing is lost.
-        widths = _shared(fixed | words, space)
-    else:
-        widths = fixed | _shared(words, space - sum(fixed.values()))
+    least = [min(natural[name], _TOO_NARROW) if columns[name].kind == "words" else needed[name] for name in needed]
+    # Lines are broken in every column rather than only in those of words, and still nothing is lost.
+    is_tight = sum(least) + _GAP * len(needed) > room
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.title, table.title_justify = Text(title) if title else None, "left"
-    for name in needed:
-        justify: Any = "right" if kinds[name] == "right" else "left"
-        table.add_column(Text(name), justify=justify, width=widths[name], overflow="fold")
+    for name, width in needed.items():
+        kind = columns[name].kind
+        table.add_column(
+            Text(name),
+            justify="right" if kind == "right" else "left",
+            width=None if is_tight or kind == "words" else width,
+            max_width=natural[name],
+            overflow="fold",
+        )
     for row in zip(*(cells[name] for name in needed)):
         table.add_row(*row)
     out = results if results.is_terminal else Console(highlight=False, width=room)
-    out.print(table)
+    out.print(table, width=room)
     return left_out
-
-
-def _shared(needed: Mapping[str, int], room: int) -> dict[str, int]:
-    """Return each width, or an equal part for those that need more."""
-    given: dict[str, int] = {}
-    for n, name in enumerate(sorted(needed, key=lambda one: needed[one])):
-        given[name] = max(min(needed[name], (room - sum(given.values())) // (len(needed) - n)), 1)
-    return given

@@ -11,21 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from superwords.cli import options as o
+from superwords.cli import printing as p
 from superwords.cli.options import option
-from superwords.cli.printing import (
-    Column,
-    between,
-    busy,
-    interval,
-    joined,
-    percent,
-    points_between,
-    print_line,
-    print_table,
-    printed,
-    say,
-    share,
-)
+from superwords.cli.printing import between, left, percent, print_line, print_table, printed, right, share, words
 from superwords.errors import InputError
 from superwords.tabular import point_decimals, points, records
 
@@ -57,11 +45,7 @@ def _draw(plot: str, *asked: Any, picture: Path | None, width: float) -> None:
         from superwords.plots.style import save_figure
 
         figure = getattr(relation_plots, plot)(*asked, width=width)
-        say(f"The picture is {save_figure(figure, picture)}.")
-
-
-def _points(field: str, digits: int = 0) -> Column:
-    return "right", lambda one: points(one[field], digits)
+        p.say(f"The picture is {save_figure(figure, picture)}.")
 
 
 @app.command()
@@ -90,70 +74,60 @@ def trends(
     from superwords.analysis.over_time import time_page
 
     form, model = o.form_of(as_json, as_csv), o.load_model(model_file)
-    chosen = None if concept is None else [concept]
-    _draw("small_multiples", model, column, by, chosen, picture=picture, width=width)
-    if concept is not None:
-        _print_concept(model, column, by, concept, form)
-        return
+    _draw("small_multiples", model, column, by, None if concept is None else [concept], picture=picture, width=width)
     periods = model.over_time(column, by)
-    if not printed(form, periods, lambda: time_page(model.result_, column, by)):
-        _print_trends(model, periods, model.trends(column, by))
+    if concept is not None:
+        own, changes = periods[periods["concept"] == concept], partial(model.words_over_time, column, concept)
+        if not printed(form, own, lambda: {"periods": records(own), "words": records(changes())}):
+            _print_concept(concept, own, changes().head(_WORDS), _rows(model))
+    elif not printed(form, periods, lambda: time_page(model.result_, column, by)):
+        _print_trends(periods, model.trends(column, by), _rows(model))
 
 
-def _print_trends(model: ConceptModel, periods: pd.DataFrame, table: pd.DataFrame) -> None:
+def _print_trends(periods: pd.DataFrame, table: pd.DataFrame, rows: str) -> None:
     sure = table[(table["probability_rises"] - 0.5).abs() >= _SURE - 0.5]
     by_concept = dict(iter(periods.groupby("concept")["prevalence"]))
 
-    def bars(one: Any) -> str:
+    def bars(concept: int) -> str:
         """Return a line of bars as high as the shares; a period without documents is a dot."""
-        shares = by_concept[one["concept"]]
+        shares = by_concept[concept]
         heights = (shares / max(shares.max(), 1e-12) * len(_BARS)).clip(upper=len(_BARS) - 1)
         return "".join(_GAP if isnan(height) else _BARS[int(height)] for height in heights)
 
-    def change(one: Any) -> str:
-        return f"{points(one['change'])} ({points_between(one['low'], one['high'])})"
+    def change(mean: float, low: float, high: float) -> str:
+        return f"{points(mean)} ({p.points_between(low, high)})"
 
-    columns: dict[str, Column] = {"": ("right", "concept"), "concept": ("words", "name"), "by period": ("left", bars)}
-    columns["highest"] = "right", lambda one: percent(by_concept[one["concept"]].max())
-    print_table(sure, columns | {"change in points": ("right", change), "rises": share("probability_rises")})
+    columns = {"": right("concept"), "concept": words("name"), "by period": left("concept", text=bars)}
+    columns["highest"] = right("concept", text=lambda concept: percent(by_concept[concept].max()))
+    columns["change in points"] = right("change", "low", "high", text=change)
+    print_table(sure, columns | {"rises": share("probability_rises")})
     if len(table) > len(sure):
         print_line(f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability.")
     first, last = table[["first", "last"]].iloc[0] if len(table) else ("", "")
-    rows = _rows(model)
     print_line(
         f"By period: the share of {rows} that use the concept, from {first} to {last}; each line is scaled to its own "
-        f"highest share, given beside it. {_GAP} marks a period without {rows}."
-    )
-    print_line(
+        f"highest share, given beside it. {_GAP} marks a period without {rows}.",
         "Change in points: how far the prevalence rises or falls along a straight line from the first document to the "
         "last, in percentage points, with a 95% interval; the regression of `superwords effects` on this column alone, "
-        "whatever the periods. Rises: the probability that it rises."
+        "whatever the periods. Rises: the probability that it rises.",
     )
 
 
-def _print_concept(model: ConceptModel, column: str, by: Any, concept: int, form: str | None) -> None:
-    table = model.over_time(column, by)
-    own = table[table["concept"] == concept]
-    words = partial(model.words_over_time, column, concept)
-    if printed(form, own, lambda: {"periods": records(own), "words": records(words())}):
-        return
-    changes = words().head(_WORDS)
-    name, rows = own["name"].iloc[0], _rows(model)
-    print_line(f"Concept {concept}: {name}")
+def _print_concept(concept: int, periods: pd.DataFrame, changes: pd.DataFrame, rows: str) -> None:
+    print_line(f"Concept {concept}: {periods['name'].iloc[0]}")
 
-    def where_any(text: Callable[[Any], str]) -> Column:
-        return "right", lambda one: text(one) if one["n_rows"] else ""
+    def where_any(text: Callable[..., str], *fields: str) -> p.Column:
+        return right("n_rows", *fields, text=lambda n_rows, *values: text(*values) if n_rows else "")
 
-    columns: dict[str, Column] = {"period": "left", rows: ("right", "n_rows")}
-    columns["used by"] = where_any(lambda one: percent(one["prevalence"]))
-    columns["interval"] = where_any(lambda one: interval(one["prevalence_low"], one["prevalence_high"]))
-    print_table(own, columns | {"strength": where_any(lambda one: percent(one["strength"]))})
+    columns = {"period": left("period"), rows: right("n_rows"), "used by": where_any(percent, "prevalence")}
+    columns["interval"] = where_any(p.interval, "prevalence_low", "prevalence_high")
+    print_table(periods, columns | {"strength": where_any(percent, "strength")})
     print_line(
         f"Used by: share of the period's {rows} that use the concept, with a 95% interval; strength: its mean "
         "weight in those that use it."
     )
-    halves = {"early": share("early"), "late": share("late")}
-    print_table(changes, {"word": "left", **halves, "change in points": _points("change")})
+    halves = {"word": left("word"), "early": share("early"), "late": share("late")}
+    print_table(changes, halves | {"change in points": right("change", text=points)})
     print_line(
         f"Early, late: of the {rows} that use the concept, the share that use the word for it, in the earlier "
         f"and in the later half of all {rows}."
@@ -200,7 +174,7 @@ def effects(
     options["reference"] = _pairs("--reference", reference)
     options["groups"] = {name: groups.split(",") for name, groups in _pairs("--only", only).items()}
     by = None if predict is None else [name.strip() for name in predict.split(",")]
-    with busy("fitting the regressions"):
+    with p.busy("fitting the regressions"):
         table = model.effects(formula, of, **options) if by is None else model.predicted(formula, by, of, **options)
     if concept is not None:
         table = table[table["concept"] == concept]
@@ -243,12 +217,14 @@ def _print_effects(table: pd.DataFrame) -> None:
         clear = own["effect"].abs() / (own["high"] - own["low"])
         order = clear.sort_values(ascending=False, kind="stable").index[:_MOST]
         digits = point_decimals(own.loc[order, "effect"])
-        columns: dict[str, Column] = {"": ("right", "concept"), "concept": ("words", "name")}
-        columns |= {
-            "points": _points("effect", digits),
-            "interval": between("low", "high", partial(points_between, decimals=digits)),
+        in_points = partial(points, decimals=digits)
+        columns = {
+            "": right("concept"),
+            "concept": words("name"),
+            "points": right("effect", text=in_points),
+            "interval": between("low", "high", text=partial(p.points_between, decimals=digits)),
             "positive": share("probability_positive"),
-            "alone": _points("unadjusted", digits),
+            "alone": right("unadjusted", text=in_points),
         }
         print_line(f"Effect of {label}:")
         print_table(own.loc[order], columns)
@@ -257,15 +233,12 @@ def _print_effects(table: pd.DataFrame) -> None:
 
 
 def _print_predicted(table: pd.DataFrame, by: list[str]) -> None:
-    def plain(field: str) -> Column:
-        return "left", lambda one: f"{one[field]:g}" if isinstance(one[field], float) else str(one[field])
-
-    predicted: dict[str, Column] = {"predicted": share("predicted"), "interval": between("low", "high")}
+    columns = {name: left(name, text=lambda value: f"{value:g}" if isinstance(value, float) else value) for name in by}
+    columns |= {"predicted": share("predicted"), "interval": between("low", "high")}
     for concept, own in table.groupby("concept", sort=False):
         print_line(f"Concept {concept}: {own['name'].iloc[0]}")
-        step = max(1, own[by[0]].nunique() // _MOST)
-        shown = own[own[by[0]].isin(own[by[0]].drop_duplicates().iloc[::step])]
-        print_table(shown, {name: plain(name) for name in by} | predicted)
+        values = own[by[0]].drop_duplicates()
+        print_table(own[own[by[0]].isin(values.iloc[:: max(1, len(values) // _MOST)])], columns)
 
 
 @app.command()
@@ -287,8 +260,9 @@ def themes(
     _draw("concept_tree", model, picture=picture, width=width)
     if printed(form, table, lambda: {"themes": records(table), **model.tree().as_json()}):
         return
-    used: dict[str, Column] = {"used by": share("prevalence"), "interval": between("prevalence_low", "prevalence_high")}
-    print_table(table, {"theme": "name", **used, "concepts": joined("concepts", "names")})
+    used = {"used by": share("prevalence"), "interval": between("prevalence_low", "prevalence_high")}
+    concepts = words("concepts", "names", text=p.numbered)
+    print_table(table, {"theme": p.column("name", "theme")} | used | {"concepts": concepts})
     print_line(
         f"Used by: share of {_rows(model)} that use any concept of the theme, mean over the draws "
         "that find all of them, with a 95% interval."

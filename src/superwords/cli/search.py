@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from superwords.cli import printing as p
 from superwords.cli.options import AS_JSON, MODEL_FILE, load_model, option
-from superwords.cli.printing import Column, busy, called, print_json, print_line, print_table, share
 from superwords.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 app = typer.Typer(add_completion=False)
 
@@ -50,80 +47,63 @@ def search(
     superwords search model.sw --diverse -n 10
     superwords search model.sw --like speech-12 --like speech-40 --dislike speech-3
     """
-    from superwords.analysis.documents import document_labels
-    from superwords.analysis.tables import sources
-
-    text = " ".join(query or [])
-    judged = bool(like or dislike)
-    if judged and (diverse or text.strip()):
+    asked, is_judged = " ".join(query or []).strip(), bool(like or dislike)
+    if is_judged and (diverse or asked):
         raise InputError("--like and --dislike cannot be used with a query or with --diverse; leave one of them out.")
-    if not text.strip() and not diverse and not judged:
+    if not (asked or diverse or is_judged):
         raise InputError('The query is empty; give a few words to look for: superwords search MODEL "some words".')
     model = load_model(model_file)
-    with busy("reading the documents"):
-        if judged:
-            found = model.recommend(like or [], dislike or [], n)
-            taste = model.tastes(like or [], dislike or [])
+    columns: dict[str, p.Column] = {"document": p.column("name", "document")}
+    with p.busy("reading the documents"):
+        if is_judged:
+            tastes = model.tastes(like or [], dislike or []).to_dict("records")
+            hits = model.recommend(like or [], dislike or [], n).to_dict("records")
+            page, lines = {"documents": hits, "tastes": tastes}, [_liked(tastes)]
+            columns |= {"liked": p.share("score"), "called": _TITLE, "because of": _CONCEPTS}
         elif diverse:
-            among = model.search(text, _AMONG) if text.strip() else None
+            among = model.search(asked, _AMONG) if asked else None
             if among is not None and among.empty:
-                raise InputError(f"No document answers the query {text!r}; try other words.")
-            found = model.diverse(n, among)
+                raise InputError(f"No document answers the query {asked!r}; try other words.")
+            hits = model.diverse(n, among).to_dict("records")
+            lines = ["Documents that together cover what is spoken of, each with the concepts it adds:"]
+            page, columns = {"documents": hits}, columns | {"covered": p.share("covered"), "called": _TITLE}
+            columns["adds"] = _CONCEPTS
         else:
+            from superwords.analysis.documents import document_labels
+            from superwords.analysis.tables import sources
             from superwords.search.index import search_page
 
-            page = search_page(model.result_, text, n)
-    if judged:
-        _show_recommended(found, taste, as_json)
-    elif diverse:
-        _show_diverse(found, as_json)
-    elif as_json:
-        print_json(page)
-    else:
-        _print(page, dict(zip(sources(model.corpus_)[0], document_labels(model.corpus_))))
-
-
-def _show_diverse(found: pd.DataFrame, as_json: bool) -> None:
+            page = search_page(model.result_, asked, n)
+            hits, lines = page["hits"], list(_answered(page))
+            labels = dict(zip(sources(model.corpus_)[0], document_labels(model.corpus_)))
+            columns = {"document": p.column("name", "document", text=lambda name: p.called(name, labels))}
+            columns["score"] = p.right("score", text=p.figure)
+            columns["text"] = p.words("passage", "title", text=lambda passage, title: _shortened(passage or title))
+            columns["because of"] = p.Column("words", _why)
     if as_json:
-        print_json({"documents": found.to_dict("records")})
+        p.print_json(page)
         return
-    print_line("Documents that together cover what is spoken of, each with the concepts it adds:")
-    columns: dict[str, Column] = {"document": "name", "covered": share("covered"), "called": _TITLE}
-    _print_ranked(found.to_dict("records"), columns | {"adds": _CONCEPTS})
+    for line in lines:
+        p.print_line(line)
+    if hits:
+        ranked = [{**one, "rank": rank} for rank, one in enumerate(hits, start=1)]
+        p.print_table(ranked, {"": p.right("rank"), **columns})
 
 
-def _show_recommended(found: pd.DataFrame, taste: pd.DataFrame, as_json: bool) -> None:
-    if as_json:
-        print_json({"documents": found.to_dict("records"), "tastes": taste.to_dict("records")})
-        return
-    learnt = taste[(taste["sure"] > _SURE) & (taste["taste"] > 0)].head(_MOST_TASTES).to_dict("records")
-    said = "; ".join(f"{one['concept']} {one['name']} ({one['sure']:.0%} sure)" for one in learnt)
-    print_line(f"You seem to like: {said}." if said else "Not sure yet what you like; judge a few more documents.")
-    columns: dict[str, Column] = {"document": "name", "liked": share("score"), "called": _TITLE}
-    _print_ranked(found.to_dict("records"), columns | {"because of": _CONCEPTS})
+def _liked(tastes: list[dict[Any, Any]]) -> str:
+    sure = [one for one in tastes if one["sure"] > _SURE and one["taste"] > 0][:_MOST_TASTES]
+    liked = "; ".join(f"{one['concept']} {one['name']} ({one['sure']:.0%} sure)" for one in sure)
+    return f"You seem to like: {liked}." if liked else "Not sure yet what you like; judge a few more documents."
 
 
-def _print_ranked(records: list[dict[Any, Any]], columns: Mapping[str, Column]) -> None:
-    ranked = [{**one, "rank": k} for k, one in enumerate(records, start=1)]
-    print_table(ranked, {"": ("right", "rank"), **columns})
-
-
-def _print(page: dict[str, Any], labels: Mapping[str, str]) -> None:
+def _answered(page: dict[str, Any]) -> Iterator[str]:
     if page["unknown"]:
-        print_line(f"In no document: {', '.join(page['unknown'])}.")
+        yield f"In no document: {', '.join(page['unknown'])}."
     if not page["hits"]:
-        print_line("No document answers this query; try other words.")
-        return
-    if page["concepts"]:
+        yield "No document answers this query; try other words."
+    elif page["concepts"]:
         spoken = "; ".join(f"{one['concept']} {one['name']}" for one in page["concepts"])
-        print_line(f"The documents that match speak of: {spoken}.")
-    columns: dict[str, Column] = {
-        "document": ("name", lambda one: called(one["document"], labels)),
-        "score": ("right", lambda one: f"{one['score']:.2f}"),
-        "text": ("words", lambda one: _shortened(one["passage"] or one["title"])),
-        "because of": ("words", _why),
-    }
-    _print_ranked(page["hits"], columns)
+        yield f"The documents that match speak of: {spoken}."
 
 
 def _why(hit: dict[str, Any]) -> str:
@@ -138,8 +118,4 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _PASSAGE else text[: text.rfind(" ", 0, _PASSAGE)] + " …"
 
 
-_TITLE: Column = "words", lambda one: _shortened(one["title"])
-_CONCEPTS: Column = (
-    "words",
-    lambda one: "; ".join(f"{j} {name}" for j, name in zip(one["concepts"], one["concept_names"])),
-)
+_TITLE, _CONCEPTS = p.words("title", text=_shortened), p.words("concepts", "concept_names", text=p.numbered)

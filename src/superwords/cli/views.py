@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from rich.text import Text
 from superwords.analysis import documents, groups, tables, words
 from superwords.analysis.ranking import TYPICAL
 from superwords.analysis.verdict import convergence_table, verdict
-from superwords.cli import printing
-from superwords.cli.printing import Column, between, percent, print_line, print_table, printed, share, whole
+from superwords.cli import printing as p
+from superwords.cli.printing import Column, between, left, listing, percent, print_line, print_table, right, share
 from superwords.errors import InputError
 from superwords.posterior.alignment import handful
 from superwords.posterior.result import Result
@@ -34,65 +35,48 @@ _MOST_COLUMNS = 4  # groups beside the list of concepts
 _MOST_GROUPS = 6  # of more, only those that use a concept most are shown
 _MOST_HOLDERS = 3
 _OVER_DRAWS = "Counts and shares are means over the draws that find the concept."
-_TOGETHER: dict[str, Column] = {
-    "together": share("together"),
-    "error": ("right", lambda one: f"±{one['mcse']:.1%}" if np.isfinite(one["mcse"]) else "–"),
-}
+_TOGETHER = {"together": share("together"), "error": right("mcse", text=lambda mcse: "±" + p.number(mcse, ".1%"))}
 
 
 class Standing:
-    """Which concepts are leftovers, how often each was found again, and which are much alike."""
+    """How reliable concepts are: whether they are leftovers, and how often each was found again."""
 
     def __init__(self, result: Result, concepts: pd.DataFrame | None = None):
         """Take the table of concepts where it was computed already."""
         table = tables.concept_list(result, 0) if concepts is None else concepts
-        self._table, self._rows = table.set_index("concept"), row_name(result.corpus)
+        self._rows, self._n_pilots = row_name(result.corpus), 0 if result.pilots is None else result.pilots.n_pilots
+        n_chains = len(table["stability_by_chain"].iloc[0]) if len(table) else 0
+        self._leftover = table.set_index("concept")["leftover"]
         self._few = handful(result.corpus.n_documents)
-        self._n_chains = len(table["stability_by_chain"].iloc[0]) if len(table) else 0
-        self._n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
-        self.numbers: Column = "right", lambda one: self.number(one["concept"])
-        self.chains: Column = "right", lambda one: self._found_by(one["concept"])
-        again: Column = "right", lambda one: self._found_again(one["concept"])
-        # How reliable the concepts of a table are.
-        self.columns: dict[str, Column] = ({_FOUND_AGAIN: again} if self._n_pilots else {}) | {FOUND_BY: self.chains}
+        self.found_by = {j: f"{n} of {n_chains}" for j, n in zip(table["concept"], table["found_by"])}
+        self.found_again = {j: f"{n:.0f} of {self._n_pilots}" for j, n in zip(table["concept"], table["found_again"])}
+        self.numbers, self.chains = right("concept", text=self.number), right("concept", text=self.found_by.get)
+        again = {_FOUND_AGAIN: right("concept", text=self.found_again.get)} if self._n_pilots else {}
+        self.columns = again | {FOUND_BY: self.chains}
 
     def number(self, concept: int) -> str:
         """Return a concept's number, with a mark if it is a leftover."""
-        return f"{_MARK if self._table['leftover'][concept] else ''}{concept}"
+        return f"{_MARK if self._leftover[concept] else ''}{concept}"
 
-    def _found_by(self, concept: int) -> str:
-        """Return how many chains find the concept in at least half of their draws, as "3 of 4"."""
-        return f"{self._table['found_by'][concept]} of {self._n_chains}"
+    def in_words(self, row: Any) -> str:
+        """Return how often the concept of a row was found, in words."""
+        again = f"found again in {self.found_again[row['concept']]} fits to samples; " if self._n_pilots else ""
+        differ = "" if row["settled"] else "figures not settled; "
+        return f"{again}{differ}found by {self.found_by[row['concept']]} chains"
 
-    def _found_again(self, concept: int) -> str:
-        """Return in how many fits to samples of the documents the concept was found again, as "7 of 8"."""
-        return f"{self._table['found_again'][concept]:.0f} of {self._n_pilots}"
-
-    def in_words(self, concept: int) -> str:
-        """Return how often the concept was found, in words."""
-        again = f"found again in {self._found_again(concept)} fits to samples; " if self._n_pilots else ""
-        differ = "" if self._table["settled"][concept] else "figures not settled; "
-        return f"{again}{differ}found by {self._found_by(concept)} chains"
-
-    def much_like(self, concept: int) -> str:
-        """Return which other concept it nearly repeats."""
-        other = self._table["much_like"][concept]
-        return "" if other is None else f"much like {other}"
-
-    def note(self, concept: int) -> str:
-        """Return why a concept is a leftover."""
-        row = self._table.loc[concept]
+    def note(self, row: Any) -> str:
+        """Return why the concept of a row is a leftover."""
         if not row["leftover"]:
             return ""
         if row["rows"] <= self._few:
-            return f"used by only a handful of {self._rows}, perhaps a leftover."
+            return f"Used by only a handful of {self._rows}, perhaps a leftover."
         if self._n_pilots and row["found_again"] < self._n_pilots / 2:
-            return f"found again in only {self._found_again(concept)} fits to samples of the documents."
-        return "of a single word, perhaps a leftover."
+            return f"Found again in only {self.found_again[row['concept']]} fits to samples of the documents."
+        return "Of a single word, perhaps a leftover."
 
     def print_legend(self, shown: Iterable[int]) -> None:
         """Print what the mark means, if one of these concepts has it."""
-        if self._table["leftover"].loc[list(shown)].any():
+        if self._leftover.loc[list(shown)].any():
             again = ", of a single word or that were found again in fewer than half of the fits to samples"
             kinds = again if self._n_pilots else " or of a single word"
             print_line(f"{_MARK} Leftovers: concepts of a handful of {self._rows}{kinds}.")
@@ -106,13 +90,16 @@ def fitted_groups(corpus: Corpus) -> list[str]:
 def counted(result: Result) -> str:
     """Return how many concepts there are, in how many documents, or passages of how many documents."""
     corpus = result.corpus
-    rows = f"{corpus.n_documents:,} {row_name(corpus)}"
     of = "" if corpus.parent is None else f" of {n_sources(corpus):,} documents"
-    return f"{_concepts(len(result.shown))} in {rows}{of}"
+    return f"{_concepts(len(result.shown))} in {corpus.n_documents:,} {row_name(corpus)}{of}"
 
 
 def _concepts(number: int) -> str:
     return f"{number} concept{'' if number == 1 else 's'}"
+
+
+def _much_like(other: int | None) -> str:
+    return "" if other is None else f"much like {other}"
 
 
 def print_concepts(
@@ -123,34 +110,32 @@ def print_concepts(
     table = _sorted(tables.of_shown(result, concepts), sort)
     shown = table.iloc[:most]
 
-    def words_of(row: dict[Any, Any]) -> Text:
-        named = row["name"].split(", ")
-        others = ", ".join(word for word in row["top_words"][:_WORDS_SHOWN] if word not in named)
-        like = standing.much_like(row["concept"])
-        return Text.assemble((row["name"], "bold"), f": {others}" if others else "", f" ({like})" if like else "")
+    def in_words(name: str, top_words: list[str], other: int | None) -> Text:
+        others = ", ".join(word for word in top_words[:_WORDS_SHOWN] if word not in name.split(", "))
+        like = _much_like(other)
+        return Text.assemble((name, "bold"), f": {others}" if others else "", f" ({like})" if like else "")
 
-    figures: dict[str, Column] = {rows: ("right", lambda one: f"{whole(one['rows'])} ({percent(one['prevalence'])})")}
+    # Each column of figures with its key in CONCEPT_COLUMNS.
+    counts = right("rows", "prevalence", text=lambda n, of: f"{p.number(n)} ({percent(of)})")
+    figures: dict[str, tuple[str, Column]] = {rows: ("rows", counts)}
     if result.corpus.parent is not None:
-        figures["documents"] = "right", lambda one: whole(one["documents"])
-    figures["coherence"] = "right", lambda one: printing.figure(one["coherence"])
+        figures["documents"] = "documents", right("documents", text=p.number)
+    figures["coherence"] = "coherence", right("coherence", text=p.figure)
     if sort not in ("rows", "coherence"):
-        figures[sort] = share(sort)
+        figures[sort] = sort, share(sort)
+    figures |= {name: (name.replace(" ", "_"), column) for name, column in standing.columns.items()}
     by_group: dict[str, Column] = {}
     for column in columns:
         of_groups = groups.by_group(result, column, 0)
         if of_groups["group"].nunique() <= _MOST_COLUMNS:
             by_group |= {f"{column} {label}": shares for label, shares in _shares_by_group(of_groups).items()}
-    figures |= standing.columns | by_group
+    heads = {"": standing.numbers, "concept": p.words("name", "top_words", "much_like", text=in_words)}
     may_go = [name for name in ("coherence", "documents") if name in figures and name != sort]
-    columns_ = {"": standing.numbers, "concept": ("words", words_of), **figures}
-    left_out = print_table(shown, columns_, optional=[*may_go, *reversed(by_group)])
-    keys = {rows: "rows", _FOUND_AGAIN: "found_again", FOUND_BY: "found_by"}
-    names = [name for name in figures if name not in left_out]
-    notes = {name: tables.CONCEPT_COLUMNS.get(keys.get(name, name), "").format(rows=rows) for name in names}
-    parts = [f"{name}: {note}" for name, note in notes.items() if note]
-    if in_groups := [name for name in names if name in by_group]:
-        parts.append(f"{', '.join(in_groups)}: the share of the group's {rows} that use it")
-    legend = "; ".join(parts)
+    all_columns = {**heads, **{name: column for name, (_, column) in figures.items()}, **by_group}
+    left_out = print_table(shown, all_columns, optional=[*may_go, *reversed(by_group)])
+    of_columns = {name: tables.CONCEPT_COLUMNS[key].format(rows=rows) for name, (key, _) in figures.items()}
+    of_columns |= {", ".join(n for n in by_group if n not in left_out): f"the share of the group's {rows} that use it"}
+    legend = "; ".join(f"{name}: {note}" for name, note in of_columns.items() if name and name not in left_out)
     print_line(
         f"Sorted by {rows if sort == 'rows' else sort}, leftovers last. A concept's number is a label, the same in "
         f"every table, not a rank. {legend[:1].upper()}{legend[1:]}. {_OVER_DRAWS}"
@@ -167,12 +152,8 @@ def print_concepts(
 
 def _shares_by_group(table: pd.DataFrame) -> dict[str, Column]:
     """Return a column of each group's shares."""
-    prevalence = table.set_index(["concept", "group"])["prevalence"]
-
-    def column(label: Any) -> Column:
-        return "right", lambda one: percent(prevalence[one["concept"], label])
-
-    return {str(label): column(label) for label in table["group"].unique()}
+    of_group = table.set_index("concept").groupby("group", sort=False)["prevalence"]
+    return {str(label): right("concept", text=lambda j, of=of: percent(of[j])) for label, of in of_group}
 
 
 def _sorted(concepts: pd.DataFrame, sort: str) -> pd.DataFrame:
@@ -192,16 +173,15 @@ def all_concepts(result: Result, sort: str, form: str | None) -> None:
         others, judged = records(tables.other_table(result)), str(verdict(result))
         return {**counts, "verdict": judged, "concepts": records(table), "other_concepts": others}
 
-    if printed(form, table, as_json):
+    if p.printed(form, table, as_json):
         return
     print_line(f"{counted(result)}, {corpus.n_words:,} different words.")
     print_concepts(result, table, fitted_groups(corpus), sort=sort)
-    others = tables.other_table(result, _OTHER_WORDS)
-    if len(others):
+    others = tables.other_table(result, _OTHER_WORDS).to_dict("records")
+    if others:
         print_line("Found by too few chains to be listed:")
-    for one in others.to_dict("records"):
-        n_chains = len(one["stability_by_chain"])
-        print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {n_chains} chains)")
+    for one in others:
+        print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {len(one['stability_by_chain'])} chains)")
     print_line(str(verdict(result)))
 
 
@@ -209,25 +189,27 @@ def one_concept(result: Result, concept: int, form: str | None) -> None:
     """Print a concept's words, and documents that show what it is."""
     table, shown_by = tables.word_table(result, concept), documents.representative_documents(result, concept)
     row: Any = tables.concept_list(result).set_index("concept", drop=False).loc[concept]
-    own = records(row.to_frame().T)[0]
-    tables_ = {"word_table": table, "documents_shown": shown_by}
-    if printed(form, table, lambda: {**own, **{name: records(one) for name, one in tables_.items()}}):
+
+    def as_json() -> dict[str, Any]:
+        return records(row.to_frame().T)[0] | {"word_table": records(table), "documents_shown": records(shown_by)}
+
+    if p.printed(form, table, as_json):
         return
     corpus, standing = result.corpus, Standing(result)
     rows = row_name(corpus)
-    cut = "" if corpus.parent is None else f", in {whole(row['documents'])} of the documents"
-    print_line(f"Concept {concept}: {row['name']}")
+    cut = "" if corpus.parent is None else f", in {p.number(row['documents'])} of the documents"
     print_line(
-        f"Used by {whole(row['rows'])} {rows} (prevalence {percent(row['prevalence'])}, 95% interval "
-        f"{printing.interval(row['prevalence_low'], row['prevalence_high'])}){cut}; "
+        f"Concept {concept}: {row['name']}",
+        f"Used by {p.number(row['rows'])} {rows} (prevalence {percent(row['prevalence'])}, 95% interval "
+        f"{p.interval(row['prevalence_low'], row['prevalence_high'])}){cut}; "
         f"where it is used, it is {percent(row['strength'])} of the text (strength); "
-        f"{standing.in_words(concept)}; coherence {printing.figure(row['coherence'])}. {_OVER_DRAWS}"
+        f"{standing.in_words(row)}; coherence {p.figure(row['coherence'])}. {_OVER_DRAWS}",
+        f"On average a draw uses {p.number(row['n_words'])} words for it.",
     )
-    print_line(f"On average a draw uses {whole(row['n_words'])} words for it.")
-    for note in filter(None, (standing.note(concept), standing.much_like(concept))):
-        print_line(f"{note[0].upper()}{note[1:].removesuffix('.')}.")
-    used: dict[str, Column] = {"used by": share("share_used"), "interval": between("used_low", "used_high")}
-    print_table(table.head(_WORDS_OF_CONCEPT), {"word": "left", **used, "draws": share("probability")})
+    for note in filter(None, (standing.note(row), _much_like(row["much_like"]).capitalize())):
+        print_line(f"{note.removesuffix('.')}.")
+    used = {"word": left("word"), "used by": share("share_used"), "interval": between("used_low", "used_high")}
+    print_table(table.head(_WORDS_OF_CONCEPT), used | {"draws": share("probability")})
     if len(table) > _WORDS_OF_CONCEPT:
         print_line(f"… and {len(table) - _WORDS_OF_CONCEPT:,} more words.")
     print_line(
@@ -240,7 +222,7 @@ def one_concept(result: Result, concept: int, form: str | None) -> None:
     labels = dict(zip(corpus.ids, documents.row_labels(corpus)))
     for one in shown_by.to_dict("records"):
         quoted = f": {one['passage']}" if "passage" in one else ""
-        print_line(f"  {printing.called(one['document'], labels)}, weight {percent(one['weight'])}{quoted}")
+        print_line(f"  {p.called(one['document'], labels)}, weight {percent(one['weight'])}{quoted}")
 
 
 def one_document(result: Result, document: str, form: str | None) -> None:
@@ -254,7 +236,7 @@ def one_document(result: Result, document: str, form: str | None) -> None:
     table = documents.one_document(result, names.index(document), is_passage)
     held_in = table["probability"]
     table = table.iloc[np.argsort(-np.where(held_in >= TYPICAL, 1 + table["weight"], held_in), kind="stable")]
-    if printed(form, table):
+    if p.printed(form, table):
         return
     if table.empty and result.n_concepts:
         print_line(f"{document} has no word of the vocabulary, so nothing is known about its concepts.")
@@ -263,12 +245,10 @@ def one_document(result: Result, document: str, form: str | None) -> None:
     shown = table[(held_in >= _LEAST_HELD) | (np.arange(len(table)) == 0)]
     held = _concepts(int((held_in >= TYPICAL).sum()))
     print_line(f"{document} uses {held}, in at least half of the draws that find each.")
-    columns = {"": standing.numbers, "concept": ("words", "concept_name"), "probability": share("probability")}
-    weight: dict[str, Column] = {"weight": share("weight"), "interval": between("low", "high")}
-    print_table(shown, {**columns, **standing.columns, **weight})
+    columns = {"": standing.numbers, "concept": p.words("concept_name"), "probability": share("probability")}
+    print_table(shown, columns | standing.columns | {"weight": share("weight"), "interval": between("low", "high")})
     if len(shown) < len(table):
-        rest = _concepts(len(table) - len(shown))
-        print_line(f"… and {rest} in fewer than {percent(_LEAST_HELD)} of the draws.")
+        print_line(f"… and {_concepts(len(table) - len(shown))} in fewer than {percent(_LEAST_HELD)} of the draws.")
     print_line(
         "Probability that the document uses the concept; found by: how many chains find the concept. Weight: the "
         "concept's share of what the document speaks of, posterior mean and 95% interval."
@@ -283,11 +263,10 @@ def named_words(result: Result, text: str, form: str | None) -> None:
         _one_word(result, given[0], form)
         return
     table = words.similar_words(result, given)
-    if printed(form, table, lambda: {"words": given, "similar_words": records(table)}):
+    if p.printed(form, table, lambda: {"words": given, "similar_words": records(table)}):
         return
     print_line(f"Words that belong with {', '.join(given)}:")
-    evidence: Column = "right", lambda one: f"{one['evidence']:.1f}"
-    print_table(table, {"word": "left", "evidence": evidence, **_TOGETHER})
+    print_table(table, {"word": left("word"), "evidence": right("evidence", text="{:.1f}".format)} | _TOGETHER)
     print_line(
         "Evidence: how far the word is used for their concepts, and beside them, beyond chance, in standard "
         "deviations. Together: the probability that a use of it and a use of one of them are for the same concept, "
@@ -298,20 +277,19 @@ def named_words(result: Result, text: str, form: str | None) -> None:
 def _one_word(result: Result, word: str, form: str | None) -> None:
     table, concepts = words.similar_words(result, word), words.concepts_of_word(result, word)
     vocabulary = tables.vocabulary_table(result)
-    row = vocabulary[vocabulary["word"] == word]
-    both = {"concept_table": concepts, "similar_words": table}
-    if printed(form, table, lambda: records(row)[0] | {name: records(one) for name, one in both.items()}):
+    own = records(vocabulary[vocabulary["word"] == word])[0]
+    if p.printed(form, table, lambda: own | {"concept_table": records(concepts), "similar_words": records(table)}):
         return
     rows, standing = row_name(result.corpus), Standing(result)
-    print_line(f"{word}: {row['tokens'].iloc[0]:,} times in {row['rows'].iloc[0]:,} {rows}.")
+    print_line(f"{word}: {own['tokens']:,} times in {own['rows']:,} {rows}.")
     shown = concepts[concepts["share_of_uses"] >= _LEAST_USE]
     if shown.empty:
         print_line(f"No listed concept uses {word} in at least half of the draws.")
     else:
         names = tables.concept_names(result)
-        columns = {"": standing.numbers, "concept": ("words", lambda one: names[one["concept"] - 1])}
-        uses: dict[str, Column] = {"of its uses": share("share_of_uses"), "used by": share("share_used")}
-        print_table(shown, {**columns, **uses, **standing.columns})
+        columns = {"": standing.numbers, "concept": p.words("concept", text=lambda j: names[j - 1])}
+        columns |= {"of its uses": share("share_of_uses"), "used by": share("share_used")}
+        print_table(shown, columns | standing.columns)
         if rest := len(concepts) - len(shown):
             print_line(f"… and {_concepts(rest)} with fewer than {percent(_LEAST_USE)} of its uses.")
         print_line(
@@ -319,7 +297,7 @@ def _one_word(result: Result, word: str, form: str | None) -> None:
             f"used by: share of the concept's {rows} that do so, over the draws that find it."
         )
         standing.print_legend(shown["concept"])
-    print_table(table, {"word beside it": ("left", "word"), **_TOGETHER})
+    print_table(table, {"word beside it": left("word")} | _TOGETHER)
     print_line(
         f"Together: take a {rows.removesuffix('s')} that uses the one word and one that uses the other; this is "
         "the probability that both use them for the same concept, with its Monte-Carlo error."
@@ -329,16 +307,12 @@ def _one_word(result: Result, word: str, form: str | None) -> None:
 def convergence(result: Result, _: Any, form: str | None) -> None:
     """Print R-hat, effective sample sizes and errors of the traced quantities."""
     table = convergence_table(result)
-    if printed(form, table, lambda: {"verdict": str(verdict(result)), "quantities": records(table)}):
+    if p.printed(form, table, lambda: {"verdict": str(verdict(result)), "quantities": records(table)}):
         return
-
-    def number(field: str, digits: str) -> Column:
-        # "–" where one cannot be judged: too few draws, one chain, or a constant.
-        return "right", lambda one: "–" if np.isnan(one[field]) else format(one[field], digits)
-
-    sizes = {"R-hat": number("rhat", ".3f"), "ESS bulk": number("ess", ".0f"), "ESS tail": number("ess_tail", ".0f")}
-    error = number("mcse", ".3g")
-    print_table(table, {"quantity": ("words", "label"), **sizes, "Monte-Carlo error": error})
+    forms = {"R-hat": ("rhat", ".3f"), "ESS bulk": ("ess", ".0f"), "ESS tail": ("ess_tail", ".0f")}
+    forms["Monte-Carlo error"] = "mcse", ".3g"
+    figures = {head: right(field, text=partial(p.number, form=digits)) for head, (field, digits) in forms.items()}
+    print_table(table, {"quantity": p.words("label")} | figures)
     print_line(str(verdict(result)))
 
 
@@ -349,7 +323,7 @@ def methods(_: Result, path: Path, form: str | None) -> None:
     from superwords.paper.methods import methods_paragraph
 
     text = methods_paragraph(Export(load(path)))
-    if not printed(form, pd.DataFrame({"methods": [text]}), lambda: {"methods": text}):
+    if not p.printed(form, pd.DataFrame({"methods": [text]}), lambda: {"methods": text}):
         print_line(text)
 
 
@@ -363,15 +337,15 @@ def by_groups(result: Result, columns: list[str], form: str | None) -> None:
     }
     several = len(by_column) > 1
     named = [table.assign(column=name) if several else table for name, table in by_column.items()]
-    table = pd.concat(named, ignore_index=True) if several else named[0]
+    table = pd.concat(named, ignore_index=True)
 
     def as_json() -> Any:
         """Return one column's tables; of several columns, those of each under its name."""
         differences = {name: records(compared[name]) if name in compared else None for name in by_column}
-        told = {name: {"groups": records(by_column[name]), "differences": differences[name]} for name in by_column}
-        return told if several else next(iter(told.values()))
+        pages = {name: {"groups": records(own), "differences": differences[name]} for name, own in by_column.items()}
+        return pages if several else pages[columns[0]]
 
-    if printed(form, table, as_json):
+    if p.printed(form, table, as_json):
         return
     standing = Standing(result)
     for name, own in by_column.items():
@@ -387,20 +361,19 @@ def _print_groups(
     rows, labels = row_name(result.corpus), table["group"].drop_duplicates().tolist()
     sizes = table.drop_duplicates("group").set_index("group")["n_rows"]
     largest = sizes.sort_values(ascending=False, kind="stable").head(2 * _MOST_GROUPS)
-    told = ", ".join(f"{label} {size:,}" for label, size in largest.items())
+    of_groups = ", ".join(f"{label} {size:,}" for label, size in largest.items())
     more = f" and {len(sizes) - len(largest)} smaller groups" if len(sizes) > len(largest) else ""
     missing = result.corpus.n_documents - int(sizes.sum())
     without = f" {missing:,} {rows} without a {column} are left out." if missing else ""
-    print_line(f"{rows.capitalize()} by {column}: {told}{more}.{without}")
+    print_line(f"{rows.capitalize()} by {column}: {of_groups}{more}.{without}")
     order = table["concept"].unique().tolist()
-    columns: dict[str, Column] = {"": standing.numbers, "concept": ("words", "name")}
-    found_by = {FOUND_BY: standing.chains}
+    columns, found_by = {"": standing.numbers, "concept": p.words("name")}, {FOUND_BY: standing.chains}
     if compared is not None:
         first, second = map(str, labels)
         shares = {label: share(field) for label, field in zip((first, second), compared.columns[2:4])}
-        difference: Column = "right", lambda one: points(one["difference"])
-        points_ = {"difference": difference, "interval": between("low", "high", printing.points_between)}
-        print_table(compared, columns | shares | points_ | found_by, optional=[FOUND_BY])
+        difference = {"difference": right("difference", text=points)}
+        difference["interval"] = between("low", "high", text=p.points_between)
+        print_table(compared, columns | shares | difference | found_by, optional=[FOUND_BY])
         print_line(
             f"{first}, {second}: share of the group's {rows} that use the concept (prevalence). Difference: {first} − "
             f"{second} in percentage points, with a 95% interval. The largest differences come first. These are shares "
@@ -418,16 +391,25 @@ def _print_groups(
             "clearly differ: their 95% intervals lie farthest apart."
         )
     is_cut = len(labels) > _MOST_GROUPS
-    lines: list[dict[Any, Any]] = []
+    lines = []
     for concept in order:
         own = table[table["concept"] == concept]
         if is_cut:
             own = own.sort_values("prevalence_low", ascending=False, kind="stable").head(_MOST_HOLDERS)
-        lines += own.assign(number=[standing.number(concept), *[""] * (len(own) - 1)]).to_dict("records")
-    columns = {"": ("right", "number"), "concept": ("name", lambda one: one["name"] if one["number"] else "")}
-    columns |= {column: ("name", "group"), "used by": share("prevalence")}
-    columns |= {"interval": between("prevalence_low", "prevalence_high")}
-    print_table(lines, columns | {"with the words": printing.words_of("top_words", 6)}, optional=["interval"])
+        heads = [(standing.number(concept), own["name"].iloc[0])] + [("", "")] * (len(own) - 1)
+        lines.append(own.assign(**dict(zip(("number", "head"), zip(*heads)))))
+    print_table(
+        pd.concat(lines) if lines else [],
+        {
+            "": right("number"),
+            "concept": p.column("name", "head"),
+            column: p.column("name", "group"),
+            "used by": share("prevalence"),
+            "interval": between("prevalence_low", "prevalence_high"),
+            "with the words": listing("top_words", text=lambda top: ", ".join(top[:_OTHER_WORDS])),
+        },
+        optional=["interval"],
+    )
     which = f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
     print_line(
         f"{which}Used by: share of the group's {rows} that use the concept, mean over the draws that find it, "
