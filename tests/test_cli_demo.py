@@ -12,26 +12,23 @@ import pytest
 
 from cli_for_tests import loaded, run
 from scripts.letters import SUBJECTS, TREND, WORDING, as_table, make_letters
+from superwords.cli.demo import print_next_steps, print_recipes
 from superwords.cli.main import main
 from superwords.demo import load_demo
 from superwords.demo.letters import load_letters
-from superwords.demo.run import PICTURES, TEXT, TOGETHER, without_artists
+from superwords.demo.run import PICTURES, TEXT, TOGETHER, run_demo, without_artists
 
 LETTERS = make_letters()
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """The demo, run once: its JSON and its model."""
-    from superwords.cli.demo import as_plain, print_next_steps, print_result
-    from superwords.demo.run import run_demo
-
-    result = run_demo()
-    return result, as_plain(result, 2012, 1.0), print_result, print_next_steps
+    """The demo, run once: its model and its JSON."""
+    return run_demo()
 
 
 def test_text_and_pictures_beat_either_alone(ran):
-    _, told, _, _ = ran
+    _, told = ran
     for pairs in ("all_pairs", "pictured_pairs"):
         scores = {name: found[pairs] for name, found in told["rank_accuracy"].items()}
         assert scores[TOGETHER] > scores[PICTURES] + 0.02
@@ -40,23 +37,24 @@ def test_text_and_pictures_beat_either_alone(ran):
 
 
 def test_concepts_join_the_languages(ran):
-    result, told, _, _ = ran
-    language = dict(zip(result.demo.vocabulary, result.demo.languages))
+    model, told = ran
+    demo = load_demo()
+    language = dict(zip(demo.vocabulary, demo.languages))
     joined = told["bilingual_concepts"]
     assert len(joined) >= 5
     for concept in joined:
         assert {language[word] for word in concept["english"]} == {"en"}
         assert {language[word] for word in concept["german"]} == {"de"}
-    leftover = result.model.concepts()["leftover"]
+    leftover = model.concepts()["leftover"]
     order = [(leftover[one["concept"] - 1], -len(one["translations"])) for one in joined]
     assert order == sorted(order)
     assert len({pair for concept in joined for pair in concept["translations"]}) >= 10
 
 
 def test_it_is_told_to_people(capsys, ran):
-    result, told, print_result, print_next_steps = ran
+    model, told = ran
     capsys.readouterr()
-    print_result(result, 12.0)
+    print_recipes(model, told)
     print_next_steps(None)
     shown = capsys.readouterr().out
     for name, scores in told["rank_accuracy"].items():
@@ -67,7 +65,7 @@ def test_it_is_told_to_people(capsys, ran):
     assert "settings were chosen on these pairs" in shown
     assert shown.rstrip().splitlines()[-1].startswith("  superwords fit")
     assert "proves nothing" not in shown
-    leftover = result.model.concepts().set_index("concept")["leftover"]
+    leftover = model.concepts().set_index("concept")["leftover"]
     for concept in (one["concept"] for one in told["bilingual_concepts"][:8]):
         assert (f" *{concept} " in shown) == leftover[concept]
     legend = "* Leftovers: concepts of a handful of documents"

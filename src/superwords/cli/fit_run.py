@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
@@ -21,7 +23,7 @@ from superwords.analysis import words
 from superwords.analysis.curation import held
 from superwords.cli.options import PARAMETERS, check_output, wrong_use
 from superwords.cli.printing import busy, print_json, print_line, print_steps, say, warnings_as_notices
-from superwords.cli.views import counted, fitted_groups, print_concepts
+from superwords.cli.views import concepts_page, counted, fitted_groups, print_concepts
 from superwords.cluster import ClusterLostError, leave_at_once
 from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
@@ -34,7 +36,6 @@ from superwords.storage import model as storage
 from superwords.storage.checkpoint import Checkpoint
 from superwords.storage.model_file import ModelFile, is_model_file
 from superwords.tabular import plain, records
-from superwords.text.corpus import n_sources
 from superwords.text.files import digest
 from superwords.text.read import group_columns
 
@@ -51,18 +52,16 @@ _FREE = _FREE_WITH_MORE | {"keep_texts"}
 def fit_and_save(ctx: typer.Context) -> None:
     """Fit a model to the documents in FILE, or continue an interrupted fit, and save it."""
     start, given = perf_counter(), ctx.params
-    file, output, quiet = given["file"], given["output"], given["quiet"]
+    file, output, quiet, groups = given["file"], given["output"], given["quiet"], given["groups"] or []
     asked = asked_for(given)
     columns = {name: asked.pop(name, None) for name in ("text", "id", "groups")}
     with wrong_use():  # before any text is read
         model, reading = checked(asked)
-    check_output(output, whole=True)
-    ctx.with_resource(exclusive(output))
-    if output.exists() and Path(file).exists() and output.samefile(file):
+    run = CheckpointedRun(ctx, output, partial(_run_key, given))
+    if output.exists() and output.samefile(file):
         raise InputError(f"{output} holds the documents; give another name for the model.")
     if output.exists() and not given["resume"]:
         say(f"Replaces the {'model in' if is_model_file(output) else 'file'} {output}.", quiet)
-    run = CheckpointedRun(output, _run_key(given), given)
     if given["resume"]:
         model = run.resumed().resume()
     else:
@@ -74,7 +73,7 @@ def fit_and_save(ctx: typer.Context) -> None:
         raise InterruptedFitError(f"Stopped before the first draw was kept, so there is no model yet; {run.next_step}")
     with busy("summing up the draws and saving", quiet):
         model.save(output, draws="all" if given["save_draws"] else "spaced")
-    _report(model, given, output, given["groups"] or [], perf_counter() - start, run.is_interrupted)
+    _report(model, run, groups, perf_counter() - start)
     if run.is_interrupted:
         made = f"the model in {output} is made of the {len(model.draws_)} draws so far"
         raise InterruptedFitError(f"{_stopped_at(model)}; {made}; {run.next_step}")
@@ -91,21 +90,22 @@ def sample_more(ctx: typer.Context) -> None:
             raise typer.BadParameter(f"--more keeps the model's own settings; leave {_spelled(name)} out.")
     file, quiet = Path(given["file"]), given["quiet"]
     output = given["output"] if "output" in on_line else file
-    check_output(output, whole=True)
-    ctx.with_resource(exclusive(output))
-    model = load(file)
+
+    def key() -> dict[str, Any]:
+        """Return what decides the bits: the model, whatever was decided about its concepts, and how far."""
+        with closing(ModelFile.open(file)) as opened:
+            identity = opened.identity()
+        return {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": identity}
+
+    run, model = CheckpointedRun(ctx, output, key), load(file)
     group_columns(given["groups"], model.corpus_.metadata)
-    with closing(ModelFile.open(file)) as opened:
-        identity = opened.identity()
-    # What decides the bits: the model, whatever was decided about its concepts, and how far.
-    key = {"--more": given["more"], "superwords": __version__, f"The model{_CONTENT}": identity}
-    run = CheckpointedRun(output, key, given)
     with warnings.catch_warnings():
         # What was decided is taken from the file when the model is saved, with its warnings.
         warnings.simplefilter("ignore")
         if not given["resume"]:
-            options = {"progress": run.progress, "n_jobs": given["jobs"], "cluster": given["cluster"]}
-            model.set_params(**options).advance(given["more"])
+            model.set_params(progress=run.progress, n_jobs=given["jobs"], cluster=given["cluster"]).advance(
+                given["more"]
+            )
         elif run.is_saved_as(model):
             say(f"{file} was saved before the run was interrupted; nothing is left to do.", quiet)
         else:
@@ -114,15 +114,15 @@ def sample_more(ctx: typer.Context) -> None:
         raise InterruptedFitError(f"{_stopped_at(model)}; {file} is as it was; {run.next_step}")
     with busy("summing up the draws and saving", quiet):
         # With all that was decided about the model in the file, meanwhile too.
-        draws = "all" if given["save_draws"] or len(model.draws_) > len(model.draws_.spaced()) else "spaced"
+        are_all = given["save_draws"] or len(model.draws_) > len(model.draws_.spaced())
         with held(file) if output.exists() and output.samefile(file) else nullcontext():
             with warnings.catch_warnings(record=True) as lost:
                 warnings.simplefilter("always")
                 take_choices(model, load(file))
-            model.save(output, draws=draws if model.draws_.has_all else "spaced")
+            model.save(output, draws="all" if are_all and model.draws_.has_all else "spaced")
     for one in lost:
         say(str(one.message), quiet)
-    _report(model, given, output, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start, False)
+    _report(model, run, given["groups"] or fitted_groups(model.corpus_), perf_counter() - start)
     run.end()
 
 
@@ -146,19 +146,15 @@ def _stopped_at(model: ConceptModel) -> str:
 
 def _run_key(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what decides the bits of a run, as JSON has it: options, input files, and the sampler's version."""
-    key: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in _FREE:
-            is_plain = isinstance(value, bool | int | float | None)
-            several = [str(one) for one in value] if isinstance(value, list | tuple) else None
-            key[_spelled(name)] = value if is_plain else str(value) if several is None else several
-    key["superwords"] = __version__
+    key: dict[str, Any] = {_spelled(name): value for name, value in given.items() if name not in _FREE}
+    key |= {"superwords": __version__}
     # By content, not by name: the same file may be named from another folder.
-    key[f"The input{_CONTENT}"] = digest(given["file"])
     sources = [source for _, source in split_features(given["features"] or None)]
-    for source in filter(None, [*sources, given["drop"] and str(given["drop"])]):
-        key[f"{source}{_CONTENT}"] = digest(source)
-    return key
+    for name, path in [("The input", given["file"]), *((source, source) for source in (*sources, given["drop"]))]:
+        if path:
+            key[f"{name}{_CONTENT}"] = digest(path)
+    as_json: dict[str, Any] = json.loads(json.dumps(key, default=str))
+    return as_json
 
 
 class CheckpointedRun(Watcher):
@@ -168,31 +164,34 @@ class CheckpointedRun(Watcher):
     ends the process.
     """
 
-    def __init__(self, output: Path, key: Mapping[str, Any], given: Mapping[str, Any]):
-        self._path, self._key, self._given = output.parent / f"{output.name}.checkpoint", key, given
+    def __init__(self, ctx: typer.Context, output: Path, key: Callable[[], dict[str, Any]]):
+        """Take the place of the model, which no other process may write to, and what decides the bits of the run."""
+        check_output(output, whole=True)
+        ctx.with_resource(exclusive(output))
+        self.given, self.output, self._path = ctx.params, output, output.parent / f"{output.name}.checkpoint"
+        self._key = key()
         self._checkpoint: Checkpoint | None = None
-        self.every, self.is_interrupted = given["checkpoint_every"], False
+        self.every, self.is_interrupted = self.given["checkpoint_every"], False
         self.stop: threading.Event = threading.Event()
-        self.progress = [self, not given["quiet"]]
+        self.progress = [self, not self.given["quiet"]]
         self.next_step = f"run the same command with --resume to continue (from {self._path})."
-        if self._path.exists() and not given["resume"]:
+        if self._path.exists() and not self.given["resume"]:
             earlier = f"{self._path} of an earlier, unfinished run will be replaced (--resume would continue it)."
-            say(earlier, given["quiet"])
+            say(earlier, self.given["quiet"])
 
     def resumed(self) -> ConceptModel:
         """Return the model of an interrupted run, if this run is its continuation."""
-        path, given = self._path, self._given
+        path, given = self._path, self.given
         if not path.exists():
             raise InputError(
                 f"There is no checkpoint {str(path)!r} to resume from; a finished run leaves none. "
                 "To continue a finished model: superwords fit --more 1000 MODEL."
             )
         stored = storage.read(path)
-        earlier = stored.run
-        if earlier is None:
+        if stored.run is None:
             raise InputError(f"{str(path)!r} is a finished model, not a checkpoint to resume from.")
-        for name in sorted({*self._key, *earlier}):
-            now, then = self._key.get(name), earlier.get(name)
+        for name in sorted({*self._key, *stored.run}):
+            now, then = self._key.get(name), stored.run.get(name)
             if now == then:
                 continue
             if name.endswith(_CONTENT):
@@ -220,12 +219,12 @@ class CheckpointedRun(Watcher):
 
     @contextmanager
     def watching(self, model: ConceptModel) -> Iterator[None]:
-        if self._given["approximate"] is not None:
+        if self.given["approximate"] is not None:
             yield
             return
         before = {one: signal.signal(one, self._interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
-            if not self._given["resume"]:
+            if not self.given["resume"]:
                 storage.write(self._path, model, model.kept_, run=self._key)
             self._checkpoint = Checkpoint(self._path, self.every, say)
             with self._checkpoint.watching(model):
@@ -258,24 +257,20 @@ class CheckpointedRun(Watcher):
         """Remove the checkpoint of a run whose model is saved."""
         if self._checkpoint is not None:
             self._checkpoint.close()
-        if self._given["approximate"] is None:
+        if self.given["approximate"] is None:
             self._path.unlink(missing_ok=True)
 
 
-def _report(
-    model: ConceptModel, given: Mapping[str, Any], output: Path, groups: list[str], seconds: float, is_interrupted: bool
-) -> None:
+def _report(model: ConceptModel, run: CheckpointedRun, groups: list[str], seconds: float) -> None:
     """Print the outcome in the form that was asked for."""
-    result, corpus, verdict = model.result_, model.corpus_, model.verdict()
+    result, verdict, given, output = model.result_, model.verdict(), run.given, run.output
     if given["as_json"]:
-        told = {"model": str(output), "rows": corpus.n_documents, "documents": n_sources(corpus)}
-        told |= {"words": corpus.n_words, "tokens": corpus.n_tokens, "chains": len(model.chains_)}
-        told |= {"sweeps": [chain.sweep for chain in model.chains_], "draws": len(model.draws_), "seed": model.seed_}
-        told |= {"seconds": round(seconds, 3), "interrupted": is_interrupted, "approximate": model.approximate}
-        told |= {"n_concepts": model.n_concepts_, "used_share": words.used_share(result)}
-        told |= {"unused_words": records(words.unused_words(result)), "verdict": str(verdict)}
-        told |= {"judged": plain(asdict(verdict)), "convergence": records(model.convergence())}
-        print_json({**told, "concepts": records(model.concepts())})
+        page = {"model": str(output), **concepts_page(result, model.concepts()), "n_concepts": model.n_concepts_}
+        page |= {"chains": len(model.chains_), "sweeps": [chain.sweep for chain in model.chains_]}
+        page |= {"draws": len(model.draws_), "seed": model.seed_, "seconds": round(seconds, 3)}
+        page |= {"interrupted": run.is_interrupted, "approximate": model.approximate}
+        page |= {"used_share": words.used_share(result), "unused_words": records(words.unused_words(result))}
+        print_json({**page, "judged": plain(asdict(verdict)), "convergence": records(model.convergence())})
     elif not given["quiet"]:
         print_line(f"{counted(result)}.")
         if result.shown:

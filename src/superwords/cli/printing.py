@@ -142,7 +142,12 @@ def column(kind: str, *fields: str, text: Callable[..., Any] = str) -> Column:
 
 
 left, right, words = partial(column, "left"), partial(column, "right"), partial(column, "words")
-share, between, listing = partial(right, text=percent), partial(right, text=interval), partial(words, text=", ".join)
+share, between = partial(right, text=percent), partial(right, text=interval)
+
+
+def listing(field: str, most: int | None = None) -> Column:
+    """Return a column of words with commas between."""
+    return words(field, text=lambda several: ", ".join(several[:most]))
 
 
 def print_table(

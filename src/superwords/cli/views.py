@@ -160,28 +160,30 @@ def _sorted(concepts: pd.DataFrame, sort: str) -> pd.DataFrame:
     return concepts.sort_values(["leftover", sort], ascending=[True, False], kind="stable")
 
 
+def concepts_page(result: Result, concepts: pd.DataFrame) -> dict[str, Any]:
+    """Return the concepts, their corpus and the verdict as plain JSON."""
+    corpus = result.corpus
+    sizes = {"rows": corpus.n_documents, "documents": n_sources(corpus), "words": corpus.n_words}
+    sizes |= {"tokens": corpus.n_tokens, "n_concepts": len(concepts)}
+    return {**sizes, "verdict": str(verdict(result)), "concepts": records(concepts)}
+
+
 # A view takes what was found, what was asked for, and "--json", "--csv" or None for people.
 
 
 def all_concepts(result: Result, sort: str, form: str | None) -> None:
     """Print all concepts, sorted by what is asked for, and words of those that too few chains find."""
-    table, corpus = _sorted(tables.concept_list(result), sort), result.corpus
-
-    def as_json() -> dict[str, Any]:
-        counts = {"rows": corpus.n_documents, "documents": n_sources(corpus)}
-        counts |= {"words": corpus.n_words, "tokens": corpus.n_tokens, "n_concepts": len(table)}
-        others, judged = records(tables.other_table(result)), str(verdict(result))
-        return {**counts, "verdict": judged, "concepts": records(table), "other_concepts": others}
-
-    if p.printed(form, table, as_json):
+    table = _sorted(tables.concept_list(result), sort)
+    others = tables.other_table(result)
+    if p.printed(form, table, lambda: concepts_page(result, table) | {"other_concepts": records(others)}):
         return
-    print_line(f"{counted(result)}, {corpus.n_words:,} different words.")
-    print_concepts(result, table, fitted_groups(corpus), sort=sort)
-    others = tables.other_table(result, _OTHER_WORDS).to_dict("records")
-    if others:
+    print_line(f"{counted(result)}, {result.corpus.n_words:,} different words.")
+    print_concepts(result, table, fitted_groups(result.corpus), sort=sort)
+    if len(others):
         print_line("Found by too few chains to be listed:")
-    for one in others:
-        print_line(f"  {', '.join(one['top_words'])} ({one['found_by']} of {len(one['stability_by_chain'])} chains)")
+    for one in others.to_dict("records"):
+        top = ", ".join(one["top_words"][:_OTHER_WORDS])
+        print_line(f"  {top} ({one['found_by']} of {len(one['stability_by_chain'])} chains)")
     print_line(str(verdict(result)))
 
 
@@ -406,7 +408,7 @@ def _print_groups(
             column: p.column("name", "group"),
             "used by": share("prevalence"),
             "interval": between("prevalence_low", "prevalence_high"),
-            "with the words": listing("top_words", text=lambda top: ", ".join(top[:_OTHER_WORDS])),
+            "with the words": listing("top_words", most=_OTHER_WORDS),
         },
         optional=["interval"],
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from superwords.demo.data import read_csv
-from superwords.tabular import records
+from superwords.tabular import plain, records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -18,36 +17,13 @@ GROUP, DATE = "household", "date"
 _QUOTES, _WORDS = 3, 4
 
 
-@dataclass(frozen=True)
-class LettersResult:
-    """Model of the letters, with the largest differences and a trend."""
-
-    model: ConceptModel
-    difference: dict[str, Any]  # a row of `compare_groups`
-    quotes: pd.DataFrame
-    wording: dict[str, Any]  # the concept whose words differ most, and the words of each household
-    trend: dict[str, Any]  # a row of `trends`
-
-    @property
-    def finding(self) -> str:
-        """Return the finding as one sentence with its interval."""
-        row = self.difference
-        more, less = ("owner", "tenant") if row["difference"] > 0 else ("tenant", "owner")
-        bounds = sorted(abs(round(100 * row[end])) for end in ("low", "high"))
-        return (
-            f"{row[f'prevalence_{more}']:.0%} of the letters by {more}s and {row[f'prevalence_{less}']:.0%} of those "
-            f"by {less}s use concept {row['concept']} ({row['name']}): a difference of "
-            f"{abs(round(100 * row['difference']))} percentage points, 95% interval {bounds[0]} to {bounds[1]}."
-        )
-
-
 def load_letters() -> pd.DataFrame:
     """Return the letters: id, author, household, date and text."""
     return read_csv("letters.csv")
 
 
-def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> LettersResult:
-    """Fit the letters with default settings; compare households and time."""
+def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, Any]:
+    """Fit the letters with default settings; return the model and, as plain JSON, the largest differences and trend."""
     from superwords import fit
 
     groups = [GROUP, "author"]
@@ -56,12 +32,29 @@ def run_letters(seed: int = SEED, progress: Any = False, n_jobs: int | None = No
     sure = set(concepts.loc[concepts["found_by"] == concepts["found_by"].max(), "concept"])
     compared, trends = model.compare_groups(GROUP), model.trends(DATE)
     difference = records(compared[compared["concept"].isin(sure)])[0]
-    trend = max(records(trends[trends["concept"].isin(sure)]), key=lambda row: abs(row["change"]))
-    quotes = model.representative_documents(int(difference["concept"]), _QUOTES)
-    return LettersResult(model, difference, quotes, differing_words(model, sure), trend)
+    return model, {
+        "documents": model.corpus_.n_documents,
+        "n_concepts": model.n_concepts_,
+        "finding": _finding(difference),
+        "difference": difference,
+        "quotes": records(model.representative_documents(int(difference["concept"]), _QUOTES)),
+        "wording": plain(_differing_words(model, sure)),
+        "trend": max(records(trends[trends["concept"].isin(sure)]), key=lambda row: abs(row["change"])),
+    }
 
 
-def differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
+def _finding(row: dict[str, Any]) -> str:
+    """Return a row of `compare_groups` as one sentence with its interval."""
+    more, less = ("owner", "tenant") if row["difference"] > 0 else ("tenant", "owner")
+    bounds = sorted(abs(round(100 * row[end])) for end in ("low", "high"))
+    return (
+        f"{row[f'prevalence_{more}']:.0%} of the letters by {more}s and {row[f'prevalence_{less}']:.0%} of those "
+        f"by {less}s use concept {row['concept']} ({row['name']}): a difference of "
+        f"{abs(round(100 * row['difference']))} percentage points, 95% interval {bounds[0]} to {bounds[1]}."
+    )
+
+
+def _differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
     """Return the concept whose words differ most between households, and these."""
     found = []
     for concept in sorted(concepts):
@@ -72,5 +65,4 @@ def differing_words(model: ConceptModel, concepts: set[int]) -> dict[str, Any]:
             found.append((gap.nlargest(2).sum() - gap.nsmallest(2).sum(), -concept, gap))
     _, concept, gap = max(found, key=lambda one: one[:2])
     words = {"tenant": gap.index[::-1][:_WORDS].tolist(), "owner": gap.index[:_WORDS].tolist()}
-    name = model.concepts(0).set_index("concept").loc[-concept, "name"]
-    return {"concept": -concept, "name": name, **words}
+    return {"concept": -concept, "name": model.concepts(0).set_index("concept").loc[-concept, "name"], **words}

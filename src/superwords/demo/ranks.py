@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -63,15 +64,11 @@ def rank_accuracy(similarity: np.ndarray, vocabulary: Sequence[str], pairs: Sequ
 def directed(matrix: np.ndarray, queries: list[int], targets: list[int]) -> float:
     outside = np.setdiff1d(np.arange(len(matrix)), queries + targets)
     shares = []
-    for query in queries:
-        competitors = matrix[query, outside]
+    for query, target in product(queries, targets):
+        own, competitors = matrix[query, target], matrix[query, outside]
         competitors = competitors[~np.isnan(competitors)]
-        for target in targets:
-            own = matrix[query, target]
-            if np.isnan(own) or len(competitors) == 0:
-                shares.append(0.5)
-            else:
-                shares.append(float((competitors < own).mean() + 0.5 * (competitors == own).mean()))
+        is_known = not np.isnan(own) and len(competitors)
+        shares.append((competitors < own).mean() + 0.5 * (competitors == own).mean() if is_known else 0.5)
     return float(np.mean(shares))
 
 

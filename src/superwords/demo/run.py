@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from superwords.demo.data import Demo, load_demo
-from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy
+from superwords.demo.ranks import picture_similarity, rank_accuracy
+from superwords.tabular import records
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
@@ -39,23 +39,11 @@ SEED = 2012
 _USED = 0.02  # minimum share of a concept's recipes that use a word for it
 
 
-@dataclass(frozen=True)
-class DemoResult:
-    """Model of text and pictures, rank accuracy by source, and bilingual concepts."""
+def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> tuple[ConceptModel, dict[str, Any]]:
+    """Fit the recipes with and without pictures.
 
-    demo: Demo
-    model: ConceptModel
-    accuracy: dict[str, RankAccuracy]
-    bilingual: pd.DataFrame
-
-    @property
-    def pictured(self) -> np.ndarray:
-        """Return which pairs have pictures of all their words."""
-        return self.accuracy[PICTURES].pairs["known"].to_numpy(dtype=bool)
-
-
-def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None) -> DemoResult:
-    """Fit the recipes with and without pictures, and rank the translations."""
+    Return the model of text and pictures and, as plain JSON, rank accuracy by source and the bilingual concepts.
+    """
     from superwords import fit
 
     demo = load_demo()
@@ -65,8 +53,30 @@ def run_demo(seed: int = SEED, progress: Any = False, n_jobs: int | None = None)
     alone = fit(demo.corpus, features=None, **settings)
     by_text = {TOGETHER: together.co_membership_, TEXT: alone.co_membership_}
     similarities = {**by_text, PICTURES: picture_similarity(pictures)}
-    accuracy = {name: rank_accuracy(one, demo.vocabulary, demo.pairs) for name, one in similarities.items()}
-    return DemoResult(demo, together, accuracy, bilingual_concepts(demo, together))
+    found = {name: rank_accuracy(one, demo.vocabulary, demo.pairs) for name, one in similarities.items()}
+    pictured = found[PICTURES].pairs["known"].to_numpy(dtype=bool)  # pairs with pictures of all their words
+    accuracy = {
+        name: {"all_pairs": one.mean, "pictured_pairs": float(one.pairs.loc[pictured, "accuracy"].mean())}
+        for name, one in found.items()
+    }
+    best, *others = (scores["all_pairs"] for scores in accuracy.values())
+    if best > max(others):
+        conclusion = "Text and pictures together find translations better than either alone."
+    else:
+        conclusion = (
+            "With this seed, text and pictures together do not find translations better than one of them alone."
+        )
+    return together, {
+        "documents": demo.corpus.n_documents,
+        "words": demo.corpus.n_words,
+        "n_concepts": together.n_concepts_,
+        "n_pairs": len(pictured),
+        "n_pictured": int(pictured.sum()),
+        "rank_accuracy": accuracy,
+        "conclusion": conclusion,
+        "caveat": "The settings were chosen on these pairs, so the figures are optimistic.",
+        "bilingual_concepts": records(bilingual_concepts(demo, together)),
+    }
 
 
 def without_artists(demo: Demo) -> np.ndarray:
