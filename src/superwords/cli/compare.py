@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from superwords.cli import options as o
-from superwords.cli.printing import Column, print_json, print_line, print_table, say, warnings_as_notices
+from superwords.cli.printing import print_json, print_line, print_texts, say, warnings_as_notices
 from superwords.errors import InputError
 from superwords.fitting import defaults
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _run = partial(o.option, panel="Runs")
-_SHOWN = ("against", "on windows", "on sentences", "NPMI", "p")
-# The page has the others; seconds were printed run by run.
-_SHOWN_OF_MODELS = ("model", "concepts", "NPMI", "judge", "diversity", "stability", "perplexity", "ours ahead")
+# The page has the other columns; seconds were printed run by run.
+_OF_CONTESTS = ("against", "on windows", "on sentences", "NPMI", "p")
+_OF_MODELS = ("model", "concepts", "NPMI", "judge", "diversity", "stability", "perplexity", "ours ahead")
 
 
 @app.command()
@@ -131,21 +131,22 @@ def print_comparison(comparison: Comparison) -> None:
     from superwords.compare import contest, writing
     from superwords.compare.judging import OURS
 
-    contests, models = comparison.tables["contests"], writing.model_rows(comparison.tables["models"])
-    rows = writing.contest_rows(contests[contests["first"] == OURS])
-    against = [{name: row[name] for name in _SHOWN} for row in rows]
-    _print(against, "How often superwords wins by salient words (95%); NPMI and p on windows", "against")
-    shown = [{name: row[name] for name in _SHOWN_OF_MODELS if name in row} for row in models]
-    _print(shown, "Each model for itself, means over seeds", "model")
+    contests = comparison.tables["contests"]
+    contests = contests[contests["first"] == OURS]
+    tables = {
+        "How often superwords wins by salient words (95%); NPMI and p on windows": [
+            {name: row[name] for name in _OF_CONTESTS} for row in writing.contest_rows(contests)
+        ],
+        "Each model for itself, means over seeds": [
+            {name: row[name] for name in _OF_MODELS if name in row}
+            for row in writing.model_rows(comparison.tables["models"])
+        ],
+    }
     for name, title in writing.LABEL_TABLES.items():
         if name in comparison.tables:
             spread = " (± 95% over seeds)" if name == "labels" else ""
-            _print(writing.label_rows(comparison.tables[name]), title + spread, "model")
-    warning = contest.caution(comparison.facts)
-    if warning:
+            tables[title + spread] = writing.label_rows(comparison.tables[name])
+    for title, rows in tables.items():
+        print_texts(rows, title)
+    if warning := contest.caution(comparison.facts):
         print_line(warning)
-
-
-def _print(rows: list[dict[str, str]], title: str, left: str) -> None:
-    columns: dict[str, Column] = {name: "left" if name == left else "right" for name in rows[0]}
-    print_table(rows, columns, title)

@@ -165,9 +165,7 @@ def print_table(
     natural: dict[str, int] = {}  # the width at which no cell is broken; a head is broken between words
     needed: dict[str, int] = {}
     for name, (kind, cell) in columns.items():
-        values = [cell(one) for one in lines]
-        # A word such as [red] must not be taken for markup.
-        cells[name] = [value if isinstance(value, Text) else Text(str(value)) for value in values]
+        cells[name] = [_safe(cell(one)) for one in lines]
         texts = [text.plain for text in cells[name]]
         natural[name] = max(map(cell_len, [*name.split(), *texts]), default=0)
         unbroken = max(map(cell_len, " ".join([name, *texts]).split()), default=0)
@@ -197,3 +195,16 @@ def print_table(
     out = results if results.is_terminal else Console(highlight=False, width=room)
     out.print(table, width=room)
     return left_out
+
+
+def _safe(value: Any) -> Text:
+    """Return a cell in which a word such as [red] is no markup, and an escape is no order to the terminal."""
+    text = str(value)
+    if isinstance(value, Text) and text.isprintable():
+        return value
+    return Text("".join(mark if mark.isprintable() or mark.isspace() else "�" for mark in text))
+
+
+def print_texts(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+    """Print records of texts; the first column names the others."""
+    print_table(list(rows), {name: column("right" if k else "left", name) for k, name in enumerate(rows[0])}, title)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from superwords.cli.options import MODEL_FILE, PUBLIC_HOST, QUIET, option
-from superwords.cli.printing import say
+from superwords.cli.options import AS_JSON, MODEL_FILE, PUBLIC_HOST, QUIET, option
+from superwords.cli.printing import print_json, print_line, print_texts, say
 from superwords.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Ask people: paired word clouds, intruding words and documents, labels.")
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
+    from superwords.study.results import Results
     from superwords.study.votes import VoteStore
 
 _SUBJECT = "the subject of these documents"
@@ -97,7 +97,6 @@ def _create_tests(
 
 
 def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
-    from superwords.cli.printing import print_json, print_line
     from superwords.files import write_atomic
     from superwords.study import choices as figures
     from superwords.tabular import csv_text, records
@@ -106,17 +105,15 @@ def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
     shares, concepts = figures.shares(answers), figures.by_concept(answers)
     if csv is not None:
         write_atomic(csv, csv_text(figures.result_table(answers, store.tasks)).encode("utf-8"))
-        record = csv.with_suffix(".record.csv")
-        write_atomic(record, csv_text(figures.record_table(store.tasks)).encode("utf-8"))
+        write_atomic(csv.with_suffix(".record.csv"), csv_text(figures.record_table(store.tasks)).encode("utf-8"))
     if as_json:
         print_json({"tests": records(shares), "concepts": records(concepts)})
-        return
-    if not len(shares):
+    elif len(shares):
+        print_line("Share of right answers with exact 95% intervals; alpha is Krippendorff's, p against guessing.")
+        print_line(shares.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+        print_line(concepts.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
+    else:
         print_line("No answers are stored yet.")
-        return
-    print_line("Share of right answers with exact 95% intervals; alpha is Krippendorff's, p against guessing.")
-    print_line(shares.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
-    print_line(concepts.to_string(index=False, float_format=lambda value: f"{value:.2f}"))
 
 
 @app.command()
@@ -163,7 +160,7 @@ def serve(
 @app.command()
 def results(
     votes: Path | None = typer.Argument(None, metavar="VOTES", help="The votes file that `study serve` wrote."),
-    as_json: bool = option("Print JSON instead of tables.", False, "--json"),
+    as_json: bool = AS_JSON,
     csv: Path | None = option("Also write every figure to this CSV file."),
     participants: int | None = option("Instead of votes: how many people."),
     mean: float | None = option(
@@ -185,10 +182,8 @@ def results(
     if votes is None:
         if participants is None or mean is None or sd is None or wins is None or losses is None:
             raise InputError("Give the votes file, or all of --participants, --mean, --sd, --wins and --losses.")
-        preference = figures.preference_summary(participants, mean, sd, questions)
-        found = figures.Results(
-            questions, None, {"everyone": preference}, {"everyone": figures.balance(wins, losses, ties)}, {}
-        )
+        preference = {"everyone": figures.preference_summary(participants, mean, sd, questions)}
+        found = figures.Results(questions, None, preference, {"everyone": figures.balance(wins, losses, ties)}, {})
     elif any(number is not None for number in numbers):
         raise InputError("Give the votes file or an outcome in numbers, not both.")
     else:
@@ -200,6 +195,40 @@ def results(
     if csv is not None:
         figures.write_csv(found, csv)
     if as_json:
-        print(json.dumps(asdict(found), ensure_ascii=False, indent=1))
+        print_json(asdict(found))
     else:
-        figures.print_results(found)
+        _print_results(found)
+
+
+def _print_results(found: Results) -> None:
+    """Print the preference, the participants won and lost, and the votes by word."""
+    from superwords.study.results import ATTENTION, Balance, interval, number
+
+    def balance(row: Balance, neither: str) -> dict[str, str]:
+        counts = {"concept": str(row.wins), "topic": str(row.losses), neither: str(row.ties)}
+        intervals = {"Wald interval": interval(row.wald_interval), "exact interval": interval(row.exact_interval)}
+        return counts | {"share": number(row.mean)} | intervals | {"sign test p": number(row.sign_test_p)}
+
+    n_people = found.preference["everyone"].participants
+    following = "" if found.following is None else f" ({found.following} follow the subject)"
+    print_line(
+        f"{n_people} participant{'' if n_people == 1 else 's'}{following}, {found.questions} pairs each. All intervals "
+        "are 95% intervals; the exact one is by Clopper and Pearson. The sign test is two-sided.",
+        "",
+    )
+    preferences = [
+        {"participants": group, "number": str(row.participants), "mean": number(row.mean), "sd": number(row.sd)}
+        | {"normal interval": interval(row.normal_interval), "t interval": interval(row.t_interval)}
+        for group, row in found.preference.items()
+    ]
+    title = f"Pairs, of {found.questions}, in which a participant preferred the concept (no difference: half)"
+    print_texts(preferences, title)
+    title = "Participants who preferred the concept in more pairs than the topic (share: without ties)"
+    print_texts([{"participants": group} | balance(row, "tie") for group, row in found.balance.items()], title)
+    by_word = [
+        {"word": word} | balance(of["everyone"], "neither") | {level: number(of[level].mean, 2) for level in ATTENTION}
+        for word, of in found.words.items()
+    ]
+    if by_word:
+        print_texts(by_word, "Votes by word (share: for the concept, without those who saw no difference)")
+        print_line(f"Participants: {', '.join(f'{level} = {text}' for level, text in ATTENTION.items())}.")

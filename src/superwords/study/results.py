@@ -16,10 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from scipy import stats
 
 from superwords.errors import InputError
@@ -40,10 +36,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "headlines": ("headlines",),
     "little": ("little",),
 }
-
-WIDTH = 160
-_PREFERENCE = ("participants", "number", "mean", "sd", "normal interval", "t interval")
-_SHARE = ("share", "Wald interval", "exact interval", "sign test p")
 
 Interval = tuple[float, float]
 
@@ -202,53 +194,6 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flattened[name] = value
     return flattened
-
-
-def print_results(found: Results, console: Console | None = None) -> None:
-    """Print the preference, the participants won and lost, and the votes by word."""
-    # Wider than a narrow or piped terminal if need be: a figure cut short is no figure.
-    out = console or Console(highlight=False, width=max(WIDTH, Console().width))
-    everyone = found.preference["everyone"]
-    people = "1 participant" if everyone.participants == 1 else f"{everyone.participants} participants"
-    following = "" if found.following is None else f" ({found.following} follow the subject)"
-    out.print(
-        f"{people}{following}, {found.questions} pairs each. All intervals are 95% intervals; the exact one is "
-        "by Clopper and Pearson. The sign test is two-sided.\n"
-    )
-    title = f"Pairs, of {found.questions}, in which a participant preferred the concept (no difference: half)"
-    rows: Iterable[Sequence[str]] = (
-        (group, str(row.participants), number(row.mean), number(row.sd), *map(interval, both))
-        for group, row in found.preference.items()
-        for both in [(row.normal_interval, row.t_interval)]
-    )
-    out.print(_table(title, _PREFERENCE, rows), "")
-    title = "Participants who preferred the concept in more pairs than the topic (share: without ties)"
-    rows = ((group, *_balance(row)) for group, row in found.balance.items())
-    out.print(_table(title, ("participants", "concept", "topic", "tie", *_SHARE), rows))
-    if found.words:
-        title = "Votes by word (share: for the concept, without those who saw no difference)"
-        rows = (
-            (word, *_balance(groups["everyone"]), *(number(groups[level].mean, 2) for level in ATTENTION))
-            for word, groups in found.words.items()
-        )
-        out.print("", _table(title, ("word", "concept", "topic", "neither", *_SHARE, *ATTENTION), rows))
-        out.print(f"Participants: {', '.join(f'{level} = {text}' for level, text in ATTENTION.items())}.")
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k else "left", overflow="fold")
-    for first, *others in rows:
-        # A word is text: "[red]" is no markup for rich, an escape no order to the terminal.
-        table.add_row(Text("".join(ch if ch.isprintable() else "�" for ch in first)), *others)
-    return table
-
-
-def _balance(row: Balance) -> list[str]:
-    counts = [str(row.wins), str(row.losses), str(row.ties)]
-    intervals = [interval(row.wald_interval), interval(row.exact_interval)]
-    return [*counts, number(row.mean), *intervals, number(row.sign_test_p)]
 
 
 def number(value: float | None, digits: int = 3) -> str:
