@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONHASHSEED := 0
+unexport PYTHONDONTWRITEBYTECODE  # the tests start a hundred processes that import the package
 
 .PHONY: demo test test-cluster test-statistics test-slow lint docs wheel bench bench-check coverage lock clean
 

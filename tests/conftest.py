@@ -1,5 +1,6 @@
 """Fixtures of all tests: one thread for linear algebra, kernels compiled before workers start, a browser."""
 
+import gc
 import shutil
 
 import pytest
@@ -23,6 +24,12 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.skip(reason="needs Chromium"))
+
+
+def pytest_collection_finish():
+    """Exclude all that is imported from garbage collection, which many tests ask for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -121,12 +121,25 @@ def test_sampling_goes_on_bit_by_bit(files, straight, tmp_path, steps):
     same_everything(model, straight)
 
 
+@pytest.fixture(scope="module")
+def summarized_from_six():
+    with pytest.MonkeyPatch.context() as patch:
+        spaced_by_six(patch)
+        model = fit(planted_corpus(), features=PLANTED.features)
+        assert len(model.draws_.spaced()) == 6
+        return model
+
+
 @pytest.fixture
-def few_spaced(monkeypatch):
+def few_spaced(summarized_from_six, monkeypatch):
     """Draws so large that summaries are computed from six of them."""
-    monkeypatch.setattr(draws, "_MOST_MEMBERSHIPS", 1)
-    monkeypatch.setattr(draws, "FEWEST_SPACED", 6)
-    return fit(planted_corpus(), features=PLANTED.features)
+    spaced_by_six(monkeypatch)
+    return summarized_from_six
+
+
+def spaced_by_six(patch):
+    patch.setattr(draws, "_MOST_MEMBERSHIPS", 1)
+    patch.setattr(draws, "FEWEST_SPACED", 6)
 
 
 @pytest.mark.parametrize("table", TABLES)

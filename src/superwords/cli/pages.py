@@ -65,7 +65,7 @@ def explore(
     """Show concepts, documents, words, groups, time and effects on a local page until Ctrl-C, and decide about them."""
     from superwords.fitting.estimator import load
     from superwords.web.explorer import Explorer, create_app
-    from superwords.web.serving import access, listen, make_server
+    from superwords.web.serving import access, listen, make_server, set_aside
 
     explorer = Explorer(load(model_file), model_file, read_only)
     listener = listen(host, port)
@@ -77,6 +77,7 @@ def explore(
         may = "look at the model" if read_only else "look at the model and decide about its concepts"
         print(f"Whoever has this address can {may}.", flush=True)
     print("Stop with Ctrl-C.", flush=True)
+    set_aside()
     threading.Thread(target=explorer.warm_up, daemon=True).start()
     if browser:
         listener.listen()  # a browser that is quicker than the server waits

@@ -142,7 +142,7 @@ def serve(
     from superwords.study.pairs import load_study
     from superwords.study.server import create_app, pages_of
     from superwords.study.votes import VoteStore
-    from superwords.web.serving import access, listen, make_server
+    from superwords.web.serving import access, listen, make_server, set_aside
 
     study = load_study(study_file)
     votes_file = votes or study_file.with_suffix(".votes")
@@ -154,6 +154,7 @@ def serve(
         print("Give participants this whole link; it stays the same when you serve the study again.", flush=True)
     print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
     print(f"To summarise them, at any time: superwords study results {votes_file}", flush=True)
+    set_aside()
     make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
 
 

@@ -209,12 +209,10 @@ class Server(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
-        set_aside()
         try:
             await super().serve(sockets)
         finally:
             sys.setswitchinterval(before)
-            gc.unfreeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
