@@ -51,21 +51,20 @@ class WordFeatures(np.ndarray):
 
 
 def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
-    """Return the blocks side by side, (V, sum of F), every block with the same total variance.
+    """Return the blocks side by side, every block with the same total variance.
 
-    Each block is centred and divided by one number, so that its columns keep their proportions and its total
-    variance over its known rows is the number of all columns divided by the number of blocks: one per column
-    on average. Use the result as it is (`standardize_features=False`), or wide blocks gain weight again.
+    Each block is centred and divided by one number, so that its columns keep their proportions. Use the result as it
+    is (`standardize_features=False`), or wide blocks gain weight again.
 
     Parameters
     ----------
     *blocks : array or WordFeatures
-        Each (V, F) with one row per word, NaN where a word is unknown. A word missing in one block but known in
-        another gets that block's mean, 0; only a word missing in every block stays unknown.
+        (V, F) each, NaN where a word is unknown. A word missing in one block only gets that block's mean, 0.
 
     Returns
     -------
     numpy.ndarray
+        (V, sum of F).
 
     Examples
     --------
@@ -79,10 +78,10 @@ def combine(*blocks: np.ndarray | WordFeatures) -> np.ndarray:
     if not blocks:
         raise InputError("There is nothing to combine; give at least one block of features.")
     arrays = [check_matrix(block, f"Block {number}") for number, block in enumerate(blocks, start=1)]
-    n_rows = [len(array) for array in arrays]
-    if other := next((number for number, n in enumerate(n_rows) if n != n_rows[0]), 0):
-        problem = f"Block {other + 1} has {n_rows[other]} rows and block 1 has {n_rows[0]}"
-        raise InputError(f"{problem}; every block needs one row per word.")
+    for number, array in enumerate(arrays, start=1):
+        if len(array) != len(arrays[0]):
+            problem = f"Block {number} has {len(array)} rows and block 1 has {len(arrays[0])}"
+            raise InputError(f"{problem}; every block needs one row per word.")
     share = sum(array.shape[1] for array in arrays) / len(arrays)
     known = np.array([~np.isnan(array).any(axis=1) for array in arrays])
     values = np.hstack([scale(array, rows, share) for array, rows in zip(arrays, known, strict=True)])
@@ -136,8 +135,9 @@ def check_vocabulary(vocabulary: Sequence[str]) -> list[str]:
     words = list(vocabulary)
     if not words:
         raise InputError("The vocabulary is empty; give at least one word.")
-    if bad := [f"Word {i} of the vocabulary is {word!r}" for i, word in enumerate(words) if not isinstance(word, str)]:
-        raise InputError(f"{bad[0]}; give every word as a string.")
+    for i, word in enumerate(words):
+        if not isinstance(word, str):
+            raise InputError(f"Word {i} of the vocabulary is {word!r}; give every word as a string.")
     return words
 
 
@@ -159,9 +159,7 @@ def find_word(known: Mapping[str, Found], word: str) -> Found | None:
 def project(rows: Any, known: Sequence[int] | np.ndarray, n_words: int, n_components: int, name: str) -> WordFeatures:
     """Return principal components of the known words' rows, NaN for the other words.
 
-    Signs are scikit-learn's: each component's largest loading is positive. Components that are only rounding error
-    are left out, so there are at most as many columns as the data have rank. A large sparse matrix is centred
-    implicitly and never becomes dense.
+    Components that are only rounding error are left out. A large sparse matrix is centred implicitly and never dense.
     """
     n_rows, n_columns = rows.shape
     smaller = min(n_rows, n_columns)

@@ -16,10 +16,7 @@ CONTEXTS = ("passages", "sentences")
 def cooccurrence(
     corpus: Corpus, n_components: int = 50, weighting: str = "ppmi", context: str | None = None
 ) -> WordFeatures:
-    """Return the co-occurrence of each word as (V, F) principal components.
-
-    Row i holds, for every other word l, max(0, log((n_il + 1)/(e_il + 1))), with n_il the number of contexts that
-    hold both and e_il = n_i n_l / N the number expected under independence, or with `weighting="log"` log(1 + n_il).
+    """Return the co-occurrence of each word as principal components.
 
     Parameters
     ----------
@@ -28,15 +25,15 @@ def cooccurrence(
     n_components : int
         The largest number of columns; there are fewer when the data have a lower rank.
     weighting : "ppmi" or "log"
-        Positive pointwise mutual information, or the logarithm of counts.
+        The weight of two words that share n contexts where e = n_i n_l / N are expected: max(0, log((n + 1)/(e + 1))),
+        or log(1 + n).
     context : "passages", "sentences" or None
-        Where words meet; None: passages if these are the corpus's rows, else sentences. A corpus made of ready
-        counts has no sentences: its documents take their place.
+        Where words meet; None: passages if these are the corpus's rows, else sentences, or documents of ready counts.
 
     Returns
     -------
     WordFeatures
-        NaN for words that occur in no context.
+        (V, F), NaN for words that occur in no context.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,25 +37,23 @@ _CYCLES_BELOW = 4.0  # per picture: the prefilter removes slower variation, such
 
 
 def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int = 10) -> WordFeatures:
-    """Return GIST features of each word's pictures as (V, F) principal components.
-
-    Several pictures of a word are averaged. N words with pictures give at most N − 1 columns.
+    """Return GIST features of each word's pictures, averaged, as principal components.
 
     Parameters
     ----------
     table_or_folder : path, mapping or DataFrame
         A folder of pictures named by word (`apple.png`, `apple_1.png`, `ice_cream (2).jpg`) or of a folder per word
         (`apple/any.png`); a dict word → path or paths; or a DataFrame or CSV file with the columns `word` and
-        `picture`, one row per picture, where the paths of a file start at its folder.
+        `picture`, where the paths of a file start at its folder.
     vocabulary : sequence of str
         The words of the corpus.
     n_components : int
-        The largest number of columns.
+        The largest number of columns; N words with pictures give at most N − 1.
 
     Returns
     -------
     WordFeatures
-        NaN for words without a picture.
+        (V, F), NaN for words without a picture.
 
     Examples
     --------
@@ -84,32 +82,37 @@ def pictures(table_or_folder: Any, vocabulary: Sequence[str], n_components: int 
 def picture_paths(source: Any) -> dict[str, list[Path]]:
     """Return the paths of each word's pictures from any kind of source."""
     by_name: dict[str, list[Path]] = defaultdict(list)
+    for word, path in _named_pictures(source):
+        by_name[_clean_name(word)].append(path)
+    return by_name
+
+
+def _named_pictures(source: Any) -> Iterator[tuple[str, Path]]:
     if isinstance(source, Mapping):
         for word, paths in source.items():
             given = [paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else list(paths)
             if not all(isinstance(path, str | Path) for path in given):
                 raise InputError(f"The picture of {str(word)!r} is given as {paths!r}; give a path or a list of paths.")
-            by_name[_clean_name(str(word))] = [Path(path) for path in given]
-        return by_name
+            yield from ((str(word), Path(path)) for path in given)
+        return
     root = Path(source) if isinstance(source, str | Path) else None
     if root is not None and root.is_dir():
-        for path in sorted(root.rglob("*")):
-            if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file():
-                is_inside = path.parent != root  # a folder named by the word
-                name = _clean_name(path.parent.name if is_inside else path.stem)
-                for key in {name} if is_inside else {name, _COPY_NUMBER.sub("", name)}:
-                    by_name[key].append(path)
-        if not by_name:
+        paths = [path for path in sorted(root.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file()]
+        if not paths:
             raise InputError(f"{root}: there is no picture in this folder.")
-        return by_name
+        for path in paths:
+            name = _clean_name(path.stem)
+            # In a folder of its own, a picture is named by the folder; else its name may end in a number.
+            names = {name, _COPY_NUMBER.sub("", name)} if path.parent == root else {path.parent.name}
+            yield from ((word, path) for word in names)
+        return
     if root is not None and not root.is_file():
         raise InputError(f"{root}: there is no such folder or table of pictures.")
     frame = read_table(source, "The table of pictures")
     columns = (column(frame, name, "The table of pictures") for name in ("word", "picture"))
     for word, picture in zip(*columns, strict=True):
         if not pd.isna(picture):
-            by_name[_clean_name(str(word))].append((root.parent if root else Path()) / str(picture))
-    return by_name
+            yield str(word), (root.parent if root else Path()) / str(picture)
 
 
 def _clean_name(name: str) -> str:

@@ -26,7 +26,7 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
     ----------
     groups : mapping, DataFrame or path
         `{group: [words]}` or `{group: {word: strength}}`, or a table or file with the columns `word` and `group` and
-        optionally `strength`. Words to keep apart go into different groups.
+        optionally `strength`.
     vocabulary : sequence of str
         The words of the corpus.
     strength : float
@@ -35,7 +35,7 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
     Returns
     -------
     numpy.ndarray
-        (V, G), groups in the order given; words of no group are unknown (NaN).
+        Groups in the order given; NaN for words of no group.
 
     Examples
     --------
@@ -60,10 +60,8 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
 def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return seeds combined with other features; other words get values by similarity to the seeds.
 
-    A word that is in no group is not known to be outside of it. Left at the block's mean it would be pushed out of the
-    concept that takes the group's words. So it gets the mean of max(0, cosine) with the group's seeds, by the other
-    features and weighted by the seeds' strengths; seeds keep their own values, scaled to `SHARE` times the variance of
-    the others and the square of their mean strength.
+    A word of no group, left at the block's mean, would be pushed out of the concept that takes the group's words. It
+    gets the mean of max(0, cosine) with the group's seeds, by the other features and weighted by the seeds' strengths.
 
     Parameters
     ----------

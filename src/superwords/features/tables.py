@@ -14,22 +14,21 @@ from superwords.features.block import check_any_known, check_vocabulary, find_wo
 
 
 def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndarray:
-    """Return the numeric columns of a table in the order of the vocabulary, (V, F).
+    """Return the numeric columns of a table in the order of the vocabulary.
 
     Parameters
     ----------
     source : DataFrame, mapping of columns, or path
-        The table; every column but the words must hold numbers. A file is CSV or TSV. Rows of the same word are
-        averaged, and an empty cell takes its column's mean.
+        A table, or a CSV or TSV file. Rows of the same word are averaged, and an empty cell takes its column's mean.
     vocabulary : sequence of str
         The words of the corpus.
     word : str
-        The column of words.
+        The column of words; every other one must hold numbers.
 
     Returns
     -------
     numpy.ndarray
-        NaN for a word that has no row, or only empty cells.
+        (V, F), NaN for a word that has no row, or only empty cells.
 
     Examples
     --------

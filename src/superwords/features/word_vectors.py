@@ -35,23 +35,21 @@ _BATCH = 1000  # texts tokenized at a time
 
 
 def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
-    """Return a vector for each word, (V, F), NaN where a word has none.
-
-    A phrase with no vector of its own gets the mean of those of its words, but not from a function or a (V, F) array.
+    """Return a vector for each word; a phrase without one gets the mean of those of its words.
 
     Parameters
     ----------
     source : tuple, mapping, DataFrame, array, path, str or function
-        `(matrix, words)`; a dict word → vector; a DataFrame with the words as index; a (V, F) array whose rows are
-        the vocabulary's; the path of a word2vec or GloVe text file, with or without a header line, also .gz; the name
-        of an installed spaCy pipeline that has vectors; or a function from a list of words and phrases to a matrix.
+        `(matrix, words)`; a dict word → vector; a DataFrame with the words as index; the path of a word2vec or GloVe
+        text file, also .gz; the name of an installed spaCy pipeline that has vectors; an array (V, F), or a function
+        from a list of words and phrases to one.
     vocabulary : sequence of str
         The words and phrases of the corpus.
 
     Returns
     -------
     numpy.ndarray
-        (V, F).
+        (V, F), NaN where a word has no vector.
 
     Examples
     --------
@@ -61,28 +59,25 @@ def vectors(source: Any, vocabulary: Sequence[str]) -> np.ndarray:
            [nan, nan]])
     """
     words = check_vocabulary(vocabulary)
-    if callable(source):
-        return check_matrix(source(list(words)), "The function's result", len(words))
-    if isinstance(source, np.ndarray):
-        return check_matrix(source, "The matrix", len(words))
-    name = "the table of vectors"
+    if callable(source) or isinstance(source, np.ndarray):
+        matrix = source(list(words)) if callable(source) else source
+        return check_matrix(matrix, "The function's result" if callable(source) else "The matrix", len(words))
+    name = "the vectors given"
     if isinstance(source, pd.DataFrame):
         known = _by_word(source.to_numpy(), list(source.index))
     elif isinstance(source, Mapping):
         known = _by_word(list(source.values()), list(source))
     elif isinstance(source, tuple) and len(source) == 2:
-        known, name = _by_word(*source), "the matrix of vectors"
-    elif not isinstance(source, str | Path):
+        known = _by_word(*source)
+    elif isinstance(source, str | Path):
+        read, name = _read_vectors if Path(source).is_file() else _spacy_vectors, str(source)
+        known = read(name, words)
+    else:
         raise InputError(
             f"The vectors are of type {type(source).__name__}; give (matrix, words), a file, "
             "the name of a spaCy pipeline or a function."
         )
-    elif Path(source).is_file():
-        known, name = _read_vectors(Path(source), words), str(source)
-    else:
-        known, name = _spacy_vectors(str(source), words), f"the spaCy pipeline {source}"
-    width = len(next(iter(known.values()))) if known else 1
-    values = np.full((len(words), width), np.nan)
+    values = np.full((len(words), len(next(iter(known.values()), [0]))), np.nan)
     for i, word in enumerate(words):
         own = find_word(known, word)
         parts = [own] if own is not None else [find_word(known, piece) for piece in _pieces(word)]
@@ -120,9 +115,9 @@ def _spacy_vectors(name: str, words: list[str]) -> dict[str, np.ndarray]:
     return {key: np.asarray(vocab.get_vector(key), dtype=float) for key in needed}
 
 
-def _read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
+def _read_vectors(path: str, words: list[str]) -> dict[str, np.ndarray]:
     """Read the vectors that are needed, line by line: the file may be larger than memory."""
-    opener: Callable[..., TextIO] = gzip.open if path.suffix.lower() == ".gz" else open
+    opener: Callable[..., TextIO] = gzip.open if path.lower().endswith(".gz") else open
     needed, known, width = _needed_keys(words), {}, 0
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
@@ -152,10 +147,7 @@ def _read_vectors(path: Path, words: list[str]) -> dict[str, np.ndarray]:
 
 
 def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_components: int = N_COMPONENTS) -> WordFeatures:
-    """Return embeddings of the words as (V, F) principal components, of vectors scaled to length 1.
-
-    A phrase is encoded whole by wordllama, model2vec and sentence-transformers; with spaCy it is the mean of its
-    words. The length of a vector reflects how common a word is, not its meaning.
+    """Return embeddings of the words, scaled to length 1, as principal components.
 
     Parameters
     ----------
@@ -170,7 +162,7 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     Returns
     -------
     WordFeatures
-        NaN for words that the model does not know (or has a vector of zeros for).
+        (V, F), NaN for words that the model does not know (or has a vector of zeros for).
 
     Examples
     --------
@@ -179,6 +171,7 @@ def embeddings(name_or_folder: str | Path, vocabulary: Sequence[str], n_componen
     """
     words, n_components = check_vocabulary(vocabulary), check_n_components(n_components)
     raw = encode_with(str(name_or_folder), words)
+    # The length of a vector reflects how common a word is, not its meaning.
     length = np.linalg.norm(raw, axis=1)
     known = np.flatnonzero(np.isfinite(length) & (length > 0))
     check_any_known(np.where(length > 0, length, np.nan), str(name_or_folder))
@@ -217,12 +210,11 @@ def _saved_by(folder: Path) -> str:
     """Return the library that saved a folder; model2vec's modules are static embeddings, or not listed."""
     if (folder / "meta.json").is_file():
         return "spacy"
-    try:
+    with suppress(OSError, ValueError, AttributeError, TypeError):
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        is_static = all(module.get("type", "").endswith(("StaticEmbedding", "Normalize")) for module in modules)
-    except (OSError, ValueError, AttributeError, TypeError):
-        is_static = True
-    return "model2vec" if is_static else "sentence_transformers"
+        if not all(module.get("type", "").endswith(("StaticEmbedding", "Normalize")) for module in modules):
+            return "sentence_transformers"
+    return "model2vec"
 
 
 _ENCODERS: dict[str, Callable[[Any, str, list[str]], Any]] = {
@@ -242,8 +234,7 @@ def text_vectors(texts: Sequence[str], model: str = WORDLLAMA) -> np.ndarray:
     texts : sequence of str
         Documents, passages, phrases or words.
     model : str
-        "wordllama": 256 numbers for each of 32,000 tokens, from the PyPI package of that name (MIT, 16 MB;
-        `pip install 'superwords[embeddings]'`).
+        "wordllama" (`pip install 'superwords[embeddings]'`).
 
     Returns
     -------
