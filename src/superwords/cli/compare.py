@@ -81,7 +81,7 @@ def compare(
     from superwords.compare.peers import PEERS
     from superwords.compare.splitting import make_split
     from superwords.text.corpus import Corpus
-    from superwords.text.read import WORD_OPTIONS, are_long, check_options, document_languages, warn_about
+    from superwords.text.read import WORD_OPTIONS, are_long, check_options, warn_about
     from superwords.text.sources import open_documents
 
     named = {name: ctx.params[name] for name in WORD_OPTIONS}
@@ -111,7 +111,7 @@ def compare(
             tell(line)
         vectors, by_labels = None if judge is None else read_judge_vectors(judge), {}
         if labels:
-            known: dict[str, Any] = {"language": document_languages(language, documents), "keep_texts": True, **options}
+            known: dict[str, Any] = {"language": languages, "keep_texts": True, **options}
             unit = "passages:5" if is_long else "document"
             whole = Corpus.from_texts(texts, documents.ids, documents.metadata, unit=unit, **known)
             peers = [name for name in GRIDS if PEERS[name] in lineup.peers.values()]

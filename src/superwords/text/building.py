@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from scipy import sparse
 
 from superwords.errors import InputError
 from superwords.text import vocabulary as finding
-from superwords.text.checks import RECIPE_FORMAT, threshold
+from superwords.text.checks import recipe_of, threshold
 from superwords.text.phrases import CAN_END, TAGGED, is_content, spelling_key
 from superwords.text.sentences import clean_text
 from superwords.text.stream import LONG_TOKENS, Method, TokenStream
@@ -40,13 +39,8 @@ NEAR_SHARE = 0.15  # this share of its sentences is ritual or has such a word, a
 NEAR_LIFT = 1.35  # this many times the share usual for a word of this corpus
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """How words are found and rows are cut.
-
-    `units` are words decided earlier: joined spelling → label (None: known, but counted nowhere); `vocabulary` are
-    the columns, if they are not all labels.
-    """
+class TextOptions(NamedTuple):
+    """How words are found and rows are cut."""
 
     method: Method
     passage_sentences: int | None
@@ -54,8 +48,8 @@ class TextOptions:
     max_df: float | None
     drop: tuple[str, ...]
     drop_procedural: bool
-    units: Mapping[str, str | None] | None
-    vocabulary: list[str] | None
+    units: Mapping[str, str | None] | None  # decided earlier: joined spelling → label (None: known, but not counted)
+    vocabulary: list[str] | None  # the columns, if they are not all labels
 
 
 def count_words(
@@ -66,10 +60,7 @@ def count_words(
     language: str | None = None,
     texts: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a `Corpus`: counts of the words of a stream, or of those that were decided earlier.
-
-    `names` and `metadata` are the documents', and `texts` are those to keep.
-    """
+    """Return the fields of a `Corpus`: counts of the words of a stream, or of those that were decided earlier."""
     method, size, document = options.method, options.passage_sentences, stream.sentence_document
     notes: dict[str, Any] = {
         "words_read": int(stream.document_words.sum()),
@@ -93,18 +84,7 @@ def count_words(
     vocabulary = options.vocabulary
     if vocabulary is None:
         vocabulary = sorted({label for label in units.values() if label is not None})
-    tokenizer = method.tokenizer
-    notes["recipe"] = {  # all that is needed to find the same words in new text, as plain JSON
-        "format": RECIPE_FORMAT,
-        "language": language,
-        "words": method.words,
-        "tagger": method.tagger,
-        "lemmas": method.lemmas,
-        "tokenizer": tokenizer and getattr(tokenizer, "__qualname__", type(tokenizer).__name__),
-        "max_length": method.max_length,
-        "unit": f"passages:{size}" if size else "document",
-        "units": units,
-    }
+    notes["recipe"] = recipe_of(method, language, size, units)
     number: dict[str | None, int] = {label: n for n, label in enumerate(vocabulary)}
     column = np.array([number.get(label, -1) for label in units.values()], np.int32)
     of_token = column[cut.unit] if len(column) else cut.unit
@@ -216,12 +196,9 @@ def _kept_units(
 
 
 def procedural_units(stream: TokenStream, cut: Cut, labels: Sequence[str]) -> list[int]:
-    """Return the procedural words, most ritual first.
+    """Return the procedural words, most ritual first: those often in sentences that begin alike in many documents.
 
-    A sentence is ritual if sentences of at least three documents (and 3 in 100) begin with the same five
-    items, a noun phrase being one item: people speak of a subject in their own words, but follow procedure in
-    set ones. A word is procedural if it is widespread and often in ritual sentences, or if it is in most
-    documents and keeps company with such words and sentences clearly more than usual.
+    A word of most documents is procedural too if it keeps company with such words and sentences more than usual.
     """
     n_units, n_documents = len(labels), stream.n_documents
     sentence = stream.token_sentence[cut.start]

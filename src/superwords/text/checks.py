@@ -1,4 +1,4 @@
-"""Check what a corpus is made of and the options of finding words; write and read the recipe of the words found."""
+"""Check what a corpus is made of and the options of finding words; write and read their recipe."""
 
 from __future__ import annotations
 
@@ -121,6 +121,17 @@ def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
             "give a UTF-8 text file with one word per line, or a list of words."
         ) from None
     return tuple(line.strip() for line in lines if line.strip())
+
+
+def recipe_of(
+    method: Method, language: str | None, passage_sentences: int | None, units: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return all that is needed to find the same words in new text, as plain JSON."""
+    how, tokenizer = method._asdict(), method.tokenizer
+    if tokenizer is not None:
+        how["tokenizer"] = getattr(tokenizer, "__qualname__", type(tokenizer).__name__)
+    unit = f"passages:{passage_sentences}" if passage_sentences else "document"
+    return {"format": RECIPE_FORMAT, "language": language, **how, "unit": unit, "units": units}
 
 
 def read_recipe(

@@ -28,8 +28,6 @@ from superwords.text.stream import Method, ReadingProgress, stream_texts, stream
 class Corpus:
     """Counts of V words in D rows: documents, or passages of them.
 
-    Make one with `from_texts`, `from_tokens` or `from_counts`; `superwords.fit` does it for you.
-
     Attributes
     ----------
     counts : sparse array
@@ -76,13 +74,7 @@ class Corpus:
     @property
     def unit(self) -> str:
         """What a row is, as `from_texts` takes it: "document", or "passages:5"."""
-        if self.parent is None:
-            return "document"
-        known = self.notes.get("recipe", {}).get("unit", "document")
-        if known != "document" or self.sentence_row is None or not len(self.sentence_row):
-            return str(known)
-        # Before it was written down: only the last passage of a document is shorter than the others.
-        return f"passages:{int(np.bincount(self.sentence_row).max())}"
+        return "document" if self.parent is None else str(self.notes.get("recipe", {}).get("unit", "document"))
 
     def __repr__(self) -> str:
         rows = f"{self.n_documents:,} {row_name(self)}"
@@ -170,30 +162,26 @@ class Corpus:
         n_jobs: int | None = None,
         progress: ReadingProgress | None = None,
     ) -> Corpus:
-        """Return a corpus of raw texts; docs/text.md tells how words are found.
+        """Return a corpus of raw texts; docs/text.md explains how words are found.
 
         Parameters
         ----------
         texts : iterable of str
             One per document.
-        ids : list, optional
-            A name for each document; running numbers if not given.
-        metadata : DataFrame or mapping, optional
-            What is known of the documents, a row for each.
+        ids, metadata
+            As in `from_counts`.
         language : str or list of str
             One code such as "en", or one per document.
         min_df, max_df : int, float or "auto"
-            Words in fewer or in more documents are left out: a number of documents, or a share of them. "auto"
-            chooses min_df from the corpus.
+            Words in fewer or in more documents, a number or a share of them, are left out; "auto" chooses min_df.
         unit : str
             What a row is: "document", or "passages:5" for five sentences.
         words : str, optional
             "content" (noun phrases and names, and behind them verbs and adjectives; the default where the
-            language can be tagged), "phrases" (noun phrases and names alone), "plain" or
-            "ngrams:2".
+            language can be tagged), "phrases" (noun phrases and names alone), "plain" or "ngrams:2".
         tagger : str, optional
-            An installed spaCy pipeline to tag with.
-        lemmas : bool
+            "spacy:NAME" for an installed spaCy pipeline to tag with.
+        lemmas : bool, optional
             Whether to count words by their lemmas.
         drop : list of str or path, optional
             Words to leave out.
@@ -201,10 +189,8 @@ class Corpus:
             Whether to leave out words that are mere procedure.
         tokenizer : function, optional
             Takes a sentence and returns its words; replaces the built-in rules, and words are plain ones.
-        vocabulary : list of str, optional
-            Count exactly these words.
-        recipe : mapping, optional
-            Find words exactly as the corpus did whose `notes["recipe"]` it is.
+        vocabulary, recipe : list of str and mapping, optional
+            Count exactly these words, or find words as the corpus did whose `notes["recipe"]` it is.
         keep_texts : bool, optional
             Whether to keep the texts; by default, if they are in memory already.
         n_jobs : int, optional
@@ -242,15 +228,13 @@ class Corpus:
         columns = None if vocabulary is None else check_unique_words(vocabulary)
         if units is None and columns is not None:
             units = checks.units_of_labels(columns, codes, method)
-        how = (min_df, max_df, checks.words_to_drop(drop), drop_procedural)
-        options = TextOptions(method, checks.passage_length(unit), *how, units, columns)
+        how = (checks.passage_length(unit), min_df, max_df, checks.words_to_drop(drop), drop_procedural)
         names, table = check_names(ids, n_documents), check_metadata(metadata, n_documents)
-        of_each = repeat(languages) if isinstance(languages, str) else languages
+        of_all, of_each = (languages, repeat(languages)) if isinstance(languages, str) else (None, languages)
         stream = stream_texts(documents, of_each, method, n_workers(n_jobs), progress)
         is_kept = not isinstance(documents, TextStream) if keep_texts is None else keep_texts
         kept = documents if is_kept else None
-        of_all = languages if isinstance(languages, str) else None
-        return cls(**count_words(stream, options, names, table, of_all, kept))
+        return cls(**count_words(stream, TextOptions(method, *how, units, columns), names, table, of_all, kept))
 
     @classmethod
     def from_tokens(
@@ -290,18 +274,19 @@ class Corpus:
         names, table = check_names(ids, len(sentences)), check_metadata(metadata, len(sentences))
         columns = None if vocabulary is None else check_unique_words(vocabulary)
         units = None if vocabulary is None else {word: word for word in vocabulary}
-        how = (min_df, max_df, checks.words_to_drop(drop), False)
-        options = TextOptions(Method("tokens"), checks.passage_length(unit), *how, units, columns)
-        return cls(**count_words(stream_tokens(sentences), options, names, table))
+        how = (checks.passage_length(unit), min_df, max_df, checks.words_to_drop(drop), False)
+        return cls(
+            **count_words(stream_tokens(sentences), TextOptions(Method("tokens"), *how, units, columns), names, table)
+        )
 
     @classmethod
     def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
-        """Return a corpus of documents as they were read, whatever their kind.
+        """Return a corpus of documents as they were read: texts, tokens or ready counts.
 
         Parameters
         ----------
         documents : Documents
-            What `superwords.text.sources.open_documents` found: texts, tokens or ready counts.
+            What `superwords.text.sources.open_documents` found.
         **options
             As in `from_texts` or `from_tokens`; ready counts take none.
 

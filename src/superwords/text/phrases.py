@@ -48,29 +48,24 @@ def is_content(flags: Any) -> Any:
 
 
 def is_folded(language: str, lemmas: bool | None, words: str = "plain") -> bool:
-    """Return whether words without tags are called by their lemma: as asked, or by the habit of the language.
-
-    A dictionary alone takes "grise" for a form of "griser", so that words of several tokens are left as written.
-    """
+    """Return whether words without tags are called by their lemma: as asked, or by the habit of the language."""
     if lemmas is not None:
         return lemmas
+    # A dictionary alone takes "grise" for a form of "griser", so that words of several tokens are left as written.
     return language in FOLDED or (words == "plain" and language in lemma_dictionaries())
 
 
 def plain_candidates(
     sentence: list[str], bases: list[str], stop: frozenset[str], keep_stops: bool
 ) -> Iterator[Candidate]:
-    """Yield every word; a run ends at punctuation and numbers.
-
-    Stop words are kept only where they may be part of a word. A base form in capitals is that of a noun or name.
-    """
+    """Yield every word, stop words if they may be part of one; a run ends at punctuation and numbers."""
     is_new = True
     for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
         if not _is_word(token):
             is_new = True
             continue
         form, key = token.lower(), base.lower()
-        surface = token if base[0].isupper() else form
+        surface = token if base[0].isupper() else form  # the base form of a noun or name
         is_stop = form in stop or key in stop or _bare(form).translate(_NO_TONOS) in stop
         flags = STOP if is_stop else CAN_START | CAN_END
         if flags == STOP and not keep_stops:
@@ -91,8 +86,7 @@ def noun_candidates(
 ) -> Iterator[Candidate]:
     """Yield the tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of".
 
-    With `has_others`, verbs and adjectives may be words behind them. A noun whose base form is a guess is
-    counted by it, but called by what is written.
+    A noun whose base form is a guess is counted by it, but called by what is written.
     """
     link = LINKS.get(language)
     unnamed = abbreviations(language) - TITLES  # a title is part of a name, "approx" is not
@@ -151,10 +145,7 @@ def in_case_of(surface: str, base: str) -> str:
 
 
 def spelling_key(base: str) -> str:
-    """Return what spelling variants share: "pre-existing" and "preexisting", "U.S." and "US" are one word.
-
-    Vowel points of Arabic and Hebrew and joiners between letters do not count either.
-    """
+    """Return what spelling variants share: "pre-existing" and "preexisting", "U.S." and "US" are one word."""
     return _bare(base.replace("-", "").replace(".", "").replace("'", "")) or base
 
 

@@ -56,7 +56,7 @@ def read_documents(
     encoding: str | None = None,
     date_format: str | None = None,
     progress: ReadingProgress | None = None,
-    say: Say | None = None,
+    say: Say = lambda line: None,
     **options: Any,
 ) -> Corpus:
     """Return a corpus of documents of any kind.
@@ -74,9 +74,7 @@ def read_documents(
     language : str or list of str
         A code such as "en", one code per document, or "column:NAME" for the column that holds them.
     unit : str, optional
-        "document", or "passages:5" for rows of five sentences; chosen by the length of documents if not given.
-    n_jobs : int, optional
-        Processes that tag; all cores if not given.
+        As of `Corpus.from_texts`; chosen by the length of documents if not given.
     keep_texts : bool, optional
         Whether to keep the texts in the corpus; by default those in memory and of files below 20 MB.
     vocabulary : list of str or path, optional
@@ -85,12 +83,10 @@ def read_documents(
         The encoding of text files; UTF-8, or a guess if the file is not UTF-8.
     date_format : str, optional
         The notation of dates in the metadata, such as "%d.%m.%Y", if it is not YYYY-MM-DD.
-    progress : function, optional
-        Called with the number of documents read and of all documents.
     say : function, optional
         Called with each sentence about what was chosen and found.
-    **options
-        min_df, max_df, words, tagger, lemmas, drop, drop_procedural of `Corpus.from_texts`.
+    n_jobs, progress, **options
+        As of `Corpus.from_texts`: min_df, max_df, words, tagger, lemmas, drop, drop_procedural, tokenizer.
 
     Returns
     -------
@@ -103,7 +99,6 @@ def read_documents(
     >>> corpus.vocabulary
     ['cat', 'dog']
     """
-    tell = say or (lambda line: None)
     if isinstance(documents, Corpus):
         columns = group_columns(groups, documents.metadata)
         return replace(documents, notes={**documents.notes, "groups": columns}) if columns else documents
@@ -111,7 +106,7 @@ def read_documents(
     columns = group_columns(groups, found.metadata)
     found = _with_columns(found, columns, date_format)
     for line in (*found.notes, *_proposals(found.metadata, columns)):
-        tell(line)
+        say(line)
     given = {name: value for name, value in options.items() if value is not None}
     codes = warn_about(found, language)
     if found.counts is not None:
@@ -132,7 +127,7 @@ def read_documents(
     if columns:
         corpus = replace(corpus, notes={**corpus.notes, "groups": columns})
     for line in corpus_lines(corpus):
-        tell(line)
+        say(line)
     for line in corpus_warnings(corpus, bool(given.get("drop_procedural"))):
         _warn(line)
     return corpus
@@ -152,7 +147,7 @@ def warn_about(documents: Documents, language: str | Sequence[str]) -> str | lis
         _warn(problem)
     if documents.counts is not None or documents.are_tokens:
         return "none"
-    codes = document_languages(language, documents)
+    codes = _document_languages(language, documents)
     of_sample = codes if isinstance(codes, str) else [codes[n] for n, _ in documents.sample]
     doubt = doubtful_language((text for _, text in documents.sample), of_sample)
     if doubt is not None:
@@ -229,9 +224,7 @@ def _all_match(values: pd.Series, pattern: re.Pattern[str]) -> bool:
     return bool(known) and all(isinstance(value, str) and pattern.fullmatch(value) for value in known)
 
 
-def corpus_of(
-    X: Any, n_jobs: int | None = None, progress: ReadingProgress | None = None, say: Say | None = None
-) -> Corpus:
+def corpus_of(X: Any, n_jobs: int | None, progress: ReadingProgress | None, say: Say) -> Corpus:
     """Return a Corpus as it is; one of texts; or one of counts, whose words are a DataFrame's columns."""
     if isinstance(X, str | Path):
         raise InputError("X is one string; give a list of texts, or use superwords.fit for a file.")
@@ -281,7 +274,7 @@ def are_long(texts: Iterable[str]) -> bool:
     return bool(lengths) and sum(lengths) / len(lengths) > LONG
 
 
-def document_languages(language: str | Sequence[str], documents: Documents) -> str | list[str]:
+def _document_languages(language: str | Sequence[str], documents: Documents) -> str | list[str]:
     """Return one language, or that of each document if a list or "column:NAME" is given."""
     if not isinstance(language, str):
         return check_languages(language, len(documents.ids))

@@ -38,36 +38,27 @@ ReadingProgress = Callable[[int, int], None]
 
 
 class Method(NamedTuple):
-    """How candidates are found.
+    """How candidates are found."""
 
-    `words` is "content" (noun phrases, and behind them verbs and adjectives), "phrases" (noun phrases alone), "plain",
-    "ngrams" (several plain words in a row) or "tokens" (ready ones), of `max_length` tokens at most.
-    """
-
-    words: str = "phrases"
+    words: str = "phrases"  # or "content", "plain", "ngrams" or (ready) "tokens"
     tagger: str | None = None
     lemmas: bool | None = None
     tokenizer: Tokenizer | None = None
-    max_length: int = 1
+    max_length: int = 1  # in tokens
 
 
 class TokenStream(NamedTuple):
-    """Candidate tokens in order.
+    """Candidate tokens in order."""
 
-    A type is a surface, a key and a label; tokens of one key are one word, however spelled. `sentence_opening` is a
-    fingerprint of how a sentence begins, and 0 where that is not known; `form_count` is how often each lower-case form
-    occurs, candidate or not.
-    """
-
-    types: list[tuple[str, str, str]]
+    types: list[tuple[str, str, str]]  # surface, key and label; tokens of one key are one word, however spelled
     token_type: np.ndarray
     token_flags: np.ndarray
     token_sentence: np.ndarray
     sentence_document: np.ndarray
     sentence_span: np.ndarray
-    sentence_opening: np.ndarray
+    sentence_opening: np.ndarray  # a fingerprint of how it begins; 0: not known
     document_words: np.ndarray
-    form_count: Counter[str]
+    form_count: Counter[str]  # of every lower-case form, candidate or not
 
     @property
     def n_documents(self) -> int:
@@ -84,13 +75,10 @@ def stream_texts(
     n_jobs: int = 1,
     progress: ReadingProgress | None = None,
 ) -> TokenStream:
-    """Return all candidates of all texts, found by all cores or the cluster; how the work is cut changes no bit.
-
-    Where the texts have pieces enough, workers read them by themselves; else they are read here and handed over.
-    """
+    """Return all candidates of all texts, found by all cores or the cluster; how the work is cut changes no bit."""
     codes = iter(languages)
-    parts: Iterable[Any] = getattr(texts, "pieces", ())
-    if len(getattr(texts, "pieces", ())) < CHUNKS_WORTH_WORKERS:
+    parts: Any = texts.pieces if isinstance(texts, TextStream) else ()
+    if len(parts) < CHUNKS_WORTH_WORKERS:  # else workers read them by themselves
         parts = batches(_checked(texts), len, CHUNK_CHARACTERS)
     work = ((part, list(islice(codes, len(part)))) for part in parts)
     first = list(islice(work, CHUNKS_WORTH_WORKERS))
@@ -121,8 +109,8 @@ def _checked(texts: Iterable[Any]) -> Iterator[str]:
 
 def stream_tokens(documents: Sequence[Sequence[Sequence[str]]]) -> TokenStream:
     """Read ready tokens as words; a document is a list of sentences, each a list of tokens."""
-    sentences = [sentence for document in documents for sentence in document]
-    sizes = np.array([len(sentence) for sentence in sentences], np.int32)
+    sentences = list(chain.from_iterable(documents))
+    sizes = np.array(list(map(len, sentences)), np.int32)
     sentence_document = np.repeat(np.arange(len(documents), dtype=np.int32), list(map(len, documents)))
     types: dict[str, int] = {}
     token_type = [types.setdefault(token, len(types)) for sentence in sentences for token in sentence]

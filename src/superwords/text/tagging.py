@@ -35,10 +35,9 @@ SPACY_CLASSES = {"NOUN": NOUN, "PROPN": NAME, "ADJ": ADJECTIVE, "VERB": VERB}
 
 
 class FastHanTa(HanoverTagger):
-    """HanTa with the same tags in a fraction of the time.
+    """HanTa with the same tags in a fraction of the time: of each word only its few tags are searched, not all.
 
-    Each word form is analysed once, and a sentence is searched over the few tags a word can have, not over all tags
-    there are. It relies on how HanTa 1.2 keeps its model; tests compare it with HanTa itself.
+    It relies on how HanTa 1.2 keeps its model; tests compare it with HanTa itself.
     """
 
     def __init__(self, filename: str) -> None:
@@ -155,10 +154,7 @@ class HanTaTagger:
         return max(spellings, key=lambda spelling: self._score(spelling, (NOUN,), "N(soort,ev"))
 
     def _is_guess(self, base: str) -> bool:
-        """Return whether a German noun's base form only has an ending taken off and is no word HanTa knows or composes.
-
-        "Knoblauchzeh" of "Knoblauchzehen" is a guess, "Kürbiskern" of "Kürbiskerne" is not.
-        """
+        """Return whether a German base form is no word: "Knoblauchzeh" (-zehen), but not "Kürbiskern" (-kerne)."""
         return self._language == "de" and self._score(base, (NOUN, NAME)) < _LEAST_KNOWN
 
     def _score(self, form: str, classes: tuple[str, ...], kind: str = "") -> float:
@@ -217,13 +213,10 @@ def make_tagger(language: str, tagger: str | None = None) -> HanTaTagger | Spacy
 
 @lru_cache
 def lemma_dictionaries() -> dict[str, str]:
-    """Return simplemma's dictionaries by our codes of languages.
-
-    HanTa's languages have better lemmas by their tags; the Persian dictionary knows only one of the spellings with and
-    without a joiner.
-    """
+    """Return simplemma's dictionaries by our codes of languages."""
     from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES  # slow to import
 
+    # HanTa's tags give better lemmas; the Persian dictionary knows one spelling only, with or without a joiner.
     others = {code: code for code in SUPPORTED_LANGUAGES if code not in (*HANTA_MODELS, "fa")}
     return {"no": "nb", "hr": "hbs", "bs": "hbs"} | others
 

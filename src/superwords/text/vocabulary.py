@@ -39,6 +39,14 @@ class Cut(NamedTuple):
     is_covered: np.ndarray
 
 
+class Grams(NamedTuple):
+    """The n-grams of a stream, listed by n: which one begins at each token, or -1, and the keys of each."""
+
+    names: list[str]  # the spelling of each key
+    at: list[np.ndarray]
+    words: list[np.ndarray]
+
+
 class Words(NamedTuple):
     """Words found in a stream, each a unit of `cut`; rarely, two units share a label."""
 
@@ -55,9 +63,9 @@ def find_words(stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int,
         return document_frequency(gram, part[begins], len(words), n_parts) >= min_df
 
     closeness: dict[str, float] = {}
-    names, grams_at, grams = _grown(stream, max_length, is_frequent, is_last_kept=True)
-    for words, is_word, association in eligible_grams(stream, names, grams_at, grams, part, n_parts, min_df):
-        for key, close in zip(_spelled(words[is_word], names), association[is_word].tolist()):
+    grams = _grown(stream, max_length, is_frequent, is_last_kept=True)
+    for words, is_word, association in eligible_grams(stream, grams, part, n_parts, min_df):
+        for key, close in zip(_spelled(words[is_word], grams.names), association[is_word].tolist()):
             closeness[key] = max(closeness.get(key, -1.0), close)
     # Of phrases that overlap, the one listed first is taken.
     keys = sorted(closeness, key=lambda key: (-closeness[key], key))
@@ -80,25 +88,20 @@ def find_words(stream: TokenStream, part: np.ndarray, n_parts: int, min_df: int,
 
 def _named(stream: TokenStream, cut: Cut, keys: list[str]) -> Words:
     """Return the words in use, each called by its most frequent label."""
-    labels: list[Counter[str]] = [Counter() for _ in keys]
-    surfaces: list[set[str]] = [set() for _ in keys]
+    found, unit = np.unique(cut.unit, return_inverse=True)
+    labels: list[Counter[str]] = [Counter() for _ in found]
+    surfaces: list[set[str]] = [set() for _ in found]
     for n in np.unique(cut.length):
         of_length = cut.length == n
         window = stream.token_type[cut.start[of_length, None] + np.arange(n)]
-        rows, counts = np.unique(np.column_stack([cut.unit[of_length], window]), axis=0, return_counts=True)
-        for (unit, *types), count in zip(rows.tolist(), counts.tolist(), strict=True):
+        rows, counts = np.unique(np.column_stack([unit[of_length], window]), axis=0, return_counts=True)
+        for (u, *types), count in zip(rows.tolist(), counts.tolist(), strict=True):
             kinds = [stream.types[t] for t in types]
-            labels[unit][_joined(kinds, 2)] += count
-            surfaces[unit].add(_joined(kinds, 0).lower())
-    found = [unit for unit, counter in enumerate(labels) if counter]
-    number = np.zeros(len(keys), np.int32)
-    number[found] = np.arange(len(found))
-    return Words(
-        cut._replace(unit=number[cut.unit]),
-        [keys[unit] for unit in found],
-        [min(labels[unit].items(), key=lambda item: (-item[1], item[0]))[0] for unit in found],
-        [frozenset(surfaces[unit]) for unit in found],
-    )
+            labels[u][_joined(kinds, 2)] += count
+            surfaces[u].add(_joined(kinds, 0).lower())
+    names = [min(of_unit.items(), key=lambda item: (-item[1], item[0]))[0] for of_unit in labels]
+    cut = cut._replace(unit=unit.astype(np.int32))
+    return Words(cut, [keys[u] for u in found], names, list(map(frozenset, surfaces)))
 
 
 def supported_words(n_tokens: int) -> int:
@@ -109,11 +112,7 @@ def supported_words(n_tokens: int) -> int:
 def choose_words(
     stream: TokenStream, part: np.ndarray, n_parts: int, parts: str, row: np.ndarray, max_length: int
 ) -> tuple[Words, int, str]:
-    """Return the words at the threshold chosen, the threshold, and why it was chosen.
-
-    It is the highest that leaves as many words as the tokens support and several in most rows; `part` and `row` are
-    each token's.
-    """
+    """Return the words at the highest threshold that leaves enough of them, the threshold, and why it was chosen."""
     is_used = is_content(stream.token_flags)
     key, names = key_numbers(stream)
     key = key[is_used]
@@ -189,11 +188,9 @@ def _rarely_noun(stream: TokenStream, key_names: list[str]) -> np.ndarray:
 
 
 def _joined(types: Sequence[tuple[str, str, str]], part: int) -> str:
-    """Return a word as it is written (part 0) or called (part 2).
-
-    An owner's 's is kept inside a word ("women's health") only; a ready token, which is its own key, is kept whole.
-    """
+    """Return a word as it is written (part 0) or called (part 2)."""
     words = [kind[part] for kind in types]
+    # An owner's 's is kept inside a word ("women's health") only; a ready token, which is its own key, is kept whole.
     surface, key, _ = types[-1]
     return " ".join(words if key == surface else [*words[:-1], words[-1].removesuffix("'s")])
 
@@ -237,14 +234,8 @@ def _spelled(words: np.ndarray, names: list[str]) -> list[str]:
     return ["".join([names[k] for k in keys]) for keys in words.tolist()]
 
 
-def _grown(
-    stream: TokenStream, max_length: int, is_kept: Callable[..., np.ndarray], is_last_kept: bool
-) -> tuple[list[str], list[np.ndarray], list[np.ndarray]]:
-    """Return the spelling of keys, and all n-grams for each n: all single keys, and longer ones grown from those kept.
-
-    The second list has the n-gram that begins at each token, or -1, the third the keys of each. The last key of a
-    longer one is kept too if asked.
-    """
+def _grown(stream: TokenStream, max_length: int, is_kept: Callable[..., np.ndarray], is_last_kept: bool) -> Grams:
+    """Return all single keys, and longer n-grams grown from those kept; their last key is kept too if asked."""
     key, names = key_numbers(stream)
     left = run_lengths_left(stream.token_flags)
     at, words = [key], [np.arange(len(names)).reshape(-1, 1)]
@@ -264,17 +255,11 @@ def _grown(
         grown[begins] = np.where(kept, np.cumsum(kept) - 1, -1)[gram]
         at.append(grown)
         words.append(longer[kept])
-    return names, at, words
+    return Grams(names, at, words)
 
 
 def eligible_grams(
-    stream: TokenStream,
-    names: list[str],
-    grams_at: list[np.ndarray],
-    grams: list[np.ndarray],
-    part: np.ndarray,
-    n_parts: int,
-    min_df: int,
+    stream: TokenStream, grams: Grams, part: np.ndarray, n_parts: int, min_df: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield for each length the grams, which of them may be words, and how closely their words belong together.
 
@@ -285,10 +270,10 @@ def eligible_grams(
     """
     flags = stream.token_flags
     left = run_lengths_left(flags)
-    is_stop_key = np.ones(len(names), bool)
-    is_stop_key[grams_at[0][(flags & STOP) == 0]] = False
+    is_stop_key = np.ones(len(grams.names), bool)
+    is_stop_key[grams.at[0][(flags & STOP) == 0]] = False
     is_piece = np.zeros(0, bool)
-    for n, (at, words) in enumerate(zip(grams_at, grams, strict=True), start=1):
+    for n, (at, words) in enumerate(zip(grams.at, grams.words, strict=True), start=1):
         begins = np.flatnonzero(at >= 0)
         count = np.bincount(at[begins], minlength=len(words))
         n_open = np.bincount(at[begins[left[begins] > n]], minlength=len(words))
@@ -297,20 +282,17 @@ def eligible_grams(
         is_word = ~is_stop_key[words].all(axis=1)
         association = np.ones(len(words))
         if n == 1:
-            is_word &= ~_rarely_noun(stream, names)
+            is_word &= ~_rarely_noun(stream, grams.names)
         else:
-            association, inner, bound = _company(grams_at, words, n)
+            association, inner, bound = _company(grams.at, words, n)
             is_whole = (bound >= BOUND) & is_piece_of_shorter[inner]
             is_word &= ~is_piece & ((association >= (PHRASE if n == 2 else COMPOUND)) | is_whole)
             is_weak = (flags[begins] & WEAK_START) > 0
             begins = begins[~is_weak | (is_whole | (association >= SET_PHRASE))[at[begins]]]
             is_ordinal = (flags[begins] & ORDINAL_START) > 0
             begins = begins[~is_ordinal | (association[at[begins]] >= CLOSE)]
-        yield (
-            words,
-            is_word & (document_frequency(at[begins], part[begins], len(words), n_parts) >= min_df),
-            association,
-        )
+        is_word &= document_frequency(at[begins], part[begins], len(words), n_parts) >= min_df
+        yield words, is_word, association
 
 
 def can_be_word(flags: np.ndarray, begins: np.ndarray, length: int) -> np.ndarray:
@@ -324,8 +306,8 @@ def can_be_word(flags: np.ndarray, begins: np.ndarray, length: int) -> np.ndarra
 def _company(grams_at: list[np.ndarray], words: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the association of each gram's words, the gram without its last word, and how bound its last words are.
 
-    The association is the normalised pointwise mutual information of the first word and the rest, or of the last
-    word and the rest, whichever is less; the last words are bound by the share of their uses that follow the first.
+    The association is the normalised pointwise mutual information of the first or the last word and the rest, whichever
+    is less; the last words are bound by the share of their uses that follow the first.
     """
     key, shorter, at = grams_at[0], grams_at[length - 2], grams_at[length - 1]
     begins = np.flatnonzero(at >= 0)
@@ -344,11 +326,7 @@ def _company(grams_at: list[np.ndarray], words: np.ndarray, length: int) -> tupl
 
 
 def cut_runs(stream: TokenStream, grams_at: list[np.ndarray], unit_of: list[np.ndarray]) -> Cut:
-    """Cut every run into words: the longest first, of equally long ones the first listed, and of one word the last.
-
-    A phrase that is no word itself gives way to the longest words inside it. `unit_of[n - 1][g]` is the word of n-gram
-    g, or -1.
-    """
+    """Cut every run into words: the longest first, of equally long ones the first listed, and of one word the last."""
     is_covered = np.zeros(len(stream.token_flags), bool)
     found = []
     for n in range(len(grams_at), 0, -1):
