@@ -25,9 +25,8 @@ from superwords.fitting import defaults
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots import cloud_grid, cloud_pair, histogram
 from superwords.plots.model_plots import before_after, concept_label, concept_weights, group_clouds
-from superwords.study.create import concept_uses
-from superwords.study.create import concept_weights as telling_words
-from superwords.study.pairs import build_study, create_from_concepts, matched, save_study
+from superwords.study.pairs import build_study, concept_uses, create_from_concepts, matched, save_study
+from superwords.study.pairs import concept_weights as telling_words
 from superwords.text.corpus import Corpus
 
 MEMBERS = "congress_health_2017.jsonl.gz"

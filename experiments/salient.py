@@ -15,7 +15,7 @@ from superwords.compare.contest import word_sets
 from superwords.compare.judging import Found, ranked
 from superwords.compare.peers import PEERS
 from superwords.compare.splitting import Split, make_split
-from superwords.study.create import concept_uses
+from superwords.study.pairs import concept_uses
 from superwords.text.corpus import Corpus
 
 CORPORA = {

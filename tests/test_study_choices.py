@@ -166,7 +166,7 @@ def test_the_commands_create_and_summarise(tmp_path, capsys):
     assert "ask for 356 answers to each" in made.out + made.err
     store = VoteStore.for_study(tmp_path / "t.votes", load_study(tmp_path / "t.json"))
     for person in range(3):
-        store.add_choices(f"p{person}", True, "little", [(t, 0) for t in range(1, len(store.tasks) + 1)])
+        store.add(f"p{person}", True, "little", [(t, 0) for t in range(1, len(store.tasks) + 1)])
     found = run(capsys, "study", "results", tmp_path / "t.votes", "--csv", tmp_path / "answers.csv")
     assert found.code == 0, found.err
     assert "word intrusion" in found.out

@@ -12,8 +12,7 @@ from cli_for_tests import run
 from models_for_tests import edge_model, planted_model
 from superwords.analysis.words import concepts_of_word
 from superwords.errors import InputError
-from superwords.study.create import concept_uses, concept_weights, create_study, question_words
-from superwords.study.pairs import check_study
+from superwords.study.pairs import check_study, concept_uses, concept_weights, create_study, question_words
 
 pytest.importorskip("tomotopy", reason="needs the extra `compare`")
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")

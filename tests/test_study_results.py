@@ -13,7 +13,7 @@ from study_for_tests import WORDS, small_study
 from superwords.cli.study import app
 from superwords.errors import InputError
 from superwords.study.results import Vote, balance, interval, preference_of, preference_summary, results, to_table
-from superwords.study.votes import Answer, VoteStore
+from superwords.study.votes import VoteStore
 
 PAPER = ["--participants", "34", "--mean", "5.735", "--sd", "1.540"]
 PAPER += ["--wins", "16", "--losses", "6", "--ties", "12"]
@@ -112,8 +112,8 @@ def test_the_table_has_a_row_for_every_figure() -> None:
 
 def test_json_and_csv_carry_the_stored_votes(tmp_path) -> None:
     store = VoteStore.for_study(tmp_path / "v.votes", small_study())
-    store.add("p1", True, "closely", [Answer(True, "first")] * 10)
-    store.add("p2", True, "headlines", [Answer(True, "second")] * 10)
+    store.add("p1", True, "closely", [(n, "concept", "first") for n in range(1, 11)])
+    store.add("p2", True, "headlines", [(n, "concept", "second") for n in range(1, 11)])
     shown = CliRunner().invoke(app, ["results", str(tmp_path / "v.votes"), "--json", "--csv", str(tmp_path / "r.csv")])
     figures = json.loads(shown.output)
     assert figures["preference"]["everyone"]["mean"] == 5.0

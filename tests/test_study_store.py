@@ -12,9 +12,9 @@ import pytest
 from study_for_tests import WORDS, Participant, served, small_study
 from superwords.errors import InputError
 from superwords.study.results import Vote
-from superwords.study.votes import AlreadyVotedError, Answer, VoteStore
+from superwords.study.votes import AlreadyVotedError, VoteStore
 
-ANSWERS = [Answer(n % 2 == 0, ("first", "second", "neither")[n % 3]) for n in range(10)]
+ANSWERS = [(n + 1, ("concept", "topic")[n % 2], ("first", "second", "neither")[n % 3]) for n in range(10)]
 
 PREFERRED = ("concept",) * 6 + ("topic",) * 3 + ("neither",)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from superwords.errors import StorageError
+from superwords.errors import InputError, StorageError
 
 _STALE_AFTER = 24 * 3600.0  # seconds, for temporary files whose process is unknown
 
@@ -48,6 +48,16 @@ def write_atomic(target: Path, data: bytes) -> None:
     """Write a whole file at once."""
     with atomic_file(target) as file:
         file.write(data)
+
+
+def write_named(target: str | os.PathLike[str], data: bytes | str, what: str) -> Path:
+    """Write a whole file at once; raise InputError, which says what the file is, if that fails."""
+    path = Path(target)
+    try:
+        write_atomic(path, data.encode("utf-8") if isinstance(data, str) else data)
+    except OSError as error:
+        raise InputError(f"The {what} {str(path)!r} could not be written: {error.strerror or error}.") from None
+    return path
 
 
 def sync_folder(folder: Path) -> None:

@@ -50,8 +50,7 @@ def create(
     """
     from superwords.compare.peers import tomotopy_module
     from superwords.fitting.estimator import load
-    from superwords.study.create import create_study
-    from superwords.study.pairs import save_study
+    from superwords.study.pairs import create_study, save_study
 
     chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
     model = load(model_file)
@@ -97,15 +96,15 @@ def _create_tests(
 
 
 def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
-    from superwords.files import write_atomic
+    from superwords.files import write_named
     from superwords.study import choices as figures
     from superwords.tabular import csv_text, records
 
     answers = figures.answer_table(store.choices(), store.tasks)
     shares, concepts = figures.shares(answers), figures.by_concept(answers)
     if csv is not None:
-        write_atomic(csv, csv_text(figures.result_table(answers, store.tasks)).encode("utf-8"))
-        write_atomic(csv.with_suffix(".record.csv"), csv_text(figures.record_table(store.tasks)).encode("utf-8"))
+        write_named(csv, csv_text(figures.result_table(answers, store.tasks)), "table")
+        write_named(csv.with_suffix(".record.csv"), csv_text(figures.record_table(store.tasks)), "table")
     if as_json:
         print_json({"tests": records(shares), "concepts": records(concepts)})
     elif len(shares):
@@ -176,8 +175,10 @@ def results(
     """Summarise the votes, or an outcome given in numbers, by the figures that the paper reports."""
     from dataclasses import asdict
 
+    from superwords.files import write_named
     from superwords.study import results as figures
     from superwords.study.votes import VoteStore
+    from superwords.tabular import csv_text
 
     numbers = (participants, mean, sd, wins, losses)
     if votes is None:
@@ -194,7 +195,7 @@ def results(
             return
         found = figures.results(store.votes(), store.words)
     if csv is not None:
-        figures.write_csv(found, csv)
+        write_named(csv, csv_text(figures.to_table(found)), "table")
     if as_json:
         print_json(asdict(found))
     else:

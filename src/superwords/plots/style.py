@@ -20,7 +20,7 @@ from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
 
 from superwords.errors import InputError
-from superwords.files import write_atomic
+from superwords.files import write_named
 
 COLUMN, PAGE = 85.0, 170.0  # mm: the widths of a journal's column and page
 # Okabe and Ito's colours, which are distinct under any common colour blindness, without yellow (too light on
@@ -253,9 +253,4 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 300) ->
     file_format = target.suffix.lower().removeprefix(".")
     if file_format not in FORMATS:
         raise InputError(f"The picture {target.name!r} must end in .png, .svg or .pdf.")
-    data = figure_bytes(figure, file_format, dpi)
-    try:
-        write_atomic(target, data)
-    except OSError as error:
-        raise InputError(f"The picture {str(target)!r} could not be written: {error.strerror}.") from None
-    return target
+    return write_named(target, figure_bytes(figure, file_format, dpi), "picture")

@@ -7,8 +7,7 @@ shares with exact intervals, and agreement.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,15 +15,13 @@ import pandas as pd
 from scipy import stats
 
 from superwords.errors import InputError
-from superwords.study.create import concept_weights
-from superwords.study.pairs import check_texts, dense
+from superwords.study.pairs import CHOICE_FORMAT, concept_weights, dense, new_study
 from superwords.study.results import ATTENTION, LEVEL, exact_interval
 
 if TYPE_CHECKING:
     from superwords.fitting.estimator import ConceptModel
 
 WORDS, DOCUMENTS, LABELS, CONTROL = "word intrusion", "document intrusion", "label", "control"
-KINDS = {"words": WORDS, "documents": DOCUMENTS, "labels": LABELS}
 QUESTIONS = {
     WORDS: "Which word does not belong with the others?",
     DOCUMENTS: "Which text is about something else than the others?",
@@ -57,95 +54,73 @@ def make_tasks(
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InputError(f"{unknown[0]!r} is not a test; give some of {', '.join(KINDS)}.")
-    rng = np.random.default_rng([seed, 2009])
-    listed = _listed(model)
+    table = model.concepts(3)
+    shown = table[~table["leftover"].to_numpy(dtype=bool)]
+    listed = dict(zip(shown["concept"].astype(int), shown["name"].astype(str)))
     if len(listed) < N_LABELS:
         raise InputError(f"The model lists {len(listed)} concepts; these tests need at least {N_LABELS}.")
     given = texts if texts is not None else model.corpus_.texts
     if given is None and {"documents", "labels"} & set(kinds):
         raise InputError("The model does not keep the texts, so only `--test words` can be asked.")
-    tasks: list[Task] = []
-    for kind in kinds:
-        make = {"words": _word_tasks, "documents": _document_tasks, "labels": _label_tasks}[kind]
-        tasks += make(model, listed, list(given or []), rng)
-    return tasks + _controls(model, listed, rng)
-
-
-def _listed(model: ConceptModel) -> dict[int, str]:
-    """Return the concepts of the usual table by number (from 1), without leftovers, with their names."""
-    table = model.concepts(3)
-    shown = table[~table["leftover"].to_numpy(dtype=bool)]
-    return dict(zip(shown["concept"].astype(int), shown["name"].astype(str)))
-
-
-def _word_tasks(
-    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
-) -> list[Task]:
-    """Make word tasks: the intruder is a leading word of another concept that this one does not have."""
-    weights, vocabulary = concept_weights(model), model.corpus_.vocabulary
-    tasks = []
-    for j in listed:
-        own = np.argsort(-weights[j - 1], kind="stable")[:N_WORDS]
-        own = own[weights[j - 1, own] > 0]
-        others = [k - 1 for k in listed if k != j]
-        leading = {
-            int(i)
-            for k in others
-            for i in np.argsort(-weights[k], kind="stable")[: max(10, int(_TOP_SHARE * len(vocabulary)))]
-            if weights[k, i] > 0 and weights[j - 1, i] == 0
-        }
-        if len(own) >= 2 and leading:
-            intruder = int(rng.choice(sorted(leading)))
-            options = (vocabulary[intruder], *(vocabulary[i] for i in own))
-            tasks.append(Task(WORDS, j, QUESTIONS[WORDS], "", options))
+    rng = np.random.default_rng([seed, 2009])
+    tasks = [task for kind in kinds for task in KINDS[kind](model, listed, given or (), rng)]
+    # Questions that name their own answer, as survey researchers ask them.
+    vocabulary = model.corpus_.vocabulary
+    for words in rng.permutation(len(vocabulary))[: N_LABELS * N_CONTROLS].reshape(-1, N_LABELS):
+        options = tuple(vocabulary[i] for i in words)
+        question = f"To show that you read the questions, choose the word “{options[0]}”."
+        tasks.append(Task(CONTROL, 0, question, "", options))
     return tasks
 
 
+def _word_tasks(
+    model: ConceptModel, listed: Mapping[int, str], texts: Sequence[str], rng: np.random.Generator
+) -> Iterator[Task]:
+    """Make word tasks: the intruder is a leading word of another concept that this one does not have."""
+    weights, vocabulary = concept_weights(model), model.corpus_.vocabulary
+    order = np.argsort(-weights, axis=1, kind="stable")
+    n_leading = max(10, int(_TOP_SHARE * len(vocabulary)))
+    leading = {int(i) for j in listed for i in order[j - 1, :n_leading] if weights[j - 1, i] > 0}
+    for j in listed:
+        own = [i for i in order[j - 1, :N_WORDS] if weights[j - 1, i] > 0]
+        others = sorted(i for i in leading if weights[j - 1, i] == 0)
+        if len(own) >= 2 and others:
+            options = (vocabulary[int(rng.choice(others))], *(vocabulary[i] for i in own))
+            yield Task(WORDS, j, QUESTIONS[WORDS], "", options)
+
+
 def _document_tasks(
-    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
-) -> list[Task]:
+    model: ConceptModel, listed: Mapping[int, str], texts: Sequence[str], rng: np.random.Generator
+) -> Iterator[Task]:
     """Make document tasks: the texts of most weight, and one that does not use the concept."""
     weights = np.asarray(dense(model.result_.doc_concept))
-    tasks = []
     for j in listed:
         own = np.argsort(-weights[:, j - 1], kind="stable")[:N_DOCUMENTS]
         own = own[weights[own, j - 1] >= _LEAST_WEIGHT]
         without = np.flatnonzero((weights[:, j - 1] == 0) & (weights.max(axis=1) >= _LEAST_WEIGHT))
         if len(own) == N_DOCUMENTS and len(without):
-            chosen = [int(rng.choice(without)), *own.tolist()]
-            options = tuple(_excerpt(texts[d]) for d in chosen)
+            options = tuple(_excerpt(texts[d]) for d in (int(rng.choice(without)), *own))
             if len(set(options)) == len(options):
-                tasks.append(Task(DOCUMENTS, j, QUESTIONS[DOCUMENTS], "", options))
-    return tasks
+                yield Task(DOCUMENTS, j, QUESTIONS[DOCUMENTS], "", options)
 
 
 def _label_tasks(
-    model: ConceptModel, listed: Mapping[int, str], texts: list[str], rng: np.random.Generator
-) -> list[Task]:
+    model: ConceptModel, listed: Mapping[int, str], texts: Sequence[str], rng: np.random.Generator
+) -> Iterator[Task]:
     """Make label tasks: a text, the name of its heaviest concept, and names of concepts it does not use."""
     weights = np.asarray(dense(model.result_.doc_concept))
-    tasks = []
     for j, name in listed.items():
         own = np.flatnonzero((weights.argmax(axis=1) == j - 1) & (weights[:, j - 1] >= _LEAST_WEIGHT))
         if not len(own):
             continue
         d = int(rng.choice(own))
-        others = [label for k, label in listed.items() if weights[d, k - 1] == 0 and label != name]
-        if len(set(others)) >= N_LABELS - 1:
-            wrong = rng.choice(sorted(set(others)), N_LABELS - 1, replace=False)
-            tasks.append(Task(LABELS, j, QUESTIONS[LABELS], _excerpt(texts[d]), (name, *map(str, wrong))))
-    return tasks
+        others = {label for k, label in listed.items() if weights[d, k - 1] == 0 and label != name}
+        if len(others) >= N_LABELS - 1:
+            wrong = rng.choice(sorted(others), N_LABELS - 1, replace=False)
+            yield Task(LABELS, j, QUESTIONS[LABELS], _excerpt(texts[d]), (name, *map(str, wrong)))
 
 
-def _controls(model: ConceptModel, listed: Mapping[int, str], rng: np.random.Generator) -> list[Task]:
-    """Make questions that name their own answer, as survey researchers ask them."""
-    vocabulary = model.corpus_.vocabulary
-    tasks = []
-    for words in rng.permutation(len(vocabulary))[: N_LABELS * N_CONTROLS].reshape(-1, N_LABELS):
-        right, *others = (vocabulary[i] for i in words)
-        question = f"To show that you read the questions, choose the word “{right}”."
-        tasks.append(Task(CONTROL, 0, question, "", (right, *others)))
-    return tasks
+KINDS = {"words": _word_tasks, "documents": _document_tasks, "labels": _label_tasks}
 
 
 def _excerpt(text: str) -> str:
@@ -157,15 +132,8 @@ def build_choice_study(tasks: Sequence[Task], title: str, subject: str, per_pers
     """Return the study as plain data, as `study serve` reads it."""
     if not any(task.kind != CONTROL for task in tasks):
         raise InputError("No concept has a task; fit a model with more concepts, or ask another test.")
-    check_texts(title, subject)
-    return {
-        "format": 3,
-        "id": secrets.token_hex(8),
-        "title": title,
-        "subject": subject,
-        "per_person": per_person,
-        "tasks": [task._asdict() | {"options": list(task.options)} for task in tasks],
-    }
+    plain = [task._asdict() | {"options": list(task.options)} for task in tasks]
+    return new_study(CHOICE_FORMAT, title, subject, per_person=per_person, tasks=plain)
 
 
 def chance(kind: str) -> float:
@@ -216,32 +184,18 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right answers by kind of test and by group of people, with exact intervals.
 
     People who failed a control are left out of every group but "everyone, also who failed a control". The interval
-    takes answers for independent; `agreement` shows how far people choose alike.
+    takes answers for independent; `alpha` shows how far people choose alike.
     """
-    table = table[table["kind"] != CONTROL]
-    groups = {"everyone": table["attentive"]} | {
-        level: table["attentive"] & (table["attention"] == level) for level in ATTENTION
-    }
-    groups["everyone, also who failed a control"] = pd.Series(True, index=table.index)
     rows = []
-    for kind, own in table.groupby("kind", sort=False):
-        for group, chosen in groups.items():
-            part = own[chosen.loc[own.index].astype(bool)]
+    for kind, own in table[table["kind"] != CONTROL].groupby("kind", sort=False):
+        kept, guessing = own[own["attentive"].astype(bool)], chance(str(kind))
+        groups = {"everyone": kept} | {level: kept[kept["attention"] == level] for level in ATTENTION}
+        for group, part in (groups | {"everyone, also who failed a control": own}).items():
             if len(part):
-                rows.append({"test": kind, "group": group} | _share(part, str(kind)))
+                test = stats.binomtest(int(part["correct"].sum()), len(part), guessing, alternative="greater")
+                row = {"test": kind, "group": group, "people": part["participant"].nunique(), **_right(part)}
+                rows.append(row | {"chance": guessing, "p": float(test.pvalue), "alpha": krippendorff_alpha(part)})
     return pd.DataFrame(rows)
-
-
-def _share(part: pd.DataFrame, kind: str) -> dict[str, Any]:
-    n_right = int(part["correct"].sum())
-    test = stats.binomtest(n_right, len(part), chance(kind), alternative="greater")
-    return {
-        "people": part["participant"].nunique(),
-        **_right(part),
-        "chance": chance(kind),
-        "p": float(test.pvalue),
-        "alpha": krippendorff_alpha(part),
-    }
 
 
 def by_concept(table: pd.DataFrame) -> pd.DataFrame:
@@ -267,12 +221,11 @@ def krippendorff_alpha(table: pd.DataFrame) -> float:
     agree.
     """
     counts = pd.crosstab(table["task"], table["chosen"]).to_numpy(float)
-    per_task = counts.sum(axis=1)
-    counts = counts[per_task >= 2]
+    counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return float("nan")
-    per_task = counts.sum(axis=1, keepdims=True)
-    coincidence = (counts.T @ (counts / (per_task - 1))) - np.diag((counts / (per_task - 1)).sum(axis=0))
+    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
+    coincidence = counts.T @ weighted - np.diag(weighted.sum(axis=0))
     total = coincidence.sum(axis=0)
     n = total.sum()
     observed = 1 - np.trace(coincidence) / n
@@ -285,10 +238,10 @@ def record_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     most = max(len(task["options"]) for task in tasks)
     rows = []
     for number, task in enumerate(tasks, 1):
-        wrong = {f"opt{k}": text for k, text in enumerate(task["options"][1:], 1)}
-        filled = {f"opt{k}": wrong.get(f"opt{k}", "") for k in range(1, most)}
-        key = {"local_task_id": number, "type": task["kind"], "topic": task["concept"], "doc": task["text"]}
-        rows.append(key | filled | {"optcrt": task["options"][0]})
+        right, *wrong = task["options"]
+        row = {"local_task_id": number, "type": task["kind"], "topic": task["concept"], "doc": task["text"]}
+        row |= {f"opt{k}": text for k, text in enumerate(wrong + [""] * (most - 1 - len(wrong)), 1)}
+        rows.append(row | {"optcrt": right})
     return pd.DataFrame(rows)
 
 

@@ -8,24 +8,32 @@ import json
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from superwords.analysis.ranking import ranked_words, scores
+from superwords.compare.peers import live_topics, topic_model
 from superwords.errors import InputError
-from superwords.files import write_atomic
+from superwords.files import write_named
 from superwords.plots.clouds import cloud, positive
 from superwords.plots.style import figure_bytes
+
+if TYPE_CHECKING:
+    from superwords.fitting.estimator import ConceptModel
 
 FORMAT, CHOICE_FORMAT = 2, 3
 SIDES = ("concept", "topic")
 MOST_WORDS = 30  # in a cloud: more are not read
 PNG_START = b"\x89PNG\r\n\x1a\n"
 OPAQUE = re.compile(r"[0-9a-f]{16}")
+COMMON = 0.9  # quantile of the words' documents: words above it are everywhere
+FEW_WORDS = 20  # of so few words none is left out as common
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,97 @@ class Question:
     topic: Mapping[str, float]
 
 
+def create_study(
+    model: ConceptModel,
+    words: int | Sequence[str],
+    topics: str = "hdp",
+    iterations: int = 1000,
+    seed: int = 0,
+    title: str = "Word clouds",
+    subject: str = "the subject of these documents",
+) -> dict[str, Any]:
+    """Create the study about these words, or about as many words as `question_words` finds.
+
+    `topics` is the model to compare with, "hdp", or "lda:K" with K topics; participants read the title as the heading,
+    and that the documents are about the subject.
+    """
+    if model.n_concepts_ == 0:
+        raise InputError("The model has no concepts, so there is nothing to ask about.")
+    corpus = model.corpus_
+    weights, uses = concept_weights(model), concept_uses(model)
+    if isinstance(words, int):
+        documents = np.diff(sparse.csc_array(corpus.counts).indptr)
+        chosen = [corpus.vocabulary[i] for i in question_words(uses, weights, documents, words)]
+        if not chosen:
+            raise InputError("No word is typical of one concept; choose the words yourself with --words.")
+    else:
+        chosen = list(words)
+        _columns(chosen, corpus.vocabulary)  # before the topics are fitted
+    name, _, number = topics.partition(":")
+    if topics != "hdp" and not (name == "lda" and number.isdecimal()):
+        raise InputError(f"The topic model {topics!r} is not known; give hdp, or lda:50 (or another number).")
+    found = topic_model(name.upper(), corpus.counts, iterations, seed, **({"k": int(number)} if number else {}))
+    topic_word = live_topics(found, corpus.n_words)[1]
+    questions = create_from_concepts(weights, uses, corpus.vocabulary, topic_word, chosen)
+    return build_study(questions, title, subject)
+
+
+def question_words(uses: np.ndarray, weights: np.ndarray, documents: np.ndarray, n_words: int) -> list[int]:
+    """Choose words to ask about: typical of their own concept, neither everywhere nor rare.
+
+    A word's score is the share of its uses that are for its own concept, squared, times the logarithm of their
+    number. Words of the most common tenth ("people", "percent") are left out. The best word of every concept comes
+    before the second best of any.
+    """
+    own = uses.argmax(axis=0)
+    column = np.arange(uses.shape[1])
+    best, total = uses[own, column], uses.sum(axis=0)
+    score = (best / np.maximum(total, 1e-12)) ** 2 * np.log1p(best)
+    n_shown, is_shown = (weights > 0).sum(axis=1), weights[own, column] > 0
+    common = np.quantile(documents, COMMON) if len(documents) >= FEW_WORDS else np.inf
+    # A question needs another word beside the one it is about.
+    askable = (best >= 1) & (n_shown[own] > is_shown) & (documents <= common)
+    ranked = [int(i) for i in np.lexsort((column, -score)) if askable[i]]
+    turn: Counter[int] = Counter()
+    rounds = []
+    for i in ranked:
+        rounds.append((turn[int(own[i])], -float(score[i]), i))
+        turn[int(own[i])] += 1
+    return [i for _, _, i in sorted(rounds)[:n_words]]
+
+
+def concept_uses(model: ConceptModel) -> np.ndarray:
+    """Return (J, V) documents in which a word is used for a concept, averaged over draws; 0 for leftovers.
+
+    Concepts that are hidden, or merged into others, are not asked about either.
+    """
+    words, table = model.result_.summary.words, model.concepts(0)
+    is_asked = np.zeros(model.n_concepts_, bool)
+    is_asked[table["concept"] - 1] = ~table["leftover"].to_numpy(dtype=bool)
+    uses = np.zeros((model.n_concepts_, model.corpus_.n_words))
+    uses[words.concept, words.word] = words.documents
+    # A draw that does not find the concept does not use the word for it.
+    found = model.result_.summary.alignment.found * is_asked
+    return uses * (found if found.any() else np.ones(len(found)))[:, None]
+
+
+def concept_weights(model: ConceptModel) -> np.ndarray:
+    """Return (J, V) scores of a concept's most telling words, as many as its documents use.
+
+    That number is the mean over the draws that find the concept.
+    """
+    summary, n_words = model.result_.summary, model.corpus_.n_words
+    score = scores(summary.words, n_words)
+    counts = summary.word_counts
+    used = np.bincount(counts.concept[counts.used > 0], minlength=model.n_concepts_)
+    n_used = (used / np.maximum(summary.alignment.matched.sum(axis=0), 1)).round().astype(int)
+    weights = np.zeros((model.n_concepts_, n_words))
+    for j, rows in enumerate(ranked_words(summary.words, model.n_concepts_, n_words)):
+        top = rows[: n_used[j]]
+        weights[j, summary.words.word[top]] = score[top]
+    return weights
+
+
 def build_study(questions: Sequence[Question], title: str, subject: str) -> dict[str, Any]:
     """Build the whole study as plain data, pictures included.
 
@@ -45,9 +144,6 @@ def build_study(questions: Sequence[Question], title: str, subject: str) -> dict
     """
     if not questions:
         raise InputError("A study needs at least one question; give words that a concept holds.")
-    check_texts(title, subject)
-    if len({question.word for question in questions}) != len(questions):
-        raise InputError("The study asks about the same word twice; give each word once.")
     asked: list[dict[str, Any]] = []
     for question in questions:
         asked.append({"word": question.word})
@@ -56,14 +152,17 @@ def build_study(questions: Sequence[Question], title: str, subject: str) -> dict
                 raise InputError(f"The {side} of the word {question.word!r} has no other word; choose another word.")
             picture = base64.b64encode(figure_bytes(cloud(weights, width=4.2, height=2.8), "png", dpi=160))
             asked[-1][side] = {"name": secrets.token_hex(8), "words": dict(weights), "picture": picture.decode("ascii")}
-    return {"format": FORMAT, "id": secrets.token_hex(8), "title": title, "subject": subject, "questions": asked}
+    return new_study(FORMAT, title, subject, questions=asked)
 
 
-def check_texts(title: str, subject: str) -> None:
-    """Raise InputError for a study without a title or a subject."""
+def new_study(file_format: int, title: str, subject: str, **content: Any) -> dict[str, Any]:
+    """Return a study of either kind as plain data, as `study serve` reads it."""
     for name, text in (("title", title), ("subject", subject)):
         if not text.strip():
             raise InputError(f"The study's {name} is empty; say in a few words what it is about.")
+    study = {"format": file_format, "id": secrets.token_hex(8), "title": title, "subject": subject, **content}
+    check_study(study, title)
+    return study
 
 
 def matched(question: Question) -> tuple[dict[str, float], dict[str, float]]:
@@ -95,12 +194,8 @@ def create_from_concepts(
         raise InputError(f"concept_word is {shares.shape} but uses is {held.shape}; they need the same shape.")
     mass = topics.sum(axis=1, keepdims=True)
     topics = np.divide(topics, mass, out=np.zeros_like(topics), where=mass > 0)
-    column = {word: i for i, word in enumerate(vocabulary)}
     questions = []
-    for word in words:
-        if word not in column:
-            raise InputError(f"The word {word!r} is not in the vocabulary; choose words of the corpus.")
-        i = column[word]
+    for word, i in zip(words, _columns(words, vocabulary)):
         for what, matrix in (("concept", held), ("topic", topics)):
             if not matrix[:, i].any():
                 raise InputError(f"No {what} holds the word {word!r}; choose another word.")
@@ -116,18 +211,21 @@ def create_from_concepts(
     return questions
 
 
+def _columns(words: Sequence[str], vocabulary: Sequence[str]) -> list[int]:
+    column = {word: i for i, word in enumerate(vocabulary)}
+    for word in words:
+        if word not in column:
+            raise InputError(f"The word {word!r} is not in the vocabulary; choose words of the corpus.")
+    return [column[word] for word in words]
+
+
 def dense(matrix: Any) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def save_study(study: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
-    check_study(study, target.name)
-    try:
-        write_atomic(target, (json.dumps(study, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The study {str(target)!r} could not be written: {error.strerror}.") from None
-    return target
+    check_study(study, Path(path).name)
+    return write_named(path, json.dumps(study, ensure_ascii=False, indent=1) + "\n", "study")
 
 
 def load_study(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -143,52 +241,49 @@ def load_study(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_study(study: Any, source: str) -> None:
-    """Raise InputError for the first field that is not as `build_study` or `build_choice_study` makes it."""
-    _require(study, {"format": int, "id": str, "title": str, "subject": str}, source, "the study")
+    """Raise InputError for the first field that is not as `new_study` makes it."""
+
+    def refuse(what: str) -> InputError:
+        return InputError(f"The study {source!r}: {what}")
+
+    def require(record: Any, where: str, **fields: type) -> None:
+        for name, kind in fields.items():
+            if not isinstance(record, dict) or not isinstance(record.get(name), kind):
+                field = f"{where} needs the field {name!r} ({kind.__name__})"
+                raise refuse(f"{field}; give a file made by `study create`.")
+
+    require(study, "the study", format=int, id=str, title=str, subject=str)
     if study["format"] not in (FORMAT, CHOICE_FORMAT):
         raise InputError(
             f"The study {source!r} has format {study['format']}, but this version of superwords reads format "
             f"{FORMAT}; make the study again with `superwords study create`."
         )
     if not OPAQUE.fullmatch(study["id"]):
-        raise InputError(f"The study {source!r}: its id must be 16 hexadecimal digits.")
+        raise refuse("its id must be 16 hexadecimal digits.")
     if study["format"] == CHOICE_FORMAT:
-        _require(study, {"per_person": int, "tasks": list}, source, "the study")
+        require(study, "the study", per_person=int, tasks=list)
         for number, task in enumerate(study["tasks"], 1):
-            fields = {"kind": str, "concept": int, "question": str, "text": str, "options": list}
-            _require(task, fields, source, f"task {number}")
+            require(task, f"task {number}", kind=str, concept=int, question=str, text=str, options=list)
             if not 2 <= len(set(map(str, task["options"]))) == len(task["options"]):
-                raise InputError(f"The study {source!r}: task {number} needs at least two different options.")
+                raise refuse(f"task {number} needs at least two different options.")
         return
-    _require(study, {"questions": list}, source, "the study")
+    require(study, "the study", questions=list)
     if not study["questions"]:
         raise InputError(f"The study {source!r} has no questions; it needs at least one.")
     names: set[str] = set()
     for number, question in enumerate(study["questions"], 1):
-        _require(question, {"word": str, **dict.fromkeys(SIDES, dict)}, source, f"question {number}")
+        require(question, f"question {number}", word=str, concept=dict, topic=dict)
         for side in SIDES:
-            _check_cloud(question[side], source, f"the {side} in question {number}", names)
+            where, shown = f"the {side} in question {number}", question[side]
+            require(shown, where, name=str, words=dict, picture=str)
+            if not OPAQUE.fullmatch(shown["name"]) or shown["name"] in names:
+                raise refuse(f"the name of {where} must be 16 hexadecimal digits, used once.")
+            names.add(shown["name"])
+            try:
+                is_png = base64.b64decode(shown["picture"], validate=True).startswith(PNG_START)
+            except (binascii.Error, ValueError):
+                is_png = False
+            if not is_png:
+                raise refuse(f"the picture of {where} must be a PNG in base64.")
     if len({question["word"] for question in study["questions"]}) != len(study["questions"]):
         raise InputError(f"The study {source!r} asks about the same word twice; give each word once.")
-
-
-def _check_cloud(side: Mapping[str, Any], source: str, where: str, names: set[str]) -> None:
-    _require(side, {"name": str, "words": dict, "picture": str}, source, where)
-    if not OPAQUE.fullmatch(side["name"]) or side["name"] in names:
-        raise InputError(f"The study {source!r}: the name of {where} must be 16 hexadecimal digits, used once.")
-    names.add(side["name"])
-    try:
-        picture = base64.b64decode(side["picture"], validate=True)
-    except (binascii.Error, ValueError):
-        picture = b""
-    if not picture.startswith(PNG_START):
-        raise InputError(f"The study {source!r}: the picture of {where} must be a PNG in base64.")
-
-
-def _require(record: Any, fields: Mapping[str, type], source: str, where: str) -> None:
-    for name, kind in fields.items():
-        if not isinstance(record, dict) or not isinstance(record.get(name), kind):
-            raise InputError(
-                f"The study {source!r}: {where} needs the field {name!r} ({kind.__name__}); "
-                "give a file made by `study create`."
-            )

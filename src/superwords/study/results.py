@@ -7,11 +7,9 @@ given, beside the t interval and the exact (Clopper–Pearson) interval.
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,6 @@ import pandas as pd
 from scipy import stats
 
 from superwords.errors import InputError
-from superwords.files import write_atomic
-from superwords.tabular import csv_text
 
 LEVEL = 0.95
 ATTENTION = {
@@ -29,14 +25,8 @@ ATTENTION = {
     "little": "followed it very little",
 }
 # The paper keeps only people who followed the subject at least by its headlines.
-GROUPS: dict[str, tuple[str, ...]] = {
-    "everyone": tuple(ATTENTION),
-    "at least headlines": ("closely", "headlines"),
-    "closely": ("closely",),
-    "headlines": ("headlines",),
-    "little": ("little",),
-}
-
+GROUPS = {"everyone": tuple(ATTENTION), "at least headlines": ("closely", "headlines")}
+GROUPS |= {level: (level,) for level in ATTENTION}
 Interval = tuple[float, float]
 
 
@@ -59,9 +49,9 @@ class Preference:
     participants: int
     questions: int
     mean: float | None
-    sd: float | None
-    normal_interval: Interval | None
-    t_interval: Interval | None
+    sd: float | None = None
+    normal_interval: Interval | None = None
+    t_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -71,11 +61,11 @@ class Balance:
     wins: int
     losses: int
     ties: int
-    mean: float | None
-    sd: float | None
-    wald_interval: Interval | None
-    exact_interval: Interval | None
-    sign_test_p: float | None
+    mean: float | None = None
+    sd: float | None = None
+    wald_interval: Interval | None = None
+    exact_interval: Interval | None = None
+    sign_test_p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +97,13 @@ def preference_summary(participants: int, mean: float, sd: float, questions: int
     return _with_intervals(participants, round(mean * participants) / participants, sd, questions)
 
 
+def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
+    """Return the mean, over participants, of the pairs each decided for the concept; sd is the sample's (n - 1)."""
+    if len(scores) < 2:
+        return Preference(len(scores), questions, float(scores[0]) if len(scores) else None)
+    return _with_intervals(len(scores), float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
+
+
 def _with_intervals(participants: int, mean: float, sd: float, questions: int) -> Preference:
     tail, error = (1 + LEVEL) / 2, sd / math.sqrt(participants)
     halves = (float(of.ppf(tail)) * error for of in (stats.norm, stats.t(participants - 1)))
@@ -115,21 +112,13 @@ def _with_intervals(participants: int, mean: float, sd: float, questions: int) -
     return Preference(participants, questions, mean, sd, *clipped)
 
 
-def preference_of(scores: Sequence[float], questions: int = 10) -> Preference:
-    """Return the mean, over participants, of the pairs each decided for the concept; sd is the sample's (n - 1)."""
-    n = len(scores)
-    if n < 2:
-        return Preference(n, questions, float(scores[0]) if n else None, None, None, None)
-    return _with_intervals(n, float(np.mean(scores)), float(np.std(scores, ddof=1)), questions)
-
-
 def balance(wins: int, losses: int, ties: int = 0) -> Balance:
     """Count wins among wins and losses, with the Wald and the exact interval and the sign test."""
     if min(wins, losses, ties) < 0:
         raise InputError(f"Wins, losses and ties are {wins}, {losses} and {ties}; none can be negative.")
     decided = wins + losses
     if decided == 0:
-        return Balance(wins, losses, ties, None, None, None, None, None)
+        return Balance(wins, losses, ties)
     share = wins / decided
     sd = math.sqrt(share * (1 - share))
     half = float(stats.norm.ppf((1 + LEVEL) / 2)) * sd / math.sqrt(decided)
@@ -148,52 +137,48 @@ def results(votes: Iterable[Vote], words: Sequence[str]) -> Results:
 
     A participant is won when more pairs were decided for the concept than for the topic, and tied when equally many.
     """
-    cast = list(votes)
-    questions = len(words)
+    cast, questions = list(votes), len(words)
     for vote in cast:
         if len(vote.preferred) != questions or vote.attention not in ATTENTION:
             raise InputError(
                 f"A vote has {len(vote.preferred)} answers and attention {vote.attention!r}; "
                 f"it needs {questions} answers and one of {', '.join(ATTENTION)}."
             )
-    preferences, balances = {}, {}
-    by_word: dict[str, dict[str, Balance]] = {word: {} for word in words}
+    found = Results(questions, sum(vote.follows for vote in cast), {}, {}, {word: {} for word in words})
     for group, levels in GROUPS.items():
         chosen = [vote.preferred for vote in cast if vote.attention in levels]
         leads = [answers.count("concept") - answers.count("topic") for answers in chosen]
-        preferences[group] = preference_of([(questions + lead) / 2 for lead in leads], questions)
-        balances[group] = balance(sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads), leads.count(0))
+        found.preference[group] = preference_of([(questions + lead) / 2 for lead in leads], questions)
+        won, lost = sum(lead > 0 for lead in leads), sum(lead < 0 for lead in leads)
+        found.balance[group] = balance(won, lost, leads.count(0))
         for index, word in enumerate(words):
             counted = Counter(answers[index] for answers in chosen)
-            by_word[word][group] = balance(counted["concept"], counted["topic"], counted["neither"])
-    return Results(questions, sum(vote.follows for vote in cast), preferences, balances, by_word)
+            found.words[word][group] = balance(counted["concept"], counted["topic"], counted["neither"])
+    return found
 
 
 def to_table(found: Results) -> pd.DataFrame:
     """Return one row per group for the preference, the participants and each word: what the CSV holds."""
-    figures: list[tuple[str, str, Mapping[str, Preference | Balance]]]
-    figures = [("preference", "", found.preference), ("participants", "", found.balance)]
+    figures: list[tuple[str, str, Any]] = [("preference", "", found.preference), ("participants", "", found.balance)]
     figures += [("word", word, groups) for word, groups in found.words.items()]
-    table = pd.DataFrame(
-        [
-            {"figure": figure, "word": word, "group": group, **_flat(asdict(row))}
-            for figure, word, groups in figures
-            for group, row in groups.items()
-        ]
-    )
-    return table.astype(dict.fromkeys(("participants", "questions", "wins", "losses", "ties"), "Int64"))
+    rows = [
+        {"figure": figure, "word": word, "group": group, **_flat(asdict(one))}
+        for figure, word, groups in figures
+        for group, one in groups.items()
+    ]
+    return pd.DataFrame(rows).astype(dict.fromkeys(("participants", "questions", "wins", "losses", "ties"), "Int64"))
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
     """Split intervals into two columns, low and high."""
-    flattened: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in record.items():
-        if name.endswith("_interval"):
-            kind = name.removesuffix("_interval")
-            flattened[f"{kind}_low"], flattened[f"{kind}_high"] = value or (None, None)
+        kind = name.removesuffix("_interval")
+        if kind == name:
+            flat[name] = value
         else:
-            flattened[name] = value
-    return flattened
+            flat[f"{kind}_low"], flat[f"{kind}_high"] = value or (None, None)
+    return flat
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -202,12 +187,3 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def interval(value: Interval | None) -> str:
     return "–" if value is None else f"{value[0]:.3f}–{value[1]:.3f}"
-
-
-def write_csv(found: Results, path: str | os.PathLike[str]) -> None:
-    """Write every figure to a CSV file."""
-    target = Path(path)
-    try:
-        write_atomic(target, csv_text(to_table(found)).encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The table {str(target)!r} could not be written: {error.strerror}.") from None

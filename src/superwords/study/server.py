@@ -1,4 +1,7 @@
-"""The web application of a study: shows the questionnaire, checks the answers, stores the vote."""
+"""The web application of a study: shows the questionnaire, checks the answers, stores the vote.
+
+Every text from a study is escaped: a word may be `<script>`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import hmac
 import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -19,10 +23,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from superwords.study import question_page as page
 from superwords.study.choices import CONTROL
 from superwords.study.pairs import SIDES
-from superwords.study.votes import AlreadyVotedError, Answer, VoteStore
+from superwords.study.votes import AlreadyVotedError, VoteStore
 from superwords.web import guard
 from superwords.web.serving import LOOPBACK
 
@@ -33,20 +36,41 @@ KEEP = {"Cache-Control": "max-age=3600"}
 NO_TOKEN = "Open the study with the whole link that you were given, and allow cookies."
 THANKS = "Thank you! Your answers are stored."
 VOTED_BEFORE = "Thank you! Your answers are already stored; each person votes once."
+FOLLOWS = {"yes": "Yes", "no": "No"}
+FAMILIARITY = {
+    "closely": "I follow it closely.",
+    "headlines": "I follow the main headlines.",
+    "little": "Very little, if at all.",
+}
+CLOUDS = {"first": "Cloud A", "second": "Cloud B", "neither": "No difference"}
+_INTRODUCTION = (
+    "You will see {} of word clouds about {}. In each pair, choose the cloud whose words belong together better and "
+    "say more about the word in the question. Larger words matter more. Each pair takes about half a minute."
+)
+_TASKS = "You will see {} about {}. Choose one answer to each, the best one if you are not sure."
+
+
+class Question(NamedTuple):
+    """A question with its possible answers by their values; the first ones may be clouds."""
+
+    name: str  # in a sentence, such as "question 1"
+    legend: str  # HTML
+    answers: Mapping[str, str]
+    clouds: Sequence[Mapping[str, Any]] = ()  # the page uses their random name and their words
+    text: str = ""  # shown above the answers
 
 
 class StudyPages:
-    """One study and its votes, as the handlers of the web application."""
+    """A study of paired clouds and its votes, as the handlers of the web application."""
+
+    introduction = _INTRODUCTION, "pair"
 
     def __init__(self, study: Mapping[str, Any], store: VoteStore) -> None:
         self.study = study
         self.store = store
         self.cookie = f"superwords_study_{study['id']}"
-        self.pictures = {
-            question[side]["name"]: base64.b64decode(question[side]["picture"])
-            for question in study.get("questions", ())
-            for side in SIDES
-        }
+        clouds = [question[side] for question in study.get("questions", ()) for side in SIDES]
+        self.pictures = {one["name"]: base64.b64decode(one["picture"]) for one in clouds}
         self.static = guard.static_files(Path(__file__).parent / "static", KEEP)
 
     def _keyed(self, purpose: str, participant: str) -> str:
@@ -69,26 +93,74 @@ class StudyPages:
         """Return whether question `number` shows the concept first: random by person, the same at each visit."""
         return int(self._keyed(f"side {number}", participant), 16) % 2 == 0
 
-    def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
-        pairs = []
+    def items(self, participant: str) -> str:
+        """Return the tasks to show, of a study that shows some of its tasks."""
+        return ""
+
+    def asked(self, participant: str, items: str) -> list[Question]:
+        """Return the study's questions as a participant sees them."""
+        found = []
         for number, question in enumerate(self.study["questions"], 1):
-            clouds = [page.Cloud(question[side]["name"], list(question[side]["words"])) for side in SIDES]
+            clouds = [question[side] for side in SIDES]
             if not self.concept_first(participant, number):
                 clouds.reverse()
-            pairs.append(page.pair(number, question["word"], clouds))
-        token = self.form_token(participant, "")
-        return page.Form(self.study["title"], self.study["subject"], token, pairs, chosen)
+            legend = (
+                f"{number}. Which word cloud describes <strong>{escape(question['word'])}</strong> more coherently?"
+            )
+            found.append(Question(f"question {number}", legend, CLOUDS, clouds))
+        return found
+
+    def answers(self, participant: str, fields: Mapping[str, str]) -> list[tuple[Any, ...]]:
+        """Return the answers as the votes file has them."""
+        shown = [SIDES[not self.concept_first(participant, k)] for k in range(1, len(self.study["questions"]) + 1)]
+        return [(number, side, fields[f"q{number}"]) for number, side in enumerate(shown, 1)]
+
+    def questions(self, participant: str, items: str) -> dict[str, Question]:
+        """Return every question by its field: those about the participant, then the study's own."""
+        subject = escape(self.study["subject"])
+        follows = Question("whether you follow the subject", f"Do you follow {subject}?", FOLLOWS)
+        closely = Question("how closely you follow it", f"How closely do you follow {subject}?", FAMILIARITY)
+        asked = {f"q{number}": one for number, one in enumerate(self.asked(participant, items), 1)}
+        return {"follows": follows, "attention": closely, **asked}
+
+    def form(self, participant: str, items: str, chosen: Mapping[str, str], missing: Sequence[str] = ()) -> str:
+        """Return the questionnaire with what was chosen; `missing` are the fields that a refused answer left out."""
+        questions = self.questions(participant, items)
+        text, what = self.introduction
+        n = len(questions) - 2
+        introduction = text.format(f"one {what}" if n == 1 else f"{n} {what}s", escape(self.study["subject"]))
+        names = {field: one.name[0].upper() + one.name[1:] for field, one in questions.items()}
+        links = "".join(f'<li><a href="#{field}">{escape(names[field])}</a></li>' for field in missing)
+        heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
+        blocks = "".join(block(field, one, chosen, missing) for field, one in questions.items())
+        return document(
+            self.study["title"],
+            f"""<p>{introduction} Only your answers are stored, nothing else about you; a cookie in your browser
+makes sure that you are counted once.</p>
+<form id="study" method="post" action="/vote">
+<input type="hidden" name="token" value="{self.form_token(participant, items)}">
+<input type="hidden" name="items" value="{escape(items)}">
+<div id="missing" role="alert"{"" if missing else " hidden"}><p>{heading}</p><ul>{links}</ul></div>
+{blocks}
+<p id="progress" hidden></p>
+<p><button type="submit">Send my answers</button></p>
+</form>""",
+        )
 
     def form_token(self, participant: str, items: str) -> str:
         """Return what a form must send back: it signs the participant and the tasks that were shown."""
         return self._keyed(f"form {items}" if items else "form", participant)
 
+    def notice(self, sentence: str, status: int = 200) -> Response:
+        """Return a page of one sentence."""
+        return HTMLResponse(document(self.study["title"], f'<p role="status">{escape(sentence)}</p>'), status)
+
     def show(self, request: Request) -> Response:
         participant = self.participant(request)
         if participant is not None and self.store.has_voted(participant):
-            return HTMLResponse(page.notice(self.study["title"], VOTED_BEFORE))
+            return self.notice(VOTED_BEFORE)
         known = participant or secrets.token_hex(16)
-        answer = HTMLResponse(page.questionnaire(self.form(known, {})))
+        answer = HTMLResponse(self.form(known, self.items(known), {}))
         if participant is None:
             # Lax, not strict: a strict cookie is not sent when a person comes again from a link in a letter.
             answer.set_cookie(
@@ -104,37 +176,30 @@ class StudyPages:
     async def vote(self, request: Request) -> Response:
         guard.refuse_cross_site(request)
         fields = read_fields(request, await guard.bounded_body(request, MOST_BYTES))
-        participant = self.participant(request)
+        participant, items = self.participant(request), fields.get("items", "")
         if participant is None:
             raise HTTPException(
                 403, "This study needs its cookie to count each person once; allow cookies and open it again."
             )
-        token = self.form_token(participant, fields.get("items", ""))
-        if not hmac.compare_digest(fields.get("token", "").encode(), token.encode()):
+        if not hmac.compare_digest(fields.get("token", "").encode(), self.form_token(participant, items).encode()):
             raise HTTPException(403, "These answers do not belong to this page; open the study again.")
-        form = self.form(participant, fields)
-        missing = form.unanswered()
+        questions = self.questions(participant, items)
+        missing = [field for field, one in questions.items() if fields.get(field) not in one.answers]
         if missing:
-            return HTMLResponse(page.questionnaire(form, missing), 422)
+            return HTMLResponse(self.form(participant, items, fields, missing), 422)
+        vote = participant, fields["follows"] == "yes", fields["attention"], self.answers(participant, fields)
         try:
-            await run_in_threadpool(self.store_vote, participant, fields)
+            await run_in_threadpool(self.store.add, *vote)
         except AlreadyVotedError:
-            return HTMLResponse(page.notice(self.study["title"], VOTED_BEFORE), 409)
+            return self.notice(VOTED_BEFORE, 409)
         except sqlite3.Error:
             raise HTTPException(
                 503, "Your answers could not be stored just now; go back and send them again."
             ) from None
         return RedirectResponse("/thanks", 303)
 
-    def store_vote(self, participant: str, fields: Mapping[str, str]) -> None:
-        answers = [
-            Answer(self.concept_first(participant, number), fields[f"q{number}"])
-            for number in range(1, len(self.study["questions"]) + 1)
-        ]
-        self.store.add(participant, fields["follows"] == "yes", fields["attention"], answers)
-
     def thanks(self, request: Request) -> Response:
-        return HTMLResponse(page.notice(self.study["title"], THANKS))
+        return self.notice(THANKS)
 
     def picture(self, request: Request) -> Response:
         data = self.pictures.get(request.path_params["name"])
@@ -149,18 +214,9 @@ class StudyPages:
 class ChoicePages(StudyPages):
     """A study of tasks with right answers: every person sees the tasks that were answered least so far."""
 
-    def form(self, participant: str, chosen: Mapping[str, str]) -> page.Form:
-        items = chosen.get("items") or ",".join(map(str, self.pick(participant)))
-        choices = []
-        for place, number in enumerate(map(int, items.split(",")), 1):
-            task = self.study["tasks"][number - 1]
-            values = {self.value(participant, number, k): text for k, text in enumerate(task["options"])}
-            # Sorted by a keyed digest: the same order at each visit, and no trace of which is right.
-            choices.append(page.task(place, task["question"], task["text"], dict(sorted(values.items()))))
-        token = self.form_token(participant, items)
-        return page.Form(self.study["title"], self.study["subject"], token, choices, chosen, items)
+    introduction = _TASKS, "question"
 
-    def pick(self, participant: str) -> list[int]:
+    def items(self, participant: str) -> str:
         """Return the numbers of the tasks to show: the least answered, and all controls, in a random order."""
         answered = self.store.task_counts()
         tasks = list(enumerate(self.study["tasks"], 1))
@@ -171,24 +227,78 @@ class ChoicePages(StudyPages):
             return self._keyed(f"order {number}", participant)
 
         others.sort(key=lambda number: (answered.get(number, 0), key(number)))
-        return sorted([*others[: self.study["per_person"]], *controls], key=key)
+        return ",".join(map(str, sorted([*others[: self.study["per_person"]], *controls], key=key)))
 
-    def value(self, participant: str, number: int, option: int) -> str:
-        """Return the opaque value of an option."""
-        return self._keyed(f"option {number} {option}", participant)[:16]
+    def values(self, participant: str, number: int) -> dict[str, int]:
+        """Return the options of a task by opaque values."""
+        n_options = len(self.study["tasks"][number - 1]["options"])
+        return {self._keyed(f"option {number} {k}", participant)[:16]: k for k in range(n_options)}
 
-    def store_vote(self, participant: str, fields: Mapping[str, str]) -> None:
-        answers = []
-        for place, number in enumerate(map(int, fields["items"].split(",")), 1):
-            options = range(len(self.study["tasks"][number - 1]["options"]))
-            sent = fields[f"q{place}"]
-            answers.append((number, next(k for k in options if self.value(participant, number, k) == sent)))
-        self.store.add_choices(participant, fields["follows"] == "yes", fields["attention"], answers)
+    def asked(self, participant: str, items: str) -> list[Question]:
+        found = []
+        for place, number in enumerate(map(int, items.split(",")), 1):
+            task = self.study["tasks"][number - 1]
+            # Sorted by a keyed digest: the same order at each visit, and no trace of which is right.
+            values = sorted(self.values(participant, number).items())
+            answers = {value: task["options"][k] for value, k in values}
+            legend = f"{place}. {escape(task['question'])}"
+            found.append(Question(f"question {place}", legend, answers, text=task["text"]))
+        return found
+
+    def answers(self, participant: str, fields: Mapping[str, str]) -> list[tuple[Any, ...]]:
+        numbers = enumerate(map(int, fields["items"].split(",")), 1)
+        return [(number, self.values(participant, number)[fields[f"q{place}"]]) for place, number in numbers]
 
 
 def pages_of(study: Mapping[str, Any], store: VoteStore) -> StudyPages:
     """Return the pages of a study of either kind."""
     return (ChoicePages if "tasks" in study else StudyPages)(study, store)
+
+
+def block(field: str, asked: Question, chosen: Mapping[str, str], missing: Sequence[str]) -> str:
+    """Return a question with its radio buttons; the first of the first missing one has the focus."""
+    labels = []
+    for at, (value, text) in enumerate(asked.answers.items()):
+        checked = " checked" if chosen.get(field) == value else ""
+        focused = " autofocus" if at == 0 and missing and field == missing[0] else ""
+        radio = f'<input type="radio" name="{field}" value="{value}" required{checked}{focused}>'
+        if at < len(asked.clouds):
+            words = escape(", ".join(asked.clouds[at]["words"]))
+            picture = (
+                f'<img src="/cloud/{escape(asked.clouds[at]["name"])}.png" alt="{words}" width="710" height="486">'
+            )
+            labels.append(f"<label>{radio} <span>{escape(text)}</span>{picture}</label>")
+        else:
+            labels.append(f"<label>{radio} {escape(text)}</label>")
+    n_clouds = len(asked.clouds)
+    clouds = f'<div class="pair">{"".join(labels[:n_clouds])}</div>' if n_clouds else ""
+    text = f"<blockquote>{escape(asked.text)}</blockquote>" if asked.text else ""
+    mark = ' class="missing"' if field in missing else ""
+    return (
+        f'<fieldset id="{field}" data-name="{escape(asked.name)}"{mark}><legend>{asked.legend}</legend>{text}{clouds}'
+        f'<div class="options">{"".join(labels[n_clouds:])}</div></fieldset>\n'
+    )
+
+
+def document(title: str, body: str) -> str:
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<link rel="icon" href="/static/icon.svg">
+<link rel="stylesheet" href="/static/study.css">
+<script src="/static/study.js" defer></script>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
 
 
 def read_fields(request: Request, body: bytes) -> dict[str, str]:

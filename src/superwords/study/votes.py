@@ -8,15 +8,14 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from superwords.errors import InputError
 from superwords.study.choices import ChoiceAnswer
+from superwords.study.pairs import CHOICE_FORMAT, FORMAT
 from superwords.study.results import ATTENTION, Vote
 
-FORMAT, CHOICE_FORMAT = 2, 3  # of word clouds in pairs, and of tasks with right answers
 APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
 OWNER_ONLY = 0o600
 SCHEMA = f"""
@@ -44,14 +43,6 @@ CREATE TABLE choice (
 """
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Whether the concept's cloud stood first, and what was chosen: "first", "second" or "neither"."""
-
-    concept_first: bool
-    chosen: str
-
-
 class AlreadyVotedError(Exception):
     """The participant's one vote is stored already."""
 
@@ -73,15 +64,14 @@ class VoteStore:
                         f"The file {str(self.path)!r} holds no votes of this version's format; "
                         "give the votes file that `study serve` wrote."
                     )
-                self.study_id, self.title, self.secret = connection.execute(
-                    "SELECT id, title, secret FROM study"
-                ).fetchone()
-                rows = connection.execute("SELECT word FROM question ORDER BY number").fetchall()
+                about = connection.execute("SELECT id, title, secret FROM study").fetchone()
+                words = connection.execute("SELECT word FROM question ORDER BY number").fetchall()
                 asked = "SELECT data FROM task ORDER BY number"
                 tasks = connection.execute(asked).fetchall() if version == CHOICE_FORMAT else []
         except sqlite3.Error as error:
             raise InputError(f"The votes file {str(self.path)!r} could not be read: {error}.") from None
-        self.words = [word for (word,) in rows]
+        self.study_id, self.title, self.secret = about
+        self.words = [word for (word,) in words]
         self.tasks: list[dict[str, Any]] = [json.loads(data) for (data,) in tasks]
 
     @classmethod
@@ -96,27 +86,17 @@ class VoteStore:
             )
         return store
 
-    def add(self, participant: str, follows: bool, attention: str, answers: Sequence[Answer]) -> None:
-        """Store a whole vote, or raise AlreadyVotedError; it is on the disk when this returns."""
-        if len(answers) != len(self.words):
-            raise ValueError(f"a vote needs {len(self.words)} answers, not {len(answers)}")
-        rows = [
-            (participant, number, "concept" if answer.concept_first else "topic", answer.chosen)
-            for number, answer in enumerate(answers, 1)
-        ]
-        self._insert((participant, follows, attention), "INSERT INTO answer VALUES (?, ?, ?, ?)", rows)
+    def add(self, participant: str, follows: bool, attention: str, answers: Sequence[tuple[Any, ...]]) -> None:
+        """Store a whole vote, or raise AlreadyVotedError; it is on the disk when this returns.
 
-    def add_choices(self, participant: str, follows: bool, attention: str, answers: Sequence[tuple[int, int]]) -> None:
-        """Store the (task, option) answers of a person, or raise AlreadyVotedError."""
-        rows = [(participant, task, chosen) for task, chosen in answers]
-        self._insert((participant, follows, attention), "INSERT INTO choice VALUES (?, ?, ?)", rows)
-
-    def _insert(self, person: tuple[str, bool, str], statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        Answers are (question, the side shown first, what was chosen), or (task, option chosen).
+        """
+        table = "choice VALUES (?, ?, ?)" if self.tasks else "answer VALUES (?, ?, ?, ?)"
+        person = "INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
         with self._connection() as connection, _transaction(connection):
-            added = connection.execute("INSERT INTO participant VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", person)
-            if not added.rowcount:
+            if not connection.execute(person, (participant, follows, attention)).rowcount:
                 raise AlreadyVotedError
-            connection.executemany(statement, rows)
+            connection.executemany(f"INSERT INTO {table}", [(participant, *answer) for answer in answers])
 
     def choices(self) -> list[ChoiceAnswer]:
         """Return all answers to tasks with right answers."""
@@ -134,8 +114,7 @@ class VoteStore:
 
     def has_voted(self, participant: str) -> bool:
         with self._connection() as connection:
-            found = connection.execute("SELECT 1 FROM participant WHERE id = ?", [participant])
-            return found.fetchone() is not None
+            return bool(connection.execute("SELECT 1 FROM participant WHERE id = ?", [participant]).fetchone())
 
     def votes(self) -> list[Vote]:
         """Return all votes, without their participants."""
@@ -203,4 +182,4 @@ def _write_tables(connection: sqlite3.Connection, study: Mapping[str, Any]) -> N
     tasks = ([json.dumps(task, ensure_ascii=False)] for task in study.get("tasks", ()))
     connection.executemany("INSERT INTO task (data) VALUES (?)", tasks)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {CHOICE_FORMAT if 'tasks' in study else FORMAT}")
+    connection.execute(f"PRAGMA user_version = {study['format']}")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from superwords.analysis.effects import outcome
 from superwords.errors import InputError
-from superwords.files import write_atomic
+from superwords.files import write_named
 from superwords.fitting.estimator import ConceptModel
 from superwords.plots import relation_plots
 from superwords.plots.model_plots import chain_traces
@@ -50,13 +50,7 @@ PRIORS = {
 
 def write_report(model: ConceptModel, path: str | Path, *given: Any, **settings: Any) -> Path:
     """Write `report_page` to one HTML file, whole or not at all."""
-    out = Path(path)
-    page = report_page(model, *given, **settings)
-    try:
-        write_atomic(out, page.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f"The report {str(out)!r} could not be written: {error.strerror or error}.") from None
-    return out
+    return write_named(path, report_page(model, *given, **settings), "report")
 
 
 def report_page(
