@@ -6,18 +6,8 @@ from pathlib import Path
 
 import typer
 
-from superwords.cli.options import (
-    AS_JSON,
-    AUTHOR_COLUMN,
-    FORMULA,
-    GROUP_COLUMNS,
-    JOBS,
-    MODEL_FILE,
-    QUIET,
-    TIME_COLUMN,
-    load_model,
-    option,
-)
+from superwords.cli import options as o
+from superwords.cli.options import option
 from superwords.cli.printing import busy, print_json, print_line
 from superwords.errors import InputError
 
@@ -31,18 +21,18 @@ TABLES = tuple(_TABLES.split())
 
 @app.command()
 def export(
-    model_file: Path = MODEL_FILE,
+    model_file: Path = o.MODEL_FILE,
     table: str = typer.Argument("all", metavar="TABLE", help=f"One of {', '.join(TABLES)}."),
     format: str | None = option(f"One of {', '.join(FORMATS)}.", None, "--format", "-f", shown="by the file's ending"),
     output: Path | None = option(
         "The file to write, or the folder of all tables (csv, parquet, latex).", None, "--output", "-o"
     ),
-    groups: list[str] | None = GROUP_COLUMNS,
-    time: str | None = TIME_COLUMN,
-    formula: str | None = FORMULA,
-    cluster: str | None = AUTHOR_COLUMN,
-    quiet: bool = QUIET,
-    as_json: bool = AS_JSON,
+    groups: list[str] | None = o.GROUP_COLUMNS,
+    time: str | None = o.TIME_COLUMN,
+    formula: str | None = o.FORMULA,
+    cluster: str | None = o.AUTHOR_COLUMN,
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Write a model's tables for other programs.
 
@@ -67,9 +57,9 @@ def export(
         )
     from superwords.analysis.export import export as write_results
 
-    model = load_model(model_file)
-    options = {"groups": groups or None, "time": time, "formula": formula, "cluster": cluster}
-    written = write_results(model, output, format, table, **options)
+    model = o.load_model(model_file)
+    asked = {"groups": groups or None, "time": time, "formula": formula, "cluster": cluster}
+    written = write_results(model, output, format, table, **asked)
     if as_json:
         print_json({"files": [str(path) for path in written]})
     elif not quiet:
@@ -78,14 +68,14 @@ def export(
 
 @app.command()
 def write(
-    model_file: Path = MODEL_FILE,
+    model_file: Path = o.MODEL_FILE,
     output: Path = option("The folder to write.", Path("paper"), "--output", "-o"),
-    groups: list[str] | None = GROUP_COLUMNS,
-    time: str | None = TIME_COLUMN,
-    formula: str | None = FORMULA,
-    cluster: str | None = AUTHOR_COLUMN,
-    quiet: bool = QUIET,
-    as_json: bool = AS_JSON,
+    groups: list[str] | None = o.GROUP_COLUMNS,
+    time: str | None = o.TIME_COLUMN,
+    formula: str | None = o.FORMULA,
+    cluster: str | None = o.AUTHOR_COLUMN,
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Write a methods paragraph, tables, figures, references and a manifest.
 
@@ -98,14 +88,13 @@ def write(
     """
     from superwords.paper.write import write_paper
 
-    model = load_model(model_file)
+    model = o.load_model(model_file)
     with busy("writing tables and figures", quiet):
         files = write_paper(model, output, groups=groups or None, time=time, formula=formula, cluster=cluster)
     if as_json:
         print_json({"files": [str(path) for path in files]})
     elif not quiet:
-        print_line((output / "methods.md").read_text(encoding="utf-8").strip())
-        print_line()
+        print_line((output / "methods.md").read_text(encoding="utf-8").strip(), "")
         print_line(f"{len(files)} files in {output}: " + ", ".join(str(one.relative_to(output)) for one in files))
 
 
@@ -113,9 +102,9 @@ def write(
 def verify(
     manifest: Path = typer.Argument(metavar="MANIFEST", help="The manifest.json of `superwords write`."),
     data: str = typer.Argument(metavar="DATA", help="The file or folder of the documents."),
-    jobs: int | None = JOBS,
-    quiet: bool = QUIET,
-    as_json: bool = AS_JSON,
+    jobs: int | None = o.JOBS,
+    quiet: bool = o.QUIET,
+    as_json: bool = o.AS_JSON,
 ) -> None:
     """Fit a paper's model again from its manifest and its data, and say whether the results are the same.
 
@@ -131,7 +120,6 @@ def verify(
     if as_json:
         print_json({**found._asdict(), "passed": found.passed})
     elif not quiet:
-        for line in found.lines():
-            print_line(line)
+        print_line(*found.lines())
     if not found.passed:
         raise InputError("The results could not be confirmed.")

@@ -64,6 +64,8 @@ def transform(
     from superwords.cluster import check_cluster, joined
     from superwords.fitting.weighing import weight_table
     from superwords.text.checks import passage_length
+    from superwords.text.files import digest
+    from superwords.text.read import warn_about
     from superwords.text.sources import open_documents
 
     with o.wrong_use():
@@ -74,62 +76,51 @@ def transform(
     if output is not None:
         o.check_output(output)
     model, tell = o.load_model(model_file), partial(say, quiet=quiet)
-    if parts is not None:
-        with joined(cluster, jobs, tell), warnings_as_notices(quiet):
-            documents = open_documents(file, text, id, encoding)
-            _write_parts(model, documents, (model_file, file), language, unit, parts, jobs, tell)
-        return
-    with busy("finding concepts", quiet), joined(cluster, jobs), warnings_as_notices(quiet):
-        corpus = _new_corpus(model, open_documents(file, text, id, encoding), language, unit, jobs)
-        model.n_jobs = jobs
+    model.n_jobs = jobs
+    with busy("finding concepts", quiet or parts is not None), joined(cluster, jobs, tell), warnings_as_notices(quiet):
+        documents = open_documents(file, text, id, encoding)
+        are_texts = documents.counts is None and not documents.are_tokens
+        languages = warn_about(documents, _text_language(model, language)) if are_texts else None
+        if parts is not None:
+            if languages is None:
+                raise InputError("--parts is for texts; counts and tokens do not need it.")
+            key = {"model": digest(model_file), "documents": digest(file), "language": language, "unit": unit}
+            _write_parts(model, documents, languages, unit, parts, key, tell)
+            return
+        corpus = _new_corpus(model, documents, languages, unit)
         weights = _weigh(model, corpus, tell)
     ids = corpus.ids if corpus.parent is None else sources(corpus)[0]
-    if as_json:
-        print_json(_used_concepts(model, ids, weights))
-    if output is None and as_json:
-        return
     table = csv_text(weight_table(ids, weights, model.result_.shown))
-    if output is None:
-        print(table, end="")
-    else:
+    if output is not None:
         output.write_text(table, encoding="utf-8")
         tell(f"Wrote the weights of {len(ids):,} documents to {output}.")
+    if as_json:
+        print_json(_used_concepts(model, ids, weights))
+    elif output is None:
+        print(table, end="")
 
 
 def _write_parts(
-    model: ConceptModel,
-    documents: Documents,
-    files: tuple[Path, str],
-    language: str | None,
-    unit: str | None,
-    folder: Path,
-    jobs: int | None,
-    tell: Any,
+    model: ConceptModel, documents: Documents, languages: Any, unit: str | None, folder: Path, key: Any, tell: Any
 ) -> None:
     """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
-    from superwords.fitting import weighing
-    from superwords.text.files import digest
-    from superwords.text.read import warn_about
+    from superwords.fitting.weighing import write_parts
 
-    if documents.counts is not None or documents.are_tokens:
-        raise InputError("--parts is for texts; counts and tokens do not need it.")
-    languages = warn_about(documents, _text_language(model, language))
-    key = {"model": digest(files[0]), "documents": digest(files[1]), "language": language, "unit": unit}
-    total, started = weighing.Weighed(0, 0, 0), key | {"superwords": __version__}
+    n_documents = n_empty = n_unknown = 0
     tell(f"Finding the concepts of {len(documents.ids):,} documents.")
+    key |= {"superwords": __version__}
     try:
-        whole = unit or model.corpus_.unit
-        for part in weighing.write_parts(model, documents, languages, whole, folder, started, jobs):
-            total = weighing.Weighed(*map(sum, zip(total, part)))
-            tell(f"{total.n_documents:,} documents are done.")
+        for part in write_parts(model, documents, languages, unit or model.corpus_.unit, folder, key, model.n_jobs):
+            n_documents, n_empty, n_unknown = map(sum, zip((n_documents, n_empty, n_unknown), part))
+            tell(f"{n_documents:,} documents are done.")
     except KeyboardInterrupt:
         raise InputError(
             f"Stopped; the parts that are finished are kept in {folder}, and the same command continues from there."
         ) from None
     tell(
-        f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {total.n_empty:,} of those done now "
-        f"have no word that the model knows, and {total.n_unknown:,} words were unknown to it."
+        f"Wrote the weights of {len(documents.ids):,} documents to {folder}; {n_empty:,} of those done now "
+        f"have no word that the model knows, and {n_unknown:,} words were unknown to it."
     )
 
 
@@ -146,21 +137,17 @@ def _text_language(model: ConceptModel, language: str | None) -> str:
     return str(found)
 
 
-def _new_corpus(
-    model: ConceptModel, documents: Documents, language: str | None, unit: str | None, jobs: int | None
-) -> Corpus:
+def _new_corpus(model: ConceptModel, documents: Documents, languages: Any, unit: str | None) -> Corpus:
     """Return the corpus of new documents, read as the model's were."""
     from superwords import Corpus
-    from superwords.text.read import warn_about
 
     if documents.counts is not None:
         if unit is not None:
             raise InputError("--unit is for texts; counts cannot be cut into passages.")
         return Corpus.from_documents(documents)
     options: dict[str, Any] = {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
-    if not documents.are_tokens:
-        languages = warn_about(documents, _text_language(model, language))
-        options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": jobs}
+    if languages is not None:
+        options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": model.n_jobs}
     return Corpus.from_documents(documents, **options)
 
 
