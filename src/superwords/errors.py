@@ -17,13 +17,7 @@ Spelling = Callable[[str, Any], str]  # a parameter and its value (or NO_VALUE) 
 
 
 def in_python(parameter: str, value: Any = NO_VALUE) -> str:
-    """Return a parameter as Python code spells it.
-
-    Examples
-    --------
-    >>> in_python("n_sweeps", 0)
-    'n_sweeps=0'
-    """
+    """Return a parameter as Python code spells it."""
     return parameter if value is NO_VALUE else f"{parameter}={value!r}"
 
 
@@ -42,15 +36,13 @@ class InputError(ValueError):
     problem : str
         What is wrong; the whole message if nothing else is given. With `parameter`, the rest of a sentence that
         begins with the parameter and its value. With `parameter` or `remedy` it is a template: ``{thin}`` and
-        ``{thin:5}`` name parameters, other fields come from `details`.
+        ``{thin:5}`` name parameters.
     parameter : str, optional
         The parameter at fault.
     value : object, optional
         Its value.
     remedy : str
         What to do instead; a template too.
-    **details
-        Values of the templates' fields.
 
     Examples
     --------
@@ -62,28 +54,13 @@ class InputError(ValueError):
     """
 
     def __init__(
-        self,
-        problem: object = "",
-        parameter: str | None = None,
-        value: Any = NO_VALUE,
-        remedy: str = "",
-        **details: Any,
-    ):
+        self, problem: object = "", parameter: str | None = None, value: Any = NO_VALUE, remedy: str = ""
+    ) -> None:
         self.problem, self.parameter, self.value, self.remedy = str(problem), parameter, value, remedy
-        self.details = details
         super().__init__(self.worded(in_python))
 
     def worded(self, spelling: Spelling) -> str:
-        """Return the sentence with parameters spelled as one surface does.
-
-        Parameters
-        ----------
-        spelling : callable
-            Takes the name of a parameter and, if there is one, its value; returns how the surface writes them.
-
-        Returns
-        -------
-        str
+        """Return the sentence with parameters and their values spelled as one surface does.
 
         Examples
         --------
@@ -96,14 +73,12 @@ class InputError(ValueError):
             return _shortened(self.problem)
 
         def field(match: re.Match[str]) -> str:
-            name, form = match.groups(default="")
-            if name in self.details:
-                return format(self.details[name], form)
-            return spelling(name, _Verbatim(form) if form else NO_VALUE)
+            name, value = match.groups()
+            return spelling(name, NO_VALUE if value is None else _Verbatim(value))
 
         subject = "" if self.parameter is None else f"{spelling(self.parameter, self.value)} "
-        end = f"; {_FIELD.sub(field, self.remedy)}." if self.remedy else "."
-        return _shortened(subject + _FIELD.sub(field, self.problem) + end)
+        end = f"; {self.remedy}." if self.remedy else "."
+        return _shortened(subject + _FIELD.sub(field, self.problem + end))
 
 
 def _shortened(text: str) -> str:

@@ -24,6 +24,7 @@ from superwords.compare.peers import PEERS, Setting
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
 from superwords.posterior.resampling import first_words, jaccard
+from superwords.tabular import csv_text
 from superwords.text.corpus import Corpus
 
 OWN, DEFAULT, MATCHED = "own", "default", "matched"
@@ -79,7 +80,7 @@ class LabelStage:
                 out[f"concepts of {column}"] = wide[0].index.to_numpy(int) - 1
             return out
 
-        key = self.metadata[columns].to_csv()
+        key = csv_text(self.metadata[columns])
         return self._with_documents(self.runs.ours(sample or self.corpus, seed, read, key, **options), sample)
 
     def peer(self, name: str, setting: Setting, seed: int, sample: Corpus | None = None) -> Arrays:

@@ -82,7 +82,7 @@ def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: S
     if thin <= schedule.n_sweeps - schedule.n_burn_in:
         remedy = f"keeping one draw in {thin} would fit ({{thin:{thin}}})"
     problem = f"The {n_draws:,} draws to be kept would need about {_size(need)} of disk, and {_size(free)} are free "
-    raise InputError(problem + "in {folder}", remedy=remedy, folder=folder)
+    raise InputError(f"{problem}in {folder}", remedy=remedy)
 
 
 class Forecast(Watcher):

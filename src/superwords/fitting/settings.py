@@ -254,7 +254,7 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
 
 def whole_number(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError("is not a whole number of at least {least}", name, value, least=least)
+        raise InputError(f"is not a whole number of at least {least}", name, value)
     return int(value)
 
 
