@@ -68,7 +68,7 @@ def test_it_is_told_to_people(capsys, ran):
     leftover = model.concepts().set_index("concept")["leftover"]
     for concept in (one["concept"] for one in told["bilingual_concepts"][:8]):
         assert (f" *{concept} " in shown) == leftover[concept]
-    legend = "* Leftovers: concepts of a handful of documents"
+    legend = "* Leftover, not to be relied on: a handful of documents"
     assert (legend in shown) == any(leftover[one["concept"]] for one in told["bilingual_concepts"][:8])
 
 

@@ -129,6 +129,7 @@ def test_a_file_that_is_no_model(capsys, tmp_path):
     assert "is not a superwords model" in run(capsys, "show", tmp_path / "x.sw").err
 
 
+LEGEND = "* Leftover, not to be relied on: a handful of documents, a single word, or seldom found again in fits"
 VIEWS = [[], ["--concept", "1"], ["--groups", "party"], ["--convergence"]]
 
 
@@ -186,14 +187,13 @@ def test_every_concept_with_its_mark_and_the_chains_that_find_it(capsys, monkeyp
     shown = run(capsys, "show", "planted.sw", *view.split(), *more).out
     if view == "--concept 2":
         assert "found by 7 of 9 chains" in said_in(shown)
-        assert ("Used by only a handful of documents, perhaps a leftover." in said_in(shown)) == is_leftover
+        assert (LEGEND in said_in(shown)) == is_leftover
         return
     rows = [words for line in shown.splitlines() if (words := line.split())]
     second = next(words for words in rows if words[0] in ("2", "*2"))
     assert second[0] == ("*2" if is_leftover else "2")
     assert "7 of 9" in " ".join(second)
-    legend = "* Leftovers: concepts of a handful of documents or of a single word."
-    assert (legend in said_in(shown)) == is_leftover
+    assert (LEGEND in said_in(shown)) == is_leftover
     assert "*1" not in shown
 
 
@@ -410,8 +410,8 @@ def test_nothing_in_a_table_is_cut_off_at_any_width(capsys, monkeypatch, width):
     monkeypatch.setattr(printing, "_UNSEEN", width)
     monkeypatch.delenv("COLUMNS", raising=False)  # an earlier test, or a terminal, may have set it
     words = "insurance companies, health care, Donaudampfschifffahrtsgesellschaft"
-    kinds = {"": "right", "concept": "words", "document": "name", "share": "right", "documents": "right"}
-    columns = {name: printing.column(kind, name) for name, kind in kinds.items()}
+    names = ("", "concept", "document", "share", "documents")
+    columns = {name: printing.left(name) for name in names}
     record = dict(zip(columns, (1, words, "speech of May", "12%", "1,234")))
     left_out = printing.print_table([record], columns, optional=["documents"])
     shown = capsys.readouterr().out

@@ -31,6 +31,7 @@ CONCEPT_COLUMNS = {
     "stability": "the share of the draws that find it, the mean over chains",
     "found_again": "in how many fits to random samples of the documents it was found again",
     "found_by": "how many chains find it in at least half of their draws",
+    "leftover": "not to be relied on: a handful of {rows}, a single word, or seldom found again in fits to samples",
 }
 
 

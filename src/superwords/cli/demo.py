@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from superwords.cli.options import AS_JSON, JOBS, QUIET, check_output, option
-from superwords.cli.printing import column, listing, print_json, print_line, print_steps, print_table, right, say, share
+from superwords.cli.printing import left, listing, print_json, print_line, print_steps, print_table, right, say, share
 from superwords.errors import InputError
 from superwords.progress import messages
 from superwords.tabular import csv_text, points
@@ -138,7 +138,7 @@ def print_recipes(model: ConceptModel, found: dict[str, Any]) -> None:
     print_table(shown, columns | {"translations that met": listing("translations", most=_TRANSLATIONS_SHOWN)})
     standing.print_legend(one["concept"] for one in shown)
     print_line(f"{len(joined)} of the {len(model.result_.shown)} concepts hold words of both languages.")
-    columns = {"are translations found by …": column("left", "name")}
+    columns = {"are translations found by …": left("name")}
     columns[f"all {found['n_pairs']} pairs"] = right("all_pairs", text="{:.3f}".format)
     columns[f"the {found['n_pictured']} with pictures"] = right("pictured_pairs", text="{:.3f}".format)
     print_table([{"name": name, **scores} for name, scores in found["rank_accuracy"].items()], columns)

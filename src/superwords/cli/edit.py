@@ -9,7 +9,7 @@ import typer
 import typer.core
 
 from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, load_model, option
-from superwords.cli.printing import print_json, print_line, print_table, right, say, words
+from superwords.cli.printing import left, print_json, print_line, print_table, right, say
 from superwords.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def edit(
         if as_json:
             print_json(table.to_dict("records"))
         elif not quiet:
-            print_table(table, {name: words(name, text=_cell) for name in table.columns})
+            print_table(table, {name: left(name, text=_cell) for name in table.columns})
             say(f"Saved in {model_file}; earlier draws are replaced.", quiet)
         return
     if sweeps is not None:
@@ -173,5 +173,5 @@ def _print(model: ConceptModel) -> None:
         notes += [f"merged from {', '.join(map(str, merged[j]))}"] if j in merged else []
         notes += [f"theme: {decided.themes[j]}"] if j in decided.themes else []
         rows.append({"concept": j, "name": "" if j in away else names[j - 1], "decided": "; ".join(notes)})
-    print_table(rows, {"": right("concept"), "concept": words("name"), "decided": words("decided")})
+    print_table(rows, {"": right("concept"), "concept": left("name"), "decided": left("decided")})
     print_line(f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown.")

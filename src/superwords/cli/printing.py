@@ -30,9 +30,7 @@ results = Console(highlight=False)
 _WIDEST = 160  # wider lines are hard to follow
 _UNSEEN = 110  # where nobody sees a width, as in a file
 _GAP = 2
-_TOO_NARROW = 12
-# Where a column wraps if room is short; names wrap from the beginning, words only where others leave too little.
-_WRAPS_AT = {"name": 26, "words": 30}
+_WRAPPED = 30  # characters of a column of words; with fewer, optional columns are left out
 
 
 def say(text: str = "", quiet: bool = False, console: Console = messages) -> None:
@@ -127,70 +125,54 @@ def called(document: str, labels: Mapping[str, str]) -> str:
 
 
 class Column(NamedTuple):
-    """A column of a printed table: its kind, and the text of its cell from a record.
+    """A column of a printed table: whether it is aligned right, and the text of its cell from a record."""
 
-    The kind is "left", "right", "name" (may wrap) or "words" (takes what the others leave).
-    """
-
-    kind: str
+    is_right: bool
     cell: Callable[[Any], Any]
 
 
-def column(kind: str, *fields: str, text: Callable[..., Any] = str) -> Column:
+def left(*fields: str, text: Callable[..., Any] = str, is_right: bool = False) -> Column:
     """Return a column whose cells are the text of these fields."""
-    return Column(kind, lambda one: text(*(one[field] for field in fields)))
+    return Column(is_right, lambda one: text(*(one[field] for field in fields)))
 
 
-left, right, words = partial(column, "left"), partial(column, "right"), partial(column, "words")
+right = partial(left, is_right=True)
 share, between = partial(right, text=percent), partial(right, text=interval)
 
 
 def listing(field: str, most: int | None = None) -> Column:
     """Return a column of words with commas between."""
-    return words(field, text=lambda several: ", ".join(several[:most]))
+    return left(field, text=lambda words: ", ".join(words[:most]))
 
 
 def print_table(
     rows: pd.DataFrame | list[Any], columns: Mapping[str, Column], title: str = "", optional: Sequence[str] = ()
 ) -> list[str]:
-    """Print a table for people, in the width there is; nothing in it is cut off.
+    """Print a table for people, in the width there is: the widest columns are wrapped, and nothing is cut off.
 
-    Columns in `optional` are left out, the first of them first, where the words would have too little room; their
-    names are returned.
+    Columns in `optional` are left out, the first of them first, where the others have too little room; their names
+    are returned.
     """
     lines = rows if isinstance(rows, list) else rows.to_dict("records")
     is_known = results.is_terminal or "COLUMNS" in os.environ
     room = min(results.width, _WIDEST) if is_known else _UNSEEN
-    cells: dict[str, list[Text]] = {}
-    natural: dict[str, int] = {}  # the width at which no cell is broken; a head is broken between words
-    needed: dict[str, int] = {}
-    for name, (kind, cell) in columns.items():
-        cells[name] = [_safe(cell(one)) for one in lines]
-        texts = [text.plain for text in cells[name]]
-        natural[name] = max(map(cell_len, [*name.split(), *texts]), default=0)
-        unbroken = max(map(cell_len, " ".join([name, *texts]).split()), default=0)
-        needed[name] = min(natural[name], max(_WRAPS_AT.get(kind, natural[name]), unbroken))
+    cells = {name: [_safe(column.cell(one)) for one in lines] for name, column in columns.items()}
+    # The width at which no cell is broken; a head is broken between words.
+    natural = {
+        name: max(map(cell_len, [*name.split(), *(one.plain for one in cells[name])]), default=0) for name in columns
+    }
     left_out: list[str] = []
     for name in optional:
-        if sum(needed.values()) + _GAP * len(needed) <= room:
+        if sum(min(width, _WRAPPED) + _GAP for width in natural.values()) <= room:
             break
-        del needed[name]
+        del natural[name]
         left_out.append(name)
-    least = [min(natural[name], _TOO_NARROW) if columns[name].kind == "words" else needed[name] for name in needed]
-    # Lines are broken in every column rather than only in those of words, and still nothing is lost.
-    is_tight = sum(least) + _GAP * len(needed) > room
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.title, table.title_justify = Text(title) if title else None, "left"
-    for name, width in needed.items():
-        kind = columns[name].kind
-        table.add_column(
-            Text(name),
-            justify="right" if kind == "right" else "left",
-            width=None if is_tight or kind == "words" else width,
-            max_width=natural[name],
-            overflow="fold",
-        )
-    for row in zip(*(cells[name] for name in needed)):
+    for name, width in natural.items():
+        justify: Any = "right" if columns[name].is_right else "left"
+        table.add_column(Text(name), justify=justify, max_width=width, overflow="fold")
+    for row in zip(*(cells[name] for name in natural)):
         table.add_row(*row)
     out = results if results.is_terminal else Console(highlight=False, width=room)
     out.print(table, width=room)
@@ -207,4 +189,4 @@ def _safe(value: Any) -> Text:
 
 def print_texts(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Print records of texts; the first column names the others."""
-    print_table(list(rows), {name: column("right" if k else "left", name) for k, name in enumerate(rows[0])}, title)
+    print_table(list(rows), {name: left(name, is_right=k > 0) for k, name in enumerate(rows[0])}, title)

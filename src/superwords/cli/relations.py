@@ -13,7 +13,7 @@ import typer
 from superwords.cli import options as o
 from superwords.cli import printing as p
 from superwords.cli.options import option
-from superwords.cli.printing import between, left, percent, print_line, print_table, printed, right, share, words
+from superwords.cli.printing import between, left, percent, print_line, print_table, printed, right, share
 from superwords.errors import InputError
 from superwords.tabular import point_decimals, points, records
 
@@ -97,7 +97,7 @@ def _print_trends(periods: pd.DataFrame, table: pd.DataFrame, rows: str) -> None
     def change(mean: float, low: float, high: float) -> str:
         return f"{points(mean)} ({p.points_between(low, high)})"
 
-    columns = {"": right("concept"), "concept": words("name"), "by period": left("concept", text=bars)}
+    columns = {"": right("concept"), "concept": left("name"), "by period": left("concept", text=bars)}
     columns["highest"] = right("concept", text=lambda concept: percent(by_concept[concept].max()))
     columns["change in points"] = right("change", "low", "high", text=change)
     print_table(sure, columns | {"rises": share("probability_rises")})
@@ -220,7 +220,7 @@ def _print_effects(table: pd.DataFrame) -> None:
         in_points = partial(points, decimals=digits)
         columns = {
             "": right("concept"),
-            "concept": words("name"),
+            "concept": left("name"),
             "points": right("effect", text=in_points),
             "interval": between("low", "high", text=partial(p.points_between, decimals=digits)),
             "positive": share("probability_positive"),
@@ -261,8 +261,8 @@ def themes(
     if printed(form, table, lambda: {"themes": records(table), **model.tree().as_json()}):
         return
     used = {"used by": share("prevalence"), "interval": between("prevalence_low", "prevalence_high")}
-    concepts = words("concepts", "names", text=p.numbered)
-    print_table(table, {"theme": p.column("name", "theme")} | used | {"concepts": concepts})
+    concepts = left("concepts", "names", text=p.numbered)
+    print_table(table, {"theme": left("theme")} | used | {"concepts": concepts})
     print_line(
         f"Used by: share of {_rows(model)} that use any concept of the theme, mean over the draws "
         "that find all of them, with a 95% interval."

@@ -53,7 +53,7 @@ def search(
     if not (asked or diverse or is_judged):
         raise InputError('The query is empty; give a few words to look for: superwords search MODEL "some words".')
     model = load_model(model_file)
-    columns: dict[str, p.Column] = {"document": p.column("name", "document")}
+    columns: dict[str, p.Column] = {"document": p.left("document")}
     with p.busy("reading the documents"):
         if is_judged:
             tastes = model.tastes(like or [], dislike or []).to_dict("records")
@@ -76,10 +76,10 @@ def search(
             page = search_page(model.result_, asked, n)
             hits, lines = page["hits"], list(_answered(page))
             labels = dict(zip(sources(model.corpus_)[0], document_labels(model.corpus_)))
-            columns = {"document": p.column("name", "document", text=lambda name: p.called(name, labels))}
+            columns = {"document": p.left("document", text=lambda name: p.called(name, labels))}
             columns["score"] = p.right("score", text=p.figure)
-            columns["text"] = p.words("passage", "title", text=lambda passage, title: _shortened(passage or title))
-            columns["because of"] = p.Column("words", _why)
+            columns["text"] = p.left("passage", "title", text=lambda passage, title: _shortened(passage or title))
+            columns["because of"] = p.Column(False, _why)
     if as_json:
         p.print_json(page)
         return
@@ -118,4 +118,4 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _PASSAGE else text[: text.rfind(" ", 0, _PASSAGE)] + " …"
 
 
-_TITLE, _CONCEPTS = p.words("title", text=_shortened), p.words("concepts", "concept_names", text=p.numbered)
+_TITLE, _CONCEPTS = p.left("title", text=_shortened), p.left("concepts", "concept_names", text=p.numbered)

@@ -17,7 +17,6 @@ from superwords.analysis.verdict import convergence_table, verdict
 from superwords.cli import printing as p
 from superwords.cli.printing import Column, between, left, listing, percent, print_line, print_table, right, share
 from superwords.errors import InputError
-from superwords.posterior.alignment import handful
 from superwords.posterior.result import Result
 from superwords.posterior.summary import USED_BY
 from superwords.tabular import points, records
@@ -44,42 +43,24 @@ class Standing:
     def __init__(self, result: Result, concepts: pd.DataFrame | None = None):
         """Take the table of concepts where it was computed already."""
         table = tables.concept_list(result, 0) if concepts is None else concepts
-        self._rows, self._n_pilots = row_name(result.corpus), 0 if result.pilots is None else result.pilots.n_pilots
-        n_chains = len(table["stability_by_chain"].iloc[0]) if len(table) else 0
+        n_pilots = 0 if result.pilots is None else result.pilots.n_pilots
         self._leftover = table.set_index("concept")["leftover"]
-        self._few = handful(result.corpus.n_documents)
-        self.found_by = {j: f"{n} of {n_chains}" for j, n in zip(table["concept"], table["found_by"])}
-        self.found_again = {j: f"{n:.0f} of {self._n_pilots}" for j, n in zip(table["concept"], table["found_again"])}
-        self.numbers, self.chains = right("concept", text=self.number), right("concept", text=self.found_by.get)
-        again = {_FOUND_AGAIN: right("concept", text=self.found_again.get)} if self._n_pilots else {}
-        self.columns = again | {FOUND_BY: self.chains}
+        by_chain, again = table["stability_by_chain"].map(len), table["found_again"]
+        found_by = {j: f"{n} of {of}" for j, n, of in zip(table["concept"], table["found_by"], by_chain)}
+        found_again = {j: f"{n:.0f} of {n_pilots}" for j, n in zip(table["concept"], again)} if n_pilots else {}
+        self.legend = f"{_MARK} Leftover, {tables.CONCEPT_COLUMNS['leftover'].format(rows=row_name(result.corpus))}."
+        self.numbers, self.chains = right("concept", text=self.number), right("concept", text=found_by.get)
+        self.columns = {_FOUND_AGAIN: right("concept", text=found_again.get)} if n_pilots else {}
+        self.columns[FOUND_BY] = self.chains
 
     def number(self, concept: int) -> str:
         """Return a concept's number, with a mark if it is a leftover."""
         return f"{_MARK if self._leftover[concept] else ''}{concept}"
 
-    def in_words(self, row: Any) -> str:
-        """Return how often the concept of a row was found, in words."""
-        again = f"found again in {self.found_again[row['concept']]} fits to samples; " if self._n_pilots else ""
-        differ = "" if row["settled"] else "figures not settled; "
-        return f"{again}{differ}found by {self.found_by[row['concept']]} chains"
-
-    def note(self, row: Any) -> str:
-        """Return why the concept of a row is a leftover."""
-        if not row["leftover"]:
-            return ""
-        if row["rows"] <= self._few:
-            return f"Used by only a handful of {self._rows}, perhaps a leftover."
-        if self._n_pilots and row["found_again"] < self._n_pilots / 2:
-            return f"Found again in only {self.found_again[row['concept']]} fits to samples of the documents."
-        return "Of a single word, perhaps a leftover."
-
     def print_legend(self, shown: Iterable[int]) -> None:
         """Print what the mark means, if one of these concepts has it."""
         if self._leftover.loc[list(shown)].any():
-            again = ", of a single word or that were found again in fewer than half of the fits to samples"
-            kinds = again if self._n_pilots else " or of a single word"
-            print_line(f"{_MARK} Leftovers: concepts of a handful of {self._rows}{kinds}.")
+            print_line(self.legend)
 
 
 def fitted_groups(corpus: Corpus) -> list[str]:
@@ -98,10 +79,6 @@ def _concepts(number: int) -> str:
     return f"{number} concept{'' if number == 1 else 's'}"
 
 
-def _much_like(other: int | None) -> str:
-    return "" if other is None else f"much like {other}"
-
-
 def print_concepts(
     result: Result, concepts: pd.DataFrame, columns: list[str], most: int | None = None, sort: str = "rows"
 ) -> None:
@@ -112,8 +89,8 @@ def print_concepts(
 
     def in_words(name: str, top_words: list[str], other: int | None) -> Text:
         others = ", ".join(word for word in top_words[:_WORDS_SHOWN] if word not in name.split(", "))
-        like = _much_like(other)
-        return Text.assemble((name, "bold"), f": {others}" if others else "", f" ({like})" if like else "")
+        like = "" if other is None else f" (much like {other})"
+        return Text.assemble((name, "bold"), f": {others}" if others else "", like)
 
     # Each column of figures with its key in CONCEPT_COLUMNS.
     counts = right("rows", "prevalence", text=lambda n, of: f"{p.number(n)} ({percent(of)})")
@@ -129,7 +106,7 @@ def print_concepts(
         of_groups = groups.by_group(result, column, 0)
         if of_groups["group"].nunique() <= _MOST_COLUMNS:
             by_group |= {f"{column} {label}": shares for label, shares in _shares_by_group(of_groups).items()}
-    heads = {"": standing.numbers, "concept": p.words("name", "top_words", "much_like", text=in_words)}
+    heads = {"": standing.numbers, "concept": left("name", "top_words", "much_like", text=in_words)}
     may_go = [name for name in ("coherence", "documents") if name in figures and name != sort]
     all_columns = {**heads, **{name: column for name, (_, column) in figures.items()}, **by_group}
     left_out = print_table(shown, all_columns, optional=[*may_go, *reversed(by_group)])
@@ -200,16 +177,20 @@ def one_concept(result: Result, concept: int, form: str | None) -> None:
     corpus, standing = result.corpus, Standing(result)
     rows = row_name(corpus)
     cut = "" if corpus.parent is None else f", in {p.number(row['documents'])} of the documents"
+    times = ", ".join(f"{name} {column.cell(row)}" for name, column in standing.columns.items())
+    differ = "" if row["settled"] else "figures not settled; "
     print_line(
         f"Concept {concept}: {row['name']}",
         f"Used by {p.number(row['rows'])} {rows} (prevalence {percent(row['prevalence'])}, 95% interval "
         f"{p.interval(row['prevalence_low'], row['prevalence_high'])}){cut}; "
         f"where it is used, it is {percent(row['strength'])} of the text (strength); "
-        f"{standing.in_words(row)}; coherence {p.figure(row['coherence'])}. {_OVER_DRAWS}",
+        f"{differ}{times} chains; coherence {p.figure(row['coherence'])}. {_OVER_DRAWS}",
         f"On average a draw uses {p.number(row['n_words'])} words for it.",
     )
-    for note in filter(None, (standing.note(row), _much_like(row["much_like"]).capitalize())):
-        print_line(f"{note.removesuffix('.')}.")
+    if row["leftover"]:
+        print_line(standing.legend)
+    if row["much_like"] is not None:
+        print_line(f"Much like {row['much_like']}.")
     used = {"word": left("word"), "used by": share("share_used"), "interval": between("used_low", "used_high")}
     print_table(table.head(_WORDS_OF_CONCEPT), used | {"draws": share("probability")})
     if len(table) > _WORDS_OF_CONCEPT:
@@ -247,7 +228,7 @@ def one_document(result: Result, document: str, form: str | None) -> None:
     shown = table[(held_in >= _LEAST_HELD) | (np.arange(len(table)) == 0)]
     held = _concepts(int((held_in >= TYPICAL).sum()))
     print_line(f"{document} uses {held}, in at least half of the draws that find each.")
-    columns = {"": standing.numbers, "concept": p.words("concept_name"), "probability": share("probability")}
+    columns = {"": standing.numbers, "concept": left("concept_name"), "probability": share("probability")}
     print_table(shown, columns | standing.columns | {"weight": share("weight"), "interval": between("low", "high")})
     if len(shown) < len(table):
         print_line(f"… and {_concepts(len(table) - len(shown))} in fewer than {percent(_LEAST_HELD)} of the draws.")
@@ -289,7 +270,7 @@ def _one_word(result: Result, word: str, form: str | None) -> None:
         print_line(f"No listed concept uses {word} in at least half of the draws.")
     else:
         names = tables.concept_names(result)
-        columns = {"": standing.numbers, "concept": p.words("concept", text=lambda j: names[j - 1])}
+        columns = {"": standing.numbers, "concept": left("concept", text=lambda j: names[j - 1])}
         columns |= {"of its uses": share("share_of_uses"), "used by": share("share_used")}
         print_table(shown, columns | standing.columns)
         if rest := len(concepts) - len(shown):
@@ -314,7 +295,7 @@ def convergence(result: Result, _: Any, form: str | None) -> None:
     forms = {"R-hat": ("rhat", ".3f"), "ESS bulk": ("ess", ".0f"), "ESS tail": ("ess_tail", ".0f")}
     forms["Monte-Carlo error"] = "mcse", ".3g"
     figures = {head: right(field, text=partial(p.number, form=digits)) for head, (field, digits) in forms.items()}
-    print_table(table, {"quantity": p.words("label")} | figures)
+    print_table(table, {"quantity": left("label")} | figures)
     print_line(str(verdict(result)))
 
 
@@ -369,7 +350,7 @@ def _print_groups(
     without = f" {missing:,} {rows} without a {column} are left out." if missing else ""
     print_line(f"{rows.capitalize()} by {column}: {of_groups}{more}.{without}")
     order = table["concept"].unique().tolist()
-    columns, found_by = {"": standing.numbers, "concept": p.words("name")}, {FOUND_BY: standing.chains}
+    columns, found_by = {"": standing.numbers, "concept": left("name")}, {FOUND_BY: standing.chains}
     if compared is not None:
         first, second = map(str, labels)
         shares = {label: share(field) for label, field in zip((first, second), compared.columns[2:4])}
@@ -404,8 +385,8 @@ def _print_groups(
         pd.concat(lines) if lines else [],
         {
             "": right("number"),
-            "concept": p.column("name", "head"),
-            column: p.column("name", "group"),
+            "concept": left("head"),
+            column: left("group"),
             "used by": share("prevalence"),
             "interval": between("prevalence_low", "prevalence_high"),
             "with the words": listing("top_words", most=_OTHER_WORDS),
