@@ -14,7 +14,7 @@ from superwords.errors import InputError
 from superwords.fitting.settings import make_theta
 from superwords.plots import figure_bytes
 from superwords.plots import model_plots as draw
-from superwords.plots.relation_plots import group_prevalence
+from superwords.plots.model_plots import group_prevalence
 from superwords.sampler.init.starts import initial_state
 
 pytestmark = pytest.mark.filterwarnings("ignore:No installed font covers")

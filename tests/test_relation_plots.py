@@ -10,8 +10,8 @@ import pytest
 from models_for_tests import edge_model, passage_model, planted_model, with_parts
 from superwords.analysis.themes import concept_quality, document_map
 from superwords.errors import InputError
-from superwords.plots import relation_plots
-from superwords.plots.relation_plots import (
+from superwords.plots import model_plots
+from superwords.plots.model_plots import (
     Labels,
     concept_tree,
     effect_intervals,
@@ -76,8 +76,8 @@ def test_every_figure_can_be_read_at_the_widths_of_a_journal(name, width):
         "predicted": lambda: predicted_values(model, model.predicted("party + date", "party"), width=width),
         "curves": lambda: predicted_values(model, model.predicted("party*date", ["date", "party"]), width=width),
         "tree": lambda: concept_tree(model, width=width),
-        "documents": lambda: relation_plots.document_map(model, width=width),
-        "quality": lambda: relation_plots.quality_map(model, width=width),
+        "documents": lambda: model_plots.document_map(model, width=width),
+        "quality": lambda: model_plots.quality_map(model, width=width),
     }
     assert figure_bytes(draw[name](), "pdf") == figure_bytes(draw[name](), "pdf")
     check_readable(draw[name](), width)
@@ -161,7 +161,7 @@ def test_the_map_of_documents_is_plain_json_and_the_same_each_time():
     near = np.array([np.linalg.norm(places - one, axis=1).argsort()[1] for one in places])
     assert (main[near] == main).mean() > 0.6  # neighbours share their main concept
     with pytest.raises(InputError, match="no map to draw"):
-        relation_plots.document_map(edge_model("no concept"))
+        model_plots.document_map(edge_model("no concept"))
 
 
 def test_quality_is_of_the_words_shown():
@@ -176,8 +176,8 @@ def test_quality_is_of_the_words_shown():
 def test_every_point_of_the_quality_map_has_a_name_or_a_number(monkeypatch):
     model = planted_model()
     shown = {str(j) for j in model.result_.shown}
-    for fits in (relation_plots._settled, lambda *_: False):  # with space beside the points, and without
-        monkeypatch.setattr(relation_plots, "_settled", fits)
-        texts = [text.get_text() for text in relation_plots.quality_map(model).axes[0].texts]
+    for fits in (model_plots._settled, lambda *_: False):  # with space beside the points, and without
+        monkeypatch.setattr(model_plots, "_settled", fits)
+        texts = [text.get_text() for text in model_plots.quality_map(model).axes[0].texts]
         assert {text.partition(".")[0] for text in texts} == shown
-    assert "share of passages" in relation_plots.quality_map(passage_model()).get_supxlabel()
+    assert "share of passages" in model_plots.quality_map(passage_model()).get_supxlabel()

@@ -138,7 +138,6 @@ def pictures(
 
     from superwords.analysis.tables import concept_index
     from superwords.plots import model_plots as draw
-    from superwords.plots import relation_plots
 
     if model.n_concepts_ == 0:
         raise InputError("The model has no concepts, so there is nothing to draw.")
@@ -150,10 +149,10 @@ def pictures(
         yield "concepts-per-word", partial(draw.concepts_per_word, model)
         yield "words-per-concept", partial(draw.words_per_concept, model)
         yield "traces", partial(draw.chain_traces, model)
-        yield "document-map", partial(relation_plots.document_map, model, width)
-        yield "coherence-exclusivity", partial(relation_plots.quality_map, model, width)
+        yield "document-map", partial(draw.document_map, model, width)
+        yield "coherence-exclusivity", partial(draw.quality_map, model, width)
         for column in pairs:
-            drawn = partial(relation_plots.group_prevalence, model, column, width=width)
+            drawn = partial(draw.group_prevalence, model, column, width=width)
             yield f"prevalence-{file_part(column)}", drawn
     start = draw.start_scores(model)
     for concept in chosen:

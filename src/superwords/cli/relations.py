@@ -39,12 +39,12 @@ def _rows(model: ConceptModel) -> str:
 
 
 def _draw(plot: str, *asked: Any, picture: Path | None, width: float) -> None:
-    """Draw with a function of plots/relation_plots.py, if a file was named."""
+    """Draw with a function of plots/model_plots.py, if a file was named."""
     if picture is not None:
-        from superwords.plots import relation_plots
+        from superwords.plots import model_plots
         from superwords.plots.style import save_figure
 
-        figure = getattr(relation_plots, plot)(*asked, width=width)
+        figure = getattr(model_plots, plot)(*asked, width=width)
         p.say(f"The picture is {save_figure(figure, picture)}.")
 
 

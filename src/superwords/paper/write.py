@@ -16,7 +16,7 @@ from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.paper.manifest import make_manifest
 from superwords.paper.methods import bibtex, methods_paragraph
-from superwords.plots.relation_plots import effect_intervals, group_prevalence, small_multiples
+from superwords.plots.model_plots import effect_intervals, group_prevalence, small_multiples
 from superwords.plots.style import figure_bytes
 
 if TYPE_CHECKING:

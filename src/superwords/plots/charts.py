@@ -22,10 +22,8 @@ def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None
 
     Parameters
     ----------
-    values : array
-        The numbers.
+    values : array of int
     xlabel, ylabel, title : str
-        Labels of the axes and, if given, the title.
 
     Returns
     -------
@@ -44,15 +42,13 @@ def histogram(values: Any, xlabel: str, ylabel: str = "count", title: str | None
     low, high = np.floor(numbers.min()), np.ceil(numbers.max())
     step = max(1.0, np.ceil((high - low + 1) / MOST_BARS))
     edges = np.arange(low - 0.5, high + step + 0.5, step)
-    figure = style.print_figure(85, 58)
-    axes = figure.subplots()
+    figure, axes = style.print_panel(85, 58)
     axes.hist(numbers, bins=edges.tolist(), color=style.PALETTE[0], edgecolor="white", linewidth=0.5)
     median = float(np.median(numbers))
     axes.axvline(median, color=style.PALETTE[1], linestyle="--", linewidth=1.5, label=f"median {median:g}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(xlabel, color=style.INK, fontsize=style.TEXT)
-    axes.set_ylabel(ylabel, color=style.INK, fontsize=style.TEXT)
+    style.axis_labels(axes, xlabel, ylabel)
     axes.legend(frameon=False, fontsize=style.TEXT)
     if title is not None:
         axes.set_title(title, fontsize=style.TEXT + 1, color=style.INK)
@@ -67,10 +63,9 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
     Parameters
     ----------
     table : DataFrame
-        The columns concept, group, prevalence, low and high, one row per concept and group; concepts are drawn
-        from the top in the order they first appear. At most eight groups.
+        The columns concept, group (at most eight), prevalence, low and high; concepts are drawn in their order.
     title : str, optional
-        The title of the horizontal axis, in place of the usual one.
+        Of the horizontal axis.
     width : float
         In mm: 85 for a column of a journal, 170 for a page.
 
@@ -93,10 +88,9 @@ def prevalence_by_group(table: pd.DataFrame, title: str | None = None, width: fl
         raise InputError("The prevalence table has no rows; give one per concept and group.")
     row, names = pd.factorize(table["concept"].astype(str))
     styles = style.group_styles(table["group"])
-    room = style.characters((0.3 if width > 120 else 0.36) * width)
+    room = style.characters((0.3 if style.is_page(width) else 0.36) * width)
     height = max(2.1 * len(styles) + 1.5, 3 * style.n_lines(names, room) + 1)
-    figure = style.print_figure(width, 22 + len(names) * height)
-    axes = figure.subplots()
+    figure, axes = style.print_panel(width, 22 + len(names) * height)
     for index, (group, (color, marker, _)) in enumerate(styles.items()):
         is_own = table["group"].astype(str) == group
         own, heights = table[is_own], row[is_own] + 0.74 * ((index + 0.5) / len(styles) - 0.5)
@@ -119,10 +113,9 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
 
     Parameters
     ----------
-    trace : mapping of str to array
-        The quantities by name, each of shape (chain, draw).
+    trace : mapping of str to array (chain, draw)
     rhat : mapping of str to float, optional
-        R-hat of some or all of them.
+        R-hat of some or all quantities.
 
     Returns
     -------
@@ -153,6 +146,6 @@ def traces(trace: Mapping[str, Any], rhat: Mapping[str, float] | None = None) ->
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=bool((lines % 1 == 0).all())))
         axes.ticklabel_format(axis="y", style="plain", useOffset=False)
         style.bare(axes, style.TEXT)
-    all_axes[-1].set_xlabel("draw", color=style.INK, fontsize=style.TEXT)
+    style.axis_labels(all_axes[-1], "draw")
     style.legend(figure, style.PAGE, *all_axes[0].get_legend_handles_labels())
     return figure

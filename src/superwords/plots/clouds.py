@@ -55,9 +55,7 @@ def cloud(weights: Mapping[str, float], title: str | None = None, width: float =
     weights : mapping of str to float
         Words and their weights; a word's area is its weight.
     title : str, optional
-        The title.
-    width, height : float
-        In inches.
+    width, height : float, in inches
 
     Returns
     -------
@@ -85,14 +83,12 @@ def cloud_grid(
 
     Parameters
     ----------
-    clouds : sequence of mappings
-        Words and weights, as `cloud` takes them.
+    clouds : sequence of mappings of str to float
     titles : sequence of str, optional
-        The title of each.
     columns : int
-        How many there are side by side.
-    width, height : float
-        Of each, in inches.
+        How many are side by side.
+    width, height : float, in inches
+        Of each cloud.
 
     Returns
     -------
@@ -129,11 +125,9 @@ def cloud_pair(
     Parameters
     ----------
     weights_a, weights_b : mapping of str to float
-        Words and weights, as `cloud` takes them.
     titles : sequence of str, optional
-        The title of each.
-    width, height : float
-        Of each, in inches.
+    width, height : float, in inches
+        Of each cloud.
 
     Returns
     -------

@@ -41,6 +41,11 @@ _CHARACTER = 0.21  # mm per point of font size: the mean width of a character
 _INCH = 25.4
 
 
+def is_page(width: float) -> bool:
+    """Return whether a width in mm is rather a page's than a column's."""
+    return width > 120
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of a size in inches."""
     figure = Figure(figsize=(width, height), facecolor="white")
@@ -55,6 +60,12 @@ def print_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def print_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return such a figure with one panel."""
+    figure = print_figure(width, height)
+    return figure, figure.subplots()
+
+
 def bare(axes: Axes, size: float = 9, grid: Any = None) -> None:
     """Remove the top and right spines; draw grid lines across one axis, behind everything."""
     axes.spines[["top", "right"]].set_visible(False)
@@ -63,6 +74,18 @@ def bare(axes: Axes, size: float = 9, grid: Any = None) -> None:
     if grid is not None:
         axes.grid(axis=grid, color=GRID, linewidth=0.5)
         axes.set_axisbelow(True)
+
+
+def axis_labels(axes: Axes, x: str, y: str = "") -> None:
+    """Label the axes."""
+    axes.set_xlabel(x, color=INK, fontsize=TEXT)
+    axes.set_ylabel(y, color=INK, fontsize=TEXT)
+
+
+def panel_title(axes: Axes, text: str, room: float) -> None:
+    """Write a title above a panel of a width in mm."""
+    title = axes.set_title(text, fontsize=TEXT, color=INK, loc="left")
+    write_texts([title], characters(room * 0.9))
 
 
 def group_styles(groups: Iterable[Any]) -> dict[str, tuple[str, str, Any]]:

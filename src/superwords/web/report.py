@@ -17,8 +17,7 @@ from superwords.analysis.effects import outcome
 from superwords.errors import InputError
 from superwords.files import write_named
 from superwords.fitting.estimator import ConceptModel
-from superwords.plots import relation_plots
-from superwords.plots.model_plots import chain_traces
+from superwords.plots import model_plots
 from superwords.plots.style import figure_bytes
 from superwords.text.corpus import n_sources
 from superwords.web import concepts, html, relations
@@ -200,7 +199,7 @@ class Report:
         return (
             f"<h2>Who speaks of what: {escape(column)}</h2>"
             f"<p>{escape(f'{self.rows.capitalize()} by {column}: {counts}.{without}')}</p>{differences}"
-            + _picture(lambda: relation_plots.group_prevalence(self.model, key), label)
+            + _picture(lambda: model_plots.group_prevalence(self.model, key), label)
             + self._prevalences(table, "group")
         )
 
@@ -235,7 +234,7 @@ class Report:
             f"{self.rows} that use a concept rises or falls from the first period to the last, in percentage points "
             "with a 95% interval.</p>"
             + self.table(trends, "name", "change", "probability_rises")
-            + _picture(lambda: relation_plots.small_multiples(self.model, column), label)
+            + _picture(lambda: model_plots.small_multiples(self.model, column), label)
             + self._prevalences(self.catalog.called("over_time", column, None), "period")
         )
 
@@ -255,7 +254,7 @@ class Report:
             f'<h2 id="themes">Themes</h2><p>{origin} Prevalence is the share of {self.rows} that use any concept of '
             "the theme, mean over the draws that find all of them, with a 95% interval.</p>"
             + self.table(table, "theme", "prevalence", "names")
-            + _picture(lambda: relation_plots.concept_tree(self.model), label)
+            + _picture(lambda: model_plots.concept_tree(self.model), label)
         )
 
     def effects(self, formula: str | None) -> str:
@@ -269,7 +268,7 @@ class Report:
             f'<h2 id="effects">Effects: {escape(formula)}</h2><p>What each column adds to '
             f"{outcome(self.rows)}, in percentage points with 95% intervals: the other columns held fixed (filled), "
             "and the column alone (hollow). The concepts with the surest effects are shown.</p>"
-            + _picture(lambda: relation_plots.effect_intervals(self.model, drawn), label)
+            + _picture(lambda: model_plots.effect_intervals(self.model, drawn), label)
             + html.figure_numbers(self.table(table, "name", "label", "effect", "unadjusted"))
         )
 
@@ -345,7 +344,9 @@ class Report:
             "effective sample size is the number of independent draws that would be as precise, and the Monte-Carlo "
             "error is the standard error of the mean over the draws.</p>"
             + self.table(concepts.convergence(self.catalog), "quantity", "rhat", "ess", "mcse")
-            + _picture(lambda: chain_traces(self.model), "Each traced quantity by draw, a line for each chain")
+            + _picture(
+                lambda: model_plots.chain_traces(self.model), "Each traced quantity by draw, a line for each chain"
+            )
             + ("" if others.rows.empty else found)
             + f"<h3>Settings</h3>{_facts_list(_settings(self.model))}"
         )
