@@ -142,9 +142,9 @@ class TestTwoWorkers:
         assert_same_bits(there.advance(5), here.advance(5))
 
     def test_a_worker_that_is_killed_is_replaced_and_no_bit_changes(self, monkeypatch):
-        from superwords.fitting import on_cluster
+        from superwords.fitting import running
 
-        monkeypatch.setattr(on_cluster, "_POSITION_EVERY", 0.05)
+        monkeypatch.setattr(running, "_POSITION_EVERY", 0.05)
         killed, said = [], []
 
         def kill_one(progress):
@@ -163,9 +163,9 @@ class TestTwoWorkers:
             list(spread(passage_length, ["passages:2", "pages:2"]))
 
     def test_a_worker_with_other_code_is_one_sentence(self, monkeypatch):
-        from superwords.fitting import on_cluster
+        from superwords.fitting import running
 
-        monkeypatch.setattr(on_cluster, "code_version", lambda: "another")
+        monkeypatch.setattr(running, "code_version", lambda: "another")
         with pytest.raises(InputError, match="has another version of superwords"):
             ConceptModel(n_sweeps=60, progress=False, **SETTINGS).fit(some_counts())
 
@@ -239,9 +239,9 @@ class TestTwoWorkers:
             pd.testing.assert_frame_equal(there, pd.read_parquet(one), check_exact=True)
 
     def test_workers_killed_at_random_moments_of_a_fit_change_no_bit(self, monkeypatch):
-        from superwords.fitting import on_cluster
+        from superwords.fitting import running
 
-        monkeypatch.setattr(on_cluster, "_POSITION_EVERY", 0.05)
+        monkeypatch.setattr(running, "_POSITION_EVERY", 0.05)
         killed, ended = [], threading.Event()
         killer = threading.Thread(target=kill_now_and_then, args=(killed, ended, 3, "_ChainWorker"), daemon=True)
         killer.start()

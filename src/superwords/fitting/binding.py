@@ -16,7 +16,7 @@ from superwords.storage.model_file import Choice
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 Model = TypeVar("Model")
-_RETURNS = "    Returns\n    -------\n    ConceptModel\n        The model itself.\n\n"
+_RETURNS = "    Returns\n    -------\n    ConceptModel\n\n"
 
 
 def table(
@@ -31,7 +31,7 @@ def table(
         found = function(getattr(self, of), *args, **options)
         return found if finish is None else finish(self.result_, found)
 
-    return _signed(method, _parameters(function))
+    return _signed(method, function)
 
 
 def regression(
@@ -44,9 +44,7 @@ def regression(
         found = function(self.result_, *args, outcomes=new_outcomes(self, X, metadata), **options)
         return found if finish is None else finish(self.result_, found)
 
-    kept = [one for one in _parameters(function) if one.name != "outcomes"]
-    new = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("X", "metadata")]
-    return _signed(method, [*kept, *new])
+    return _signed(method, function, without="outcomes", and_also=("X", "metadata"))
 
 
 def decision(
@@ -60,16 +58,17 @@ def decision(
 
     before, mark, after = (function.__doc__ or "").partition("    Examples\n")
     method.__doc__ = before + _RETURNS + mark + after
-    return _signed(method, _parameters(function), "ConceptModel")
+    return _signed(method, function, returns="ConceptModel")
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    first, *others = inspect.signature(function).parameters.values()
-    return [first.replace(name="self", annotation=first.empty), *others]
-
-
-def _signed(method: Any, parameters: Sequence[inspect.Parameter], returns: str | None = None) -> Any:
-    """Return a method with these parameters, for `help` and the documentation."""
-    annotation = returns or method.__annotations__.get("return", inspect.Signature.empty)
+def _signed(
+    method: Any, function: Callable[..., Any], without: str = "", and_also: Sequence[str] = (), returns: Any = None
+) -> Any:
+    """Give a method the signature of the function that it calls, for `help` and the documentation."""
+    signature = inspect.signature(function)
+    first, *others = (one for one in signature.parameters.values() if one.name != without)
+    new = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in and_also]
+    parameters = [first.replace(name="self", annotation=first.empty), *others, *new]
+    annotation = returns or signature.return_annotation
     method.__signature__ = inspect.Signature(parameters, return_annotation=annotation)
     return method

@@ -27,12 +27,10 @@ from superwords.cluster import joined
 from superwords.errors import InputError
 from superwords.fitting import binding as bound
 from superwords.fitting import defaults, folding, on_request
-from superwords.fitting.fitted_model import FittedModel
+from superwords.fitting.fitted_model import FittedModel, move_table
 from superwords.fitting.forecast import Forecast, check_memory
-from superwords.fitting.moves import move_table
-from superwords.fitting.on_cluster import on_cluster
 from superwords.fitting.pilots import NOTE, run_pilots
-from superwords.fitting.running import in_threads, run_chains
+from superwords.fitting.running import in_threads, on_cluster, run_chains
 from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
 from superwords.fitting.shards import sample_shards
 from superwords.fitting.starting import prepare, start_chains
@@ -67,47 +65,42 @@ class ConceptModel(FittedModel):
     b1, b2 : float, "auto" or "sample"
         Concentrations of concepts in documents and of words in concepts. "auto" is a rule of the corpus's size;
         the paper has 1.
-    n_chains : int
-        Chains that are run side by side.
-    n_sweeps, n_burn_in, thin : int
-        Sweeps of each chain, those before the first kept draw (by default half of them), and of how many sweeps one
-        draw is kept (by default so that about 100 are kept).
+    n_chains, n_sweeps, n_burn_in, thin : int
+        Chains run side by side; sweeps of each, those before the first kept draw (by default half of them), and of how
+        many one draw is kept (by default so that about 100 are kept).
     n_concepts : int, optional
-        Roughly how many concepts the chains start with. They seldom change the number by much. If not given, half,
-        once and twice the rule's number (0.24 N^0.4 for N tokens, √N / 10 below 6,000) are tried on samples of the
-        documents, and the one whose found-again concepts are most informative about the text is taken; without pilots,
-        the rule's.
+        Roughly how many concepts the chains start with; they seldom change the number by much. If not given, half,
+        once and twice the rule's number (0.24 N^0.4 for N tokens, √N / 10 below 6,000) are tried in pilots, and the
+        one whose found-again concepts are most informative about the text is taken; without pilots, the rule's.
     n_pilots : int
         Short fits on random 80% samples of the documents, which show in how many of them a concept is found again
-        (`pilots_`). They take about half as long as the chains. 0: none. There are none either for fewer than 40 rows,
-        for starts other than "rows", with `approximate`, and where the chains are too short for it: eight pilots need
-        `n_chains` times `n_sweeps` to be at least 220.
+        (`pilots_`); 0: none. They take about half as long as the chains. None are run for fewer than 40 rows, for
+        starts other than "rows", with `approximate`, and for short chains: eight pilots need `n_chains` times
+        `n_sweeps` to be at least 220.
     init : str or sequence of str
-        Where chains start: "rows" (clusters of rows that are found in most samples of the documents; they do not
-        depend on the seed), "topics" (the tokens of a topic model of the same rows), "kmeans" (the words' features in
-        clusters), "random", "single" (one concept that holds every word) or "prior"; the first four also with a
-        number of concepts ("rows:30"). A sequence names one start for each chain.
-    approximate : str, optional
-        "shards:8": the rows in eight shards that are sampled apart, for a corpus too large for one chain
-        (docs/cluster.md). It is an approximation, and every result says so. "shards:8x5000": of 5,000 rows each, the
-        other rows folded in. None: the exact chain.
+        Where chains start: "rows" (clusters of rows that are found in most samples of the documents, whatever the
+        seed), "topics" (the tokens of a topic model), "kmeans" (the words' features in clusters), "random", "single"
+        (one concept that holds every word) or "prior"; the first four also with a number of concepts ("rows:30"). A
+        sequence names one start for each chain.
     start_rows : int, "auto" or None
         On how many rows the start is made before the others join its concepts. "auto": on 8,000 where there are more
-        than 20,000; None: on all. It is a start only: every sweep counted has all rows.
+        than 20,000; None: on all. Every sweep counted has all rows.
     standardize_features : bool
         False: features are used as given.
     steps : str
         "exact", or "prior": exact too, with the paper's proposals from the prior.
     n_jobs : int, optional
-        Cores to use: 2 is two, -1 all, -2 all but one; None is all. It does not change a bit of the result.
-    cluster : str, optional
-        Run on a cluster (docs/cluster.md): "auto" starts one on this machine, "HOST:PORT" joins one. It does not
-        change a bit either.
+        Cores to use, as in joblib; None is all. It does not change a bit of the result.
     random_state : int, numpy Generator or None
         The same seed gives the same bits.
     progress : bool, "auto", function or list of these
         Whether to show progress; "auto" does in a terminal and in a notebook. A function is called with a `Progress`
         after each sweep.
+    cluster : str, optional
+        Run on a cluster (docs/cluster.md): "auto" starts one here, "HOST:PORT" joins one. No bit changes either.
+    approximate : str, optional
+        "shards:8": sample the rows in eight separate shards, for a corpus too large for one chain (docs/cluster.md);
+        every result says so. "shards:8x5000": of 5,000 rows each, the other rows folded in. None: the exact chain.
 
     Attributes
     ----------
@@ -166,17 +159,14 @@ class ConceptModel(FittedModel):
         features : "auto", array, str, mapping, list or None
             What is known of the words: numbers (V, F) with NaN rows for unknown words, or names of features as
             `superwords fit --features` takes them. {group: words} are seed words, next to others in a list:
-            ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it is informative. None:
-            nothing.
+            ["cooccurrence", {"sweet": ["sugar", "honey"]}]. "auto": co-occurrence, where it is informative.
         row_vectors : array (D, F), "wordllama" or None
-            A vector of each row, by which rows are clustered for the start; NaN where nothing is known. None: the
-            features of the row's words. "wordllama": and also `features.text_vectors` of the row's text, for
-            short texts in English (docs/lab/reliability.md).
+            Vectors by which rows are clustered for the start, NaN where unknown. None: the features of the row's
+            words. "wordllama": also `features.text_vectors` of its text, for short texts in English.
 
         Returns
         -------
         ConceptModel
-            The model itself, fitted.
 
         Examples
         --------
@@ -210,10 +200,8 @@ class ConceptModel(FittedModel):
 
         Examples
         --------
-        >>> from superwords import ConceptModel
-        >>> counts = [[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 2]]
-        >>> ConceptModel(n_sweeps=10, random_state=1, progress=False).fit_transform(counts, features=None).shape[0]
-        3
+        >>> ConceptModel(n_sweeps=10, random_state=1, progress=False).fit_transform([[2, 1], [1, 2]]).shape[0]
+        2
         """
         return self.fit(X, y, features=features).doc_concept_
 
@@ -225,11 +213,11 @@ class ConceptModel(FittedModel):
         X : Corpus, list of str, DataFrame, sparse matrix or array
             Texts, if the model was fitted to texts; each is one row, also where the model's rows are passages.
             Or counts: those in a DataFrame or Corpus are matched by their words, others need the model's columns.
-            Words that the model does not know are left out, see `unknown_words_`.
+            Words that the model does not know are left out (`unknown_words_`).
         n_sweeps : int
             Sweeps over each document.
         return_inclusion : bool
-            Whether to return also P(the document uses the concept), that is, has a token of it.
+            Whether to return also the probability that the document uses the concept.
 
         Returns
         -------
@@ -245,9 +233,7 @@ class ConceptModel(FittedModel):
             return folding.transform(self, X, n_sweeps, return_inclusion)
 
     def advance(self, n_sweeps: int) -> ConceptModel:
-        """Sample on, with the bits an uninterrupted run would have had.
-
-        Burn-in and thinning stay as they were, as if all sweeps had been asked for at once.
+        """Sample on, with the bits that an uninterrupted run of all sweeps would have had.
 
         Parameters
         ----------
@@ -257,7 +243,6 @@ class ConceptModel(FittedModel):
         Returns
         -------
         ConceptModel
-            The model itself.
 
         Examples
         --------
@@ -275,8 +260,8 @@ class ConceptModel(FittedModel):
     def split(self, concept: int, n_sweeps: int | None = None) -> pd.DataFrame:
         """Split a concept in two, by the best of many divisions, and sample on from there (docs/curate.md).
 
-        Earlier draws are dropped, and half of the new sweeps are burn-in. The further sampling has the same target as
-        any other: where the data are for one concept, the chains merge the two parts again.
+        Earlier draws are dropped, and half of the new sweeps are burn-in. Where the data are for one concept, the
+        chains merge the two parts again.
 
         Parameters
         ----------
@@ -288,8 +273,8 @@ class ConceptModel(FittedModel):
         Returns
         -------
         DataFrame
-            A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays` after it,
-            the first words of both parts (`first`, `second`), and the `problem` where the chain was not split.
+            A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays`, the
+            first words of both parts (`first`, `second`), and the `problem` where the chain was not split.
 
         Examples
         --------
@@ -307,8 +292,8 @@ class ConceptModel(FittedModel):
         """Pin words to concepts or ban words from them, and sample on from the conditioned model (docs/curate.md).
 
         In every document that uses a concept, its pinned words are on and its banned words off; such a concept is never
-        split, merged or removed. Earlier draws are dropped, and half of the new sweeps are burn-in. The conditions hold
-        for all further sampling and are saved with the model; each call replaces those of the call before.
+        split, merged or removed. Earlier draws are dropped, and half of the new sweeps are burn-in. The conditions are
+        saved with the model, and each call replaces those of the call before.
 
         Parameters
         ----------
@@ -320,8 +305,8 @@ class ConceptModel(FittedModel):
         Returns
         -------
         DataFrame
-            A row per conditioned concept: its number before (`concept`) and after sampling on (`now`; missing if it is
-            no longer listed), and its pinned and banned words.
+            A row per conditioned concept: its number before (`concept`) and after sampling on (`now`; missing if it
+            is not listed), and its pinned and banned words.
 
         Examples
         --------
@@ -360,7 +345,6 @@ class ConceptModel(FittedModel):
         Returns
         -------
         ConceptModel
-            The model itself.
 
         Examples
         --------
@@ -389,17 +373,14 @@ class ConceptModel(FittedModel):
         Parameters
         ----------
         path : str or Path
-            The file.
         draws : "spaced" or "all"
-            "spaced": the evenly spaced draws that every table is computed from, and the traces of all. "all": every
-            kept draw.
+            Which draws to keep: those that every table is computed from (with the traces of all), or all.
         texts : bool
-            Whether to keep the texts in it, to quote from.
+            Whether to keep the texts, to quote from.
 
         Returns
         -------
         Path
-            The file.
 
         Examples
         --------
@@ -534,8 +515,7 @@ class ConceptModel(FittedModel):
         Returns
         -------
         array of str
-            "concept_1", "concept_2", …, numbered as in every table. Concepts that people merged into others or hid have
-            no column.
+            Numbered as in every table, without the concepts that people merged into others or hid.
 
         Examples
         --------
@@ -545,7 +525,7 @@ class ConceptModel(FittedModel):
         return np.array([f"concept_{j}" for j in self.result_.shown], dtype=object)
 
     def choose(self, choices: Sequence[Choice]) -> ConceptModel:
-        """Take these for what people decided about the concepts, in the place of all earlier choices.
+        """Replace what people decided about the concepts.
 
         Parameters
         ----------
@@ -555,15 +535,14 @@ class ConceptModel(FittedModel):
         Returns
         -------
         ConceptModel
-            The model itself.
 
         Examples
         --------
         >>> model.choose([]).choices_
         []
         """
-        result = curation.curated(self.sampled_, choices)
-        self.choices_, self.result_ = list(choices), result
+        self.result_ = curation.curated(self.sampled_, choices)
+        self.choices_ = list(choices)
         return self
 
     def undo(self) -> ConceptModel:
@@ -572,7 +551,6 @@ class ConceptModel(FittedModel):
         Returns
         -------
         ConceptModel
-            The model itself.
 
         Examples
         --------
@@ -587,9 +565,9 @@ class ConceptModel(FittedModel):
         Parameters
         ----------
         concept : int, optional
-            Its number; all concepts if not given.
+            Its number.
         language : str
-            The language of the name: a code such as "en".
+            That of the name, as a code.
 
         Returns
         -------
@@ -613,10 +591,10 @@ class ConceptModel(FittedModel):
         Parameters
         ----------
         ask : function or str
-            A function from prompt to reply (a local model, an API of your choice), called for each concept; or the
-            reply to `name_prompt()`, pasted.
+            A function from prompt to reply (a local model, an API), called for each concept; or the reply to
+            `name_prompt()`, pasted.
         language : str
-            The language of the names: a code such as "en".
+            That of the names, as a code.
         concepts : int or sequence of int, optional
             Their numbers; all without a name if not given.
 
@@ -661,12 +639,11 @@ def take_choices(model: ConceptModel, earlier: ConceptModel) -> None:
 
 
 def load(path: str | Path) -> ConceptModel:
-    """Read a model that `save` wrote, or as far as an unfinished run has come: the same attributes and tables.
+    """Read a model that `save` wrote, or an unfinished run from its checkpoint.
 
     Parameters
     ----------
     path : str or Path
-        A model file, or the checkpoint of a run.
 
     Returns
     -------

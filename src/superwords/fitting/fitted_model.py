@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,12 +16,11 @@ from sklearn.exceptions import NotFittedError
 
 from superwords.analysis import curation
 from superwords.errors import InputError
-from superwords.fitting.moves import move_statistics
-from superwords.posterior.draws import ChainDraws, Draws, Kept, Schedule
+from superwords.posterior.draws import ChainDraws, Draws, Schedule
 from superwords.posterior.resampling import Pilots
 from superwords.posterior.result import Result
 from superwords.posterior.trace_tree import for_arviz, trace_tree
-from superwords.sampler.chain import Chain
+from superwords.sampler.chain import MOVES, PROPOSALS, Chain
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
 
@@ -33,6 +34,15 @@ class UnknownWords(NamedTuple):
 
     n_tokens: int
     examples: list[str]
+
+
+def _of_result(name: str, description: str) -> Any:
+    """Return a property that reads an attribute of `result_`."""
+
+    def read(self: FittedModel) -> Any:
+        return getattr(self.result_, name)
+
+    return property(read, doc=description)
 
 
 class FittedModel(TransformerMixin, BaseEstimator):
@@ -96,26 +106,6 @@ class FittedModel(TransformerMixin, BaseEstimator):
         return np.array(self.result_.corpus.vocabulary, dtype=object)
 
     @property
-    def draws_(self) -> Draws:
-        """The kept draws of all chains; row r of a draw is document `order_[r]`."""
-        return self.result_.draws
-
-    @property
-    def best_draw_(self) -> Kept:
-        """The most probable of the spaced draws."""
-        return self.result_.best_draw
-
-    @property
-    def consensus_draw_(self) -> Kept:
-        """The spaced draw whose concepts are most like the listed ones."""
-        return self.result_.consensus_draw
-
-    @property
-    def n_concepts_(self) -> int:
-        """Concepts that are listed, which are those of every table: the consensus over chains."""
-        return self.result_.n_concepts
-
-    @property
     def concept_word_(self) -> np.ndarray:
         """(J, V): share of the documents holding j that have word i on, m_ji / m_j, the mean over the draws."""
         return self.result_.concept_word[self._shown]
@@ -124,49 +114,82 @@ class FittedModel(TransformerMixin, BaseEstimator):
     def doc_concept_(self) -> Any:
         """(D, J): posterior mean weights of the listed concepts, 0 where a document never uses a concept.
 
-        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept.
-        Tokens of concepts that are not listed count nowhere, so rows may sum to less than 1. Sparse above 50 million
-        cells. Columns are those of `get_feature_names_out`: concepts that people merged into others or hid have none.
+        The mean over the draws of n_dj / N_d, the share of the document's tokens that is imputed to the concept; rows
+        may sum to less than 1. Sparse above 50 million cells. Columns are those of `get_feature_names_out`.
         """
         return self.result_.doc_concept[:, self._shown]
 
     @property
-    def _shown(self) -> slice | list[int]:
-        """Columns (0, 1, …) of the concepts that people left in place."""
+    def _shown(self) -> slice | list[int]:  # columns (0, 1, …) of the concepts that people left in place
         return [j - 1 for j in self.result_.shown] if self.result_.away else slice(None)
-
-    @property
-    def co_membership_(self) -> Any:
-        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
-
-        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
-        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
-        """
-        return self.result_.co_membership
 
     @property
     def trace_(self) -> Any:
         """Traces in ArviZ layout: an xarray DataTree, or an `InferenceData` where ArviZ 0.x is installed.
 
         `posterior` has, by chain and draw, "log_joint", "n_concepts", "n_memberships" and "n_words_on"; "prevalence"
-        and "strength" of the listed concepts, with their numbers as the coordinate "concept" and NaN where a draw has
-        no match of one; and the sampled hyperparameters ("b1", "b2", "alpha_omega", and "theta" by word) as far as
-        they vary. Where more than 1,000 draws are kept over all chains, those of concepts and hyperparameters are in
-        the group `concepts`, over evenly spaced draws. `sample_stats` has the log density, the sweep and, where all
-        draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
-        `observed_data` the number of tokens of each document. `moves` has what the moves of each chain tried and
-        accepted, and their seconds (see `moves()`).
+        and "strength" by listed "concept", NaN where a draw has no match of one; and the hyperparameters that vary
+        ("b1", "b2", "alpha_omega", and "theta" by word). Above 1,000 kept draws, those of concepts and hyperparameters
+        are in the group `concepts`, over evenly spaced draws. `sample_stats` has the log density, the sweep and, where
+        all draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
+        `observed_data` its number of tokens; `moves` the counts and seconds of each chain's moves (see `moves()`).
         """
         trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
         return for_arviz(trace)
 
-    @property
-    def descriptions_(self) -> dict[int, str]:
-        """Sentences that describe concepts, by number, as they were proposed."""
-        return self.result_.descriptions
+    draws_ = _of_result("draws", "The kept draws of all chains; row r of a draw is document `order_[r]`.")
+    best_draw_ = _of_result("best_draw", "The most probable of the spaced draws.")
+    consensus_draw_ = _of_result("consensus_draw", "The spaced draw whose concepts are most like the listed ones.")
+    n_concepts_ = _of_result("n_concepts", "How many concepts are listed: the consensus over chains.")
+    descriptions_ = _of_result("descriptions", "Sentences that describe concepts, by number, as they were proposed.")
+    names_ = _of_result("names", "Names that people gave to concepts, by number; they are kept in the model file.")
+    co_membership_ = _of_result(
+        "co_membership",
+        """(V, V): posterior probability that two words are on in the same concept; sparse above 5,000 words.
 
-    @property
-    def names_(self) -> dict[int, str]:
-        """Names that people gave to concepts, by id; they are kept in the model file."""
-        return self.result_.names
+        Each in at least one document. On a large corpus this is near 1 for most pairs, because some document has
+        almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
+        """,
+    )
+
+
+def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
+    """Return what each move proposed, what was accepted and the time it took, over all chains.
+
+    Returns
+    -------
+    DataFrame
+        A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
+
+    Examples
+    --------
+    >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
+    True
+    """
+    counts = move_statistics(chains).sum("chain")
+    rows = []
+    for move in MOVES:
+        called, seconds = move.replace("_merge", " and merge").replace("_", " "), float(counts.seconds.sel(move=move))
+        for kind in PROPOSALS.get(move, ("",)):
+            tried, accepted = (
+                int(one.sel(proposal=kind)) if kind else np.nan for one in (counts.tried, counts.accepted)
+            )
+            rows.append([called, kind, tried, accepted, accepted / tried if tried else np.nan, seconds])
+            seconds = np.nan
+    table = pd.DataFrame(rows, columns=["move", "proposal", "tried", "accepted", "acceptance", "seconds"])
+    return table.assign(time_share=table["seconds"] / (table["seconds"].sum() or np.nan))
+
+
+def move_statistics(chains: Sequence[Chain]) -> xarray.Dataset:
+    """Return the counts by chain: `tried` and `accepted` by proposal, `seconds` by move."""
+    kinds = [kind for known in PROPOSALS.values() for kind in known]
+    counts = {
+        name: [[getattr(chain, name)[kind] for kind in kinds] for chain in chains] for name in ("tried", "accepted")
+    }
+    seconds = [[chain.seconds.get(move, 0.0) for move in MOVES] for chain in chains]
+    return xarray.Dataset(
+        {name: (("chain", "proposal"), np.array(values, int)) for name, values in counts.items()}
+        | {"seconds": (("chain", "move"), np.array(seconds, float))},
+        {"chain": np.arange(len(chains)), "proposal": kinds, "move": list(MOVES)},
+    )

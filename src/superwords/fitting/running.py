@@ -1,30 +1,40 @@
 """Run several chains side by side: the same bits at any number of jobs, stopped cleanly, advanced later.
 
-A *runner* is given chains as plain arrays and hands back what they do, sweep by sweep. Here they run in threads
-(`in_threads`) or on a cluster (`fitting.on_cluster`); whatever else passes on what `sweeps_of` gives, in its order, is
-a runner too.
+A *runner* is given chains as plain arrays and hands back what they do, sweep by sweep, in threads (`in_threads`) or on
+a cluster (`on_cluster`). There, each chain is in an actor of its own. A chain whose worker dies continues in another
+from the last position it returned: its sweeps since then are made again, bit by bit the same, and not counted twice.
 """
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from superwords import cluster
+from superwords.cluster import code_version, packed, ray, unpacked
+from superwords.errors import InputError
 from superwords.jobs import n_workers
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
-from superwords.sampler.compiling import await_kernels
+from superwords.sampler.compiling import await_kernels, compile_here
 from superwords.sampler.records import Position, n_concepts
 
 _LOG_JOINT_EVERY = 1.0  # seconds, while no draw is kept
 _MOST_TIME = 0.03  # share of the time spent on it
+_POSITION_EVERY = 30.0  # seconds; a worker of a cluster that dies costs so much work at the most
+_LOOK_EVERY = 0.5
+_MOST_LOST = 3  # workers in a row that die before a chain has handed back one sweep more
+_MOST_WAITING = 64  # sweeps handed back that are not looked at yet; the chain waits then
 
 
 class Task(NamedTuple):
@@ -99,6 +109,109 @@ def in_threads(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threa
         except BaseException:
             stop.set()
             raise
+
+
+def on_cluster(machines: cluster.Cluster, say: cluster.Say) -> Runner:
+    """Return the runner of a cluster; as many chains run at once as the cluster has cores, others wait."""
+
+    def run(tasks: Sequence[Task], n_jobs: int, receive: Receive, stop: threading.Event) -> None:
+        await_kernels()
+        actor = ray().remote(num_cpus=1, max_concurrency=2, scheduling_strategy="SPREAD")(_ChainWorker)
+        # Chains of the same documents share them; the prior, which may differ, is in the position.
+        models = {id(task.model.data): task.model for task in tasks}
+        shared = {key: machines.watched(partial(ray().put, packed(model))) for key, model in models.items()}
+
+        def follow(task: Task) -> None:
+            try:
+                _follow(machines, actor, shared[id(task.model.data)], task, receive, stop, say)
+            except BaseException:
+                stop.set()  # the other chains end, too
+                raise
+
+        # In threads, so that Ctrl-C never falls between a draw and its number.
+        running = [cluster.in_thread(partial(follow, task)) for task in tasks]
+        try:
+            for one in running:
+                machines.wait_for(one)
+        except BaseException as error:
+            stop.set()
+            if not isinstance(error, cluster.ClusterLostError):
+                for one in running:
+                    with suppress(Exception):  # the first error is raised
+                        machines.wait_for(one)
+            raise
+
+    return run
+
+
+class _ChainWorker:
+    """Run one chain; this is in a worker."""
+
+    def __init__(self) -> None:
+        self._is_stopped = False
+
+    def run(self, version: str, model: bytes, task: bytes) -> Iterator[bytes]:
+        cluster.check_version(version)
+        compile_here()
+        whole: Task = unpacked(task)._replace(model=unpacked(model))
+        with threadpool_limits(1):
+            for swept in sweeps_of(whole, lambda: self._is_stopped):
+                yield packed(swept)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+
+def _follow(
+    machines: cluster.Cluster,
+    actor: Any,
+    model: Any,
+    task: Task,
+    receive: Receive,
+    stop: threading.Event,
+    say: cluster.Say,
+) -> None:
+    """Hand over what one chain returns until it ends, from one worker or several in turn."""
+    dead = importlib.import_module("ray.exceptions").RayError
+    task = task._replace(model=None, position_every=min(task.position_every, _POSITION_EVERY))
+    number, seen, n_lost = task.chain + 1, task.position.sweep, 0
+    while True:
+        worker = actor.remote()
+        run = worker.run.options(num_returns="streaming", _generator_backpressure_num_objects=_MOST_WAITING)
+        sweeps = run.remote(code_version(), model, packed(task))
+        has_begun = is_stopping = False
+        try:
+            while has_begun or not stop.is_set():  # before its first sweep it may still wait for a core
+                if stop.is_set() and not is_stopping:
+                    is_stopping = True
+                    worker.stop.remote()
+                if not ray().wait([sweeps], timeout=_LOOK_EVERY)[0]:
+                    continue
+                swept: Swept = cluster.fetched(next(sweeps))
+                machines.check()  # nobody waits for this thread after the cluster is lost
+                has_begun = True
+                if swept.position is not None:
+                    task = task._replace(position=swept.position)
+                if swept.progress.sweep > seen:
+                    seen, n_lost = swept.progress.sweep, 0
+                    receive(swept)
+            return
+        except StopIteration:
+            return
+        except dead:
+            machines.check()
+            if stop.is_set():
+                return
+            n_lost += 1
+        finally:
+            with suppress(Exception):
+                ray().kill(worker)
+        if n_lost >= _MOST_LOST:
+            raise InputError(
+                f"The workers of chain {number} died {_MOST_LOST} times after sweep {seen:,}, perhaps because "
+                "memory ran out; use fewer words or documents, or machines with more memory."
+            )
+        say(f"Chain {number} has lost its worker and continues in another, after sweep {task.position.sweep:,}.")
 
 
 def run_chains(
