@@ -21,7 +21,7 @@ import superwords
 from cli_for_tests import assert_same_bits, fit_arguments, loaded, model_file, run, start, write_documents
 from superwords import ConceptModel, cluster
 from superwords.cluster import current, joined, spread
-from superwords.errors import InputError
+from superwords.errors import ClusterError, InputError
 from superwords.text.checks import passage_length
 from superwords.text.read import read_documents
 from superwords.text.sources import open_documents
@@ -109,7 +109,7 @@ def test_a_head_that_accepts_and_says_nothing_is_lost(monkeypatch):
     monkeypatch.setattr(cluster, "_LOOK_EVERY", 0.05)
     with answering(b"") as address:
         silent = cluster.Cluster("The cluster of this test", address)
-        with pytest.raises(cluster.ClusterLostError, match="has gone away"):
+        with pytest.raises(ClusterError, match="has gone away"):
             look_often(silent)
 
 

@@ -312,7 +312,7 @@ def test_vectors_of_texts_place_rows_beside_their_words():
     assert by_texts.corpus.notes["row_vectors"] == "wordllama"
     # No two of the four texts share a word; stones and animals are alike by the texts' vectors alone.
     stone, basalt, kitten = (corpus.vocabulary.index(word) for word in ("granite", "basalt", "kitten"))
-    shares = shares_of(by_texts, given, 2)
+    shares = shares_of(by_texts, 2)
     assert shares[:, stone].argmax() == shares[:, basalt].argmax() != shares[:, kitten].argmax()
     with pytest.raises(InputError, match="row_vectors"):
         ConceptModel(progress=False).fit(corpus.counts, row_vectors="wordllama")

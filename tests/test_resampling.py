@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from superwords.posterior.resampling import first_words, found_again, gather_pilots, jaccard, no_pilots
+from superwords.posterior.resampling import first_words, found_again, gather_pilots, jaccard
 
 
 def planted(n_concepts: int = 4, n_shared: int = 10) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_two_concepts_joined_are_not_found_again_where_they_are_apart():
 
 
 def test_without_pilots_and_without_concepts():
-    assert found_again(planted(), no_pilots()).tolist() == [0, 0, 0, 0]
+    assert found_again(planted(), gather_pilots([], [])).tolist() == [0, 0, 0, 0]
     assert found_again(np.zeros((0, 80)), gather_pilots([planted()], [np.ones(4)])).shape == (0,)
     empty = gather_pilots([np.zeros((0, 80)), planted()], [np.zeros(0), np.ones(4)])
     assert empty.n_pilots == 2

@@ -26,13 +26,14 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from superwords.errors import InputError
+from superwords.errors import ClusterError, InputError
 from superwords.jobs import n_workers
 
 AUTO = "auto"
@@ -44,7 +45,7 @@ _LEAVE_WITHIN = 15.0
 _AHEAD = 2  # items per core that wait for a free one
 # First bytes of a client and a server of HTTP/2, which Ray uses.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_SETTINGS = 4
+_SETTINGS = b"\x04"
 _MARK = "SUPERWORDS_CLUSTER"  # in the environment of every process of a cluster started here
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -75,10 +76,6 @@ packed: Callable[[Any], bytes] = partial(pickle.dumps, protocol=pickle.HIGHEST_P
 unpacked = pickle.loads
 
 
-class ClusterLostError(InputError):
-    """The cluster's head does not answer any more."""
-
-
 class Cluster:
     """A cluster that this process is in.
 
@@ -101,7 +98,7 @@ class Cluster:
         return sum(bool(node["Alive"]) for node in self.watched(lambda: ray().nodes()))
 
     def check(self) -> None:
-        """Raise `ClusterLostError` if the head did not respond several times; cheap.
+        """Raise `ClusterError` if the head did not respond several times; cheap.
 
         A head whose process or network is frozen may still accept connections, so a reply is required.
         """
@@ -115,10 +112,10 @@ class Cluster:
                 self._next_look = monotonic() + _LOOK_EVERY
                 self._looking.release()
         if self._failed >= _LOOKS:
-            raise ClusterLostError(f"{self.name} has gone away: its head no longer answers.")
+            raise ClusterError(f"{self.name} has gone away: its head no longer answers.")
 
     def watched(self, work: Callable[[], Result]) -> Result:
-        """Return the result of `work`; raise `ClusterLostError` if the head is lost.
+        """Return the result of `work`; raise `ClusterError` if the head is lost.
 
         The work runs in a separate thread, which is abandoned if it does not end.
         """
@@ -138,13 +135,13 @@ class Cluster:
         share = self.watched(lambda: ray().put(packed(function)))
         call = ray().remote(num_cpus=1, max_retries=3, scheduling_strategy="SPREAD")(_call)
         waiting: deque[Any] = deque()
-        at_once = _AHEAD * self.n_cores
+        at_once, rest = _AHEAD * self.n_cores, iter(items)
         try:
-            for item in items:
-                waiting.append(self.watched(partial(call.remote, share, packed(item), code_version())))
-                if len(waiting) >= at_once:
-                    yield self.watched(partial(fetched, waiting.popleft()))
-            while waiting:
+            while True:
+                for item in islice(rest, at_once - len(waiting)):
+                    waiting.append(self.watched(partial(call.remote, share, packed(item), code_version())))
+                if not waiting:
+                    return
                 yield self.watched(partial(fetched, waiting.popleft()))
         finally:
             with suppress(Exception):
@@ -295,9 +292,9 @@ def _start(n_cores: int) -> Cluster:
         )
     except BaseException as error:
         _leave(folder)
-        if not isinstance(error, Exception):
-            raise
-        raise InputError(f"Ray cannot be started on this machine: {_first_line(error)}.") from error
+        if isinstance(error, Exception):
+            raise InputError(f"Ray cannot be started on this machine: {_first_line(error)}.") from error
+        raise
     finally:
         del os.environ[_MARK]
     return Cluster("A cluster on this machine", context.address_info["gcs_address"], folder)
@@ -308,7 +305,7 @@ def _join(address: str) -> Cluster:
     there = Cluster(f"The cluster at {address}", address)
     try:
         there.watched(lambda: ray().init(address=address, log_to_driver=False, configure_logging=False))
-    except ClusterLostError:
+    except ClusterError:
         _leave(None)
         raise
     except Exception as error:
@@ -333,10 +330,9 @@ def check_answer(address: str) -> None:
             f"No cluster can be reached at {address} within {ANSWER_WITHIN:.0f} seconds ({reason}); give the HOST:PORT "
             "that 'ray start --head' printed there, or 'auto' for a cluster on this machine."
         ) from None
-    if len(answer) < 4 or answer[3] != _SETTINGS:
-        raise InputError(
-            f"What answers at {address} is not Ray; give the HOST:PORT that 'ray start --head' printed there."
-        )
+    if answer[3:4] != _SETTINGS:
+        remedy = "give the HOST:PORT that 'ray start --head' printed there."
+        raise InputError(f"What answers at {address} is not Ray; {remedy}")
 
 
 def _first_bytes(address: str, seconds: float) -> bytes:
@@ -351,19 +347,18 @@ def _first_bytes(address: str, seconds: float) -> bytes:
 
 def _leave(folder: Path | None) -> None:
     """Leave the cluster; shut it down with its files if it was started here."""
+
+    def end_at_once() -> None:  # Ray crashes at exit with open calls
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
     shutdown = ray().shutdown
     if not wait([in_thread(shutdown)], _LEAVE_WITHIN).done:
         atexit.unregister(shutdown)  # it would wait for the lost head again
-        atexit.register(_end_at_once)
+        atexit.register(end_at_once)
     if folder is not None:
         remove(folder)
-
-
-def _end_at_once() -> None:
-    """End a process that lost its cluster, as Ray crashes at exit with open calls."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(1)
 
 
 def leave_at_once() -> None:

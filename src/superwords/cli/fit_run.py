@@ -24,7 +24,7 @@ from superwords.analysis.curation import held
 from superwords.cli.options import PARAMETERS, check_output, wrong_use
 from superwords.cli.printing import busy, print_json, print_line, print_steps, say, warnings_as_notices
 from superwords.cli.views import concepts_page, counted, fitted_groups, print_concepts
-from superwords.cluster import ClusterLostError, leave_at_once
+from superwords.cluster import leave_at_once
 from superwords.errors import ClusterError, InputError, InterruptedFitError
 from superwords.features.specs import split_features
 from superwords.files import exclusive
@@ -230,7 +230,7 @@ class CheckpointedRun(Watcher):
             with self._checkpoint.watching(model):
                 try:
                     yield
-                except ClusterLostError as error:
+                except ClusterError as error:
                     self._checkpoint.write()
                     raise ClusterError(f"{str(error).rstrip('.')}; {self.next_step}") from None
             # The draws are summed up next, which may take a while.

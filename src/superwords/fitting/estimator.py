@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -205,33 +206,6 @@ class ConceptModel(FittedModel):
         """
         return self.fit(X, y, features=features).doc_concept_
 
-    def transform(self, X: Any, *, n_sweeps: int = folding.SWEEPS, return_inclusion: bool = False) -> Any:
-        """Return the weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
-
-        Parameters
-        ----------
-        X : Corpus, list of str, DataFrame, sparse matrix or array
-            Texts, if the model was fitted to texts; each is one row, also where the model's rows are passages.
-            Or counts: those in a DataFrame or Corpus are matched by their words, others need the model's columns.
-            Words that the model does not know are left out (`unknown_words_`).
-        n_sweeps : int
-            Sweeps over each document.
-        return_inclusion : bool
-            Whether to return also the probability that the document uses the concept.
-
-        Returns
-        -------
-        array (D', J), or two of them
-            Rows sum to 1; that of a document with no known word is 0 throughout.
-
-        Examples
-        --------
-        >>> model.transform(["More coffee, less sugar."]).shape == (1, model.n_concepts_)
-        True
-        """
-        with joined(self.cluster, self.n_jobs):
-            return folding.transform(self, X, n_sweeps, return_inclusion)
-
     def advance(self, n_sweeps: int) -> ConceptModel:
         """Sample on, with the bits that an uninterrupted run of all sweeps would have had.
 
@@ -257,75 +231,16 @@ class ConceptModel(FittedModel):
         self.schedule_ = schedule._replace(n_sweeps=schedule.n_sweeps + more)
         return self.resume()
 
-    def split(self, concept: int, n_sweeps: int | None = None) -> pd.DataFrame:
-        """Split a concept in two, by the best of many divisions, and sample on from there (docs/curate.md).
-
-        Earlier draws are dropped, and half of the new sweeps are burn-in. Where the data are for one concept, the
-        chains merge the two parts again.
-
-        Parameters
-        ----------
-        concept : int
-            Its number.
-        n_sweeps : int, optional
-            Sweeps to sample on; as many as the fit had if not given.
-
-        Returns
-        -------
-        DataFrame
-            A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays`, the
-            first words of both parts (`first`, `second`), and the `problem` where the chain was not split.
-
-        Examples
-        --------
-        >>> model.split(1, n_sweeps=10)["chain"].tolist()
-        [0, 1]
-        """
-        return self._sample_anew(n_sweeps, lambda: on_request.split_chains(self, concept))
-
-    def condition(
-        self,
-        pin: Mapping[int, str | Sequence[str]] | None = None,
-        ban: Mapping[int, str | Sequence[str]] | None = None,
-        n_sweeps: int | None = None,
-    ) -> pd.DataFrame:
-        """Pin words to concepts or ban words from them, and sample on from the conditioned model (docs/curate.md).
-
-        In every document that uses a concept, its pinned words are on and its banned words off; such a concept is never
-        split, merged or removed. Earlier draws are dropped, and half of the new sweeps are burn-in. The conditions are
-        saved with the model, and each call replaces those of the call before.
-
-        Parameters
-        ----------
-        pin, ban : dict, optional
-            Words by concept, such as {3: ["coal", "gas"]}; without either, earlier conditions are lifted.
-        n_sweeps : int, optional
-            Sweeps to sample on; as many as the fit had if not given.
-
-        Returns
-        -------
-        DataFrame
-            A row per conditioned concept: its number before (`concept`) and after sampling on (`now`; missing if it
-            is not listed), and its pinned and banned words.
-
-        Examples
-        --------
-        >>> word = model.top_words(1)[0]
-        >>> model.condition(pin={1: word}, n_sweeps=10)["pinned"][0] == [word]
-        True
-        """
-        return self._sample_anew(n_sweeps, lambda: on_request.condition_chains(self, pin, ban))
-
-    def _sample_anew(self, n_sweeps: int | None, change: Callable[[], Callable[[], pd.DataFrame]]) -> pd.DataFrame:
-        """Change the chains' states, drop all draws and sample on; return the table of the change."""
+    @contextmanager
+    def _changing_states(self, n_sweeps: int | None) -> Iterator[None]:
+        """Change the chains' states inside; then drop all draws and sample on. Half of the new sweeps are burn-in."""
         more = whole_number("n_sweeps", self.n_sweeps if n_sweeps is None else n_sweeps, 2)
         self._make_exact()
         before = self.sampled_.consensus.description
-        table = change()
+        yield
         done = max(one.sweep for one in self.chains_)
         self._drop_draws(self.schedule_._replace(n_sweeps=done + more, n_burn_in=done + more // 2))
         self._finish(make_watcher(self.progress), before)
-        return table()
 
     def _make_exact(self) -> None:
         """Continue an approximation with the exact chain from its end; its draws are dropped."""
@@ -471,6 +386,9 @@ class ConceptModel(FittedModel):
     def _repr_html_(self) -> str:
         return lines_as_html(repr(self))
 
+    transform = folding.transform
+    split = on_request.split
+    condition = on_request.condition
     concepts = bound.table(tables.concept_list)
     other_concepts = bound.table(tables.other_table)
     top_words = bound.table(tables.top_words)

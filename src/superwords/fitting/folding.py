@@ -14,7 +14,7 @@ from scipy import sparse
 
 from superwords.analysis.curation import merged
 from superwords.analysis.effects import Outcomes, folded_outcomes
-from superwords.cluster import current
+from superwords.cluster import current, joined
 from superwords.errors import InputError
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.on_request import numbers_now
@@ -48,19 +48,39 @@ class Folded(NamedTuple):
     inclusion: Any
 
 
-def transform(model: FittedModel, X_new: Any, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
-    """Return (D', J) weights of new documents, and with `return_inclusion` also P(the document uses the concept).
+def transform(self: Any, X: Any, *, n_sweeps: int = SWEEPS, return_inclusion: bool = False) -> Any:
+    """Return the weights of new documents, each on its own, with the concepts kept (docs/foldin.md).
 
-    Both follow people's choices: a column for each concept that is shown. Weights of merged concepts add; P(used) of a
-    merged concept is the largest of its members'.
+    Parameters
+    ----------
+    X : Corpus, list of str, DataFrame, sparse matrix or array
+        Texts, if the model was fitted to texts; each is one row, also where the model's rows are passages.
+        Or counts: those in a DataFrame or Corpus are matched by their words, others need the model's columns.
+        Words that the model does not know are left out (`unknown_words_`).
+    n_sweeps : int
+        Sweeps over each document.
+    return_inclusion : bool
+        Whether to return also the probability that the document uses the concept; that of a merged concept is the
+        largest of its members'.
+
+    Returns
+    -------
+    array (D', J), or two of them
+        Rows sum to 1; that of a document with no known word is 0 throughout.
+
+    Examples
+    --------
+    >>> model.transform(["More coffee, less sugar."]).shape == (1, model.n_concepts_)
+    True
     """
     n_sweeps = whole_number("n_sweeps", n_sweeps, 1)
-    if not model.result_.has_concepts:
+    if not self.result_.has_concepts:
         raise InputError("The model has kept no draw yet, so it has no concepts; call resume or advance first.")
-    counts, model.unknown_words_ = new_counts(model.corpus_, X_new)
-    folded = fold(kept_concepts(model), counts, model.seed_, n_sweeps, model.n_jobs)
-    weight = merged(folded.weight, model.choices_)
-    return (weight, merged(folded.inclusion, model.choices_, largest=True)) if return_inclusion else weight
+    with joined(self.cluster, self.n_jobs):
+        counts, self.unknown_words_ = new_counts(self.corpus_, X)
+        folded = fold(kept_concepts(self), counts, self.seed_, n_sweeps, self.n_jobs)
+    weight = merged(folded.weight, self.choices_)
+    return (weight, merged(folded.inclusion, self.choices_, largest=True)) if return_inclusion else weight
 
 
 def new_outcomes(model: FittedModel, X: Any, metadata: pd.DataFrame | None) -> Outcomes | None:

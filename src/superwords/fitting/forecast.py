@@ -58,15 +58,14 @@ def check_memory(chains: Sequence[Chain], schedule: Schedule, n_at_once: int) ->
     each, free = max(memory_of_chain(one) for one in chains), available_memory()
     summing = memory_of_summary(chains, schedule)
     need = max(n_at_once * each, summing)
-    if free is None or need <= free:
-        return need
-    fit = int(free // each) if summing <= free else 0
-    remedy = "fewer words (a larger {min_df}) or fewer documents would need less"
-    if fit >= 1:
+    if free is not None and need > free:
+        fit = int(free // each) if summing <= free else 0
+        what = f"{_chains(n_at_once)} at a time" if need > summing else "Summing up the draws"
         remedy = f"{fit} at a time would fit ({{n_jobs:{fit}}})"
-    what = f"{_chains(n_at_once)} at a time" if need > summing else "Summing up the draws"
-    problem = f"{what} would need about {_size(need)} of memory, and {_size(free)} are free"
-    raise InputError(problem, remedy=remedy)
+        least = "fewer words (a larger {min_df}) or fewer documents would need less"
+        problem = f"{what} would need about {_size(need)} of memory, and {_size(free)} are free"
+        raise InputError(problem, remedy=remedy if fit >= 1 else least)
+    return need
 
 
 def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: Schedule) -> float:
@@ -75,14 +74,16 @@ def check_disk(chains: Sequence[Chain], draws: Sequence[ChainDraws], schedule: S
     need, file = n_draws * disk_of_draw(chains), Path(draws[0].file.name)
     folder = file.resolve().parent if file.is_file() else temporary_folder()
     free = free_disk(folder)
-    if need <= free:
-        return need
-    thin = schedule.thin * math.ceil(need / max(free, 1.0))
-    remedy = "fewer chains, fewer documents or a larger {min_df} would need less"
-    if thin <= schedule.n_sweeps - schedule.n_burn_in:
+    if need > free:
+        thin = schedule.thin * math.ceil(need / max(free, 1.0))
         remedy = f"keeping one draw in {thin} would fit ({{thin:{thin}}})"
-    problem = f"The {n_draws:,} draws to be kept would need about {_size(need)} of disk, and {_size(free)} are free "
-    raise InputError(f"{problem}in {folder}", remedy=remedy)
+        least = "fewer chains, fewer documents or a larger {min_df} would need less"
+        is_enough = thin <= schedule.n_sweeps - schedule.n_burn_in
+        problem = (
+            f"The {n_draws:,} draws to be kept would need about {_size(need)} of disk, and {_size(free)} are free "
+        )
+        raise InputError(f"{problem}in {folder}", remedy=remedy if is_enough else least)
+    return need
 
 
 class Forecast(Watcher):

@@ -6,8 +6,8 @@ and its banned words off. All else is sampled as before, and proposals that woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,37 +25,49 @@ if TYPE_CHECKING:
     from superwords.fitting.fitted_model import FittedModel
     from superwords.sampler.chain import Chain
 
-Words = Mapping[int, str | Iterable[str]]
+Words = Mapping[int, str | Sequence[str]]
 ATTEMPTS = 60  # at a division, of which the best is taken
 
 
-def split_chains(model: FittedModel, concept: int) -> Callable[[], pd.DataFrame]:
-    """Split a concept in the present state of every chain that has it.
+def split(model: Any, concept: int, n_sweeps: int | None = None) -> pd.DataFrame:
+    """Split a concept in two, by the best of many divisions, and sample on from there (docs/curate.md).
 
-    The function that is returned makes a table, a row per chain: the evidence for two concepts, and whether both are
-    there at its call.
+    Earlier draws are dropped, and half of the new sweeps are burn-in. Where the data are for one concept, the chains
+    merge the two parts again.
+
+    Parameters
+    ----------
+    concept : int
+        Its number.
+    n_sweeps : int, optional
+        Sweeps to sample on; as many as the fit had if not given.
+
+    Returns
+    -------
+    DataFrame
+        A row per chain: `log_ratio` of two concepts to one before sampling on, whether the split `stays`, the first
+        words of both parts (`first`, `second`), and the `problem` where the chain was not split.
+
+    Examples
+    --------
+    >>> model.split(1, n_sweeps=10)["chain"].tolist()
+    [0, 1]
     """
-    j = concept_index(model.result_, concept)
-    _check_whole(model, concept, "split it")
-    listed = model.sampled_.consensus.description
-    split = [_split(chain, listed, j) for chain in model.chains_]
-    if all(parts is None for _, parts, _ in split):
-        raise InputError(f"Concept {concept} cannot be split: in every chain, {split[0][2]}.")
-
-    def table() -> pd.DataFrame:
-        vocabulary = np.array(model.corpus_.vocabulary, dtype=object)
-        rows = []
-        for c, (chain, (log_ratio, parts, problem)) in enumerate(zip(model.chains_, split)):
-            stays, words = False, [list[str](), list[str]()]
-            if parts is not None:
-                stays = bool((find_partners(parts, chain_descriptions(chain)).of >= 0).all())
-                words = [
-                    vocabulary[[i for i in np.argsort(-row)[:5] if row[i] > 0]].tolist() for row in parts.toarray()
-                ]
-            rows.append([c, log_ratio, stays, *words, problem])
-        return pd.DataFrame(rows, columns=["chain", "log_ratio", "stays", "first", "second", "problem"])
-
-    return table
+    with model._changing_states(n_sweeps):
+        j = concept_index(model.result_, concept)
+        _check_whole(model, concept, "split it")
+        listed = model.sampled_.consensus.description
+        found = [_split(chain, listed, j) for chain in model.chains_]
+        if all(parts is None for _, parts, _ in found):
+            raise InputError(f"Concept {concept} cannot be split: in every chain, {found[0][2]}.")
+    vocabulary, rows = np.array(model.corpus_.vocabulary, dtype=object), []
+    for c, (chain, (log_ratio, parts, problem)) in enumerate(zip(model.chains_, found)):
+        stays, words = False, [list[str](), list[str]()]
+        if parts is not None:
+            stays = bool((find_partners(parts, chain_descriptions(chain)).of >= 0).all())
+            words = [vocabulary[[i for i in np.argsort(-row)[:5] if row[i] > 0]].tolist() for row in parts.toarray()]
+        rows.append([c, log_ratio, stays, *words, problem])
+    return pd.DataFrame(rows, columns=["chain", "log_ratio", "stays", "first", "second", "problem"])
 
 
 def _split(chain: Chain, reference: sparse.csc_array, j: int) -> tuple[float, sparse.csc_array | None, str]:
@@ -81,13 +93,47 @@ def chain_descriptions(chain: Chain) -> sparse.csc_array:
     return described(usage.used, usage.holders)
 
 
-def condition_chains(model: FittedModel, pin: Words | None, ban: Words | None) -> Callable[[], pd.DataFrame]:
-    """Set every chain at a state that keeps the conditions, which replace all earlier ones.
+def condition(
+    model: Any, pin: Words | None = None, ban: Words | None = None, n_sweeps: int | None = None
+) -> pd.DataFrame:
+    """Pin words to concepts or ban words from them, and sample on from the conditioned model (docs/curate.md).
 
-    The function that is returned makes a table, a row per conditioned concept: its number before and at the call of the
-    function, and its pinned and banned words.
+    In every document that uses a concept, its pinned words are on and its banned words off; such a concept is never
+    split, merged or removed. Earlier draws are dropped, and half of the new sweeps are burn-in. The conditions are
+    saved with the model, and each call replaces those of the call before.
+
+    Parameters
+    ----------
+    pin, ban : dict, optional
+        Words by concept, such as {3: ["coal", "gas"]}; without either, earlier conditions are lifted.
+    n_sweeps : int, optional
+        Sweeps to sample on; as many as the fit had if not given.
+
+    Returns
+    -------
+    DataFrame
+        A row per conditioned concept: its number before (`concept`) and after sampling on (`now`; missing if it is
+        not listed), and its pinned and banned words.
+
+    Examples
+    --------
+    >>> word = model.top_words(1)[0]
+    >>> model.condition(pin={1: word}, n_sweeps=10)["pinned"][0] == [word]
+    True
     """
-    fixed = _fixed_words(model, pin or {}, ban or {})
+    with model._changing_states(n_sweeps):
+        fixed = _fixed_words(model, pin or {}, ban or {})
+        _set_at_conditioned(model, fixed)
+    vocabulary = np.array(model.corpus_.vocabulary, dtype=object)
+    rows = [
+        [concept, number or pd.NA, *(vocabulary[row == sign].tolist() for sign in (1, -1))]
+        for (concept, row), number in zip(fixed.items(), numbers_now(model))
+    ]
+    return pd.DataFrame(rows, columns=["concept", "now", "pinned", "banned"]).astype({"now": "Int64"})
+
+
+def _set_at_conditioned(model: FittedModel, fixed: Mapping[int, np.ndarray]) -> None:
+    """Set every chain at a state that keeps the conditions, which replace all earlier ones."""
     listed, partners = model.sampled_.consensus.description, []
     for chain in model.chains_:
         if chain.tokens is None:
@@ -105,16 +151,6 @@ def condition_chains(model: FittedModel, pin: Words | None, ban: Words | None) -
         # A chain without the concepts starts from the state of one that has them.
         chain.state = states[c if c in states else known[c % len(known)]]
         chain.model, chain.tokens = chain.model._replace(fixed=rows), None
-
-    def table() -> pd.DataFrame:
-        vocabulary = np.array(model.corpus_.vocabulary, dtype=object)
-        found = [
-            [concept, number or pd.NA, *(vocabulary[row == sign].tolist() for sign in (1, -1))]
-            for (concept, row), number in zip(fixed.items(), numbers_now(model))
-        ]
-        return pd.DataFrame(found, columns=["concept", "now", "pinned", "banned"]).astype({"now": "Int64"})
-
-    return table
 
 
 def numbers_now(model: FittedModel) -> list[int]:

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords.features.specs import make_features, says_only_the_text
 from superwords.fitting.defaults import N_PILOTS
-from superwords.fitting.settings import make_start_rows, make_starts
+from superwords.fitting.settings import make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
 from superwords.jobs import n_workers
 from superwords.posterior.alignment import described, find_partners, usage_of
@@ -30,10 +30,9 @@ from superwords.posterior.resampling import LEAST_JACCARD, Pilots, first_words, 
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.compiling import await_kernels
-from superwords.sampler.init.grow import pick_rows, start_of
+from superwords.sampler.init.grow import start_of
 from superwords.sampler.init.rows import FEWEST_DOCUMENTS, SHARE, sample_rows
 from superwords.sampler.init.starts import parse_start, usual_number
-from superwords.sampler.model import n_documents
 from superwords.text.corpus import Corpus
 
 MULTIPLES = (1.0, 0.5, 2.0)  # of the rule's number of concepts; the first wins ties
@@ -62,8 +61,8 @@ class Measured(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    multiple: float  # of the rule's number
-    n_concepts: int | None  # to start with; None: by the rule
+    multiple: float = 1.0  # of the rule's number
+    n_concepts: int | None = None  # to start with; None: by the rule
     reason: str | None = None  # in a sentence
 
 
@@ -97,12 +96,11 @@ def run_pilots(
                 f"No pilots are run: they need the start 'rows', at least {2 * FEWEST_DOCUMENTS} rows, and longer "
                 f"or more chains, so that each pilot has {_FEWEST_SWEEPS} sweeps."
             )
-        return gather_pilots([], []), Chosen(1.0, None)
+        return gather_pilots([], []), Chosen()
     tell.say(f"{n_pilots} pilots on random {SHARE:.0%} samples of the documents, {n_sweeps} sweeps each.")
     await_kernels()
-    data, asked = prepared.model.data, parse_start(make_starts(given)[0])[1]
-    n_part = make_start_rows(given, n_documents(data))
-    rows = np.arange(n_documents(data)) if n_part is None else pick_rows(n_documents(data), n_part, 0, 0)
+    asked, rows = parse_start(make_starts(given)[0])[1], prepared.picked
+    rows = np.arange(len(prepared.order)) if rows is None else rows
     drawn = [rows[sample_rows(prepared.source[rows], np.random.default_rng([_SEED, b]))] for b in range(n_pilots)]
     with threadpool_limits(1), ThreadPoolExecutor(n_workers(given["n_jobs"])) as pool:
         samples = list(pool.map(lambda one: _sample(given, prepared, features, one), drawn))
@@ -113,7 +111,7 @@ def run_pilots(
                 problem, words = samples[b]
                 n = asked or max(2, round(multiple * usual_number(problem.model.data, "rows")))
                 if (b, n) not in shares:
-                    shares[b, n] = shares_of(problem, {**given, "start_rows": None}, n)
+                    shares[b, n] = shares_of(problem, n)
                 found = _fit(problem, given, b, shares[b, n], sweeps)
                 scores = np.zeros((len(found.scores), prepared.corpus.n_words))
                 scores[:, words] = found.scores
@@ -121,10 +119,11 @@ def run_pilots(
 
             return list(pool.map(fit_one, which))
 
-        chosen = Chosen(1.0, asked)
+        chosen = Chosen(n_concepts=asked)
         look, n_look = range((n_pilots + 1) // 2), round(_FIRST_LOOK * n_sweeps)
         if asked is None and n_look >= _SHORTEST_LOOK:  # shorter pilots favour too few concepts
-            chosen = choose_number(usual_number(data, "rows"), lambda times: measure(fit_all(look, times, n_look)))
+            rule = usual_number(prepared.model.data, "rows")
+            chosen = choose_number(rule, lambda times: measure(fit_all(look, times, n_look)))
             tell.say(str(chosen.reason))
         fitted = fit_all(range(n_pilots), chosen.multiple, n_sweeps)
     return gather_pilots([one.scores for one in fitted], [one.share for one in fitted]), chosen
@@ -196,7 +195,7 @@ def _sample(
         found = found._replace(values=np.asarray(found.values)[words])
     vectors = None if prepared.vectors is None else prepared.vectors[rows]
     own = {name: np.asarray(given[name])[words] for name in ("lam", "theta") if np.ndim(given[name]) == 1}
-    return model_of({**given, **own}, corpus, found, vectors, prepared.beside_words), words
+    return model_of({**given, **own, "start_rows": None}, corpus, found, vectors, prepared.beside_words), words
 
 
 def frequent_words(corpus: Corpus) -> np.ndarray:

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords import cluster
 from superwords.cluster import code_version, packed, ray, unpacked
-from superwords.errors import InputError
+from superwords.errors import ClusterError, InputError
 from superwords.jobs import n_workers
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.progress import Progress, Watcher
@@ -135,7 +135,7 @@ def on_cluster(machines: cluster.Cluster, say: cluster.Say) -> Runner:
                 machines.wait_for(one)
         except BaseException as error:
             stop.set()
-            if not isinstance(error, cluster.ClusterLostError):
+            if not isinstance(error, ClusterError):
                 for one in running:
                     with suppress(Exception):  # the first error is raised
                         machines.wait_for(one)

@@ -39,11 +39,8 @@ class Prepared(NamedTuple):
     placing: np.ndarray | None  # (V, F) word vectors that place the rows for the start; None: the features
     vectors: np.ndarray | None  # (D, F) of the model's rows, in place of those of their words
     beside_words: bool  # the vectors are used beside those of the words
-
-    @property
-    def source(self) -> np.ndarray:
-        """(D): the document of each row of the model."""
-        return self.order if self.corpus.parent is None else self.corpus.parent[self.order]
+    source: np.ndarray  # (D): the document of each row of the model
+    picked: np.ndarray | None  # of many rows, those that are clustered, whatever the seed; None: all
 
 
 def prepare(given: Mapping[str, Any], X: Any, features: Any, tell: Watcher, row_vectors: Any = None) -> Prepared:
@@ -97,6 +94,9 @@ def model_of(
 ) -> Prepared:
     """Return the model of a corpus with these features."""
     order = document_order(corpus)
+    source = order if corpus.parent is None else corpus.parent[order]
+    n_part = make_start_rows(given, corpus.n_documents)
+    picked = None if n_part is None else pick_rows(corpus.n_documents, n_part, 0, 0)
     counts = sparse.csr_array(corpus.counts[order])
     prior, theta = make_prior(given, counts), make_theta(given["theta"], counts)
     values = scale_features(found.values, counts.shape[1], given["standardize_features"] and found.standardize)
@@ -105,40 +105,36 @@ def model_of(
     placing, is_by_rows = None, any(parse_start(one)[0] == "rows" for one in make_starts(given))
     if is_by_rows and values is None and (vectors is None or beside_words):  # then by the words' co-occurrence
         placing = scale_features(make_features(AUTO, corpus).values, corpus.n_words, standardize=True)
-    return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words)
+    return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words, source, picked)
 
 
-def shares_of(prepared: Prepared, given: Mapping[str, Any], n: int | None) -> np.ndarray:
-    """Return the word shares of about `n` clusters of rows; of many, of a part that does not depend on the seed."""
-    data = prepared.model.data
-    n_part = make_start_rows(given, n_documents(data))
-    picked = None if n_part is None else pick_rows(n_documents(data), n_part, 0, 0)
-    by = prepared.source, prepared.placing, prepared.vectors
-    return row_shares(data, n or usual_number(data, "rows"), *by, picked, prepared.beside_words)
+def shares_of(of: Prepared, n: int | None) -> np.ndarray:
+    """Return the word shares of about `n` clusters of rows."""
+    n = n or usual_number(of.model.data, "rows")
+    return row_shares(of.model.data, n, of.source, of.placing, of.vectors, of.picked, of.beside_words)
 
 
 def start_chains(
     given: Mapping[str, Any], prepared: Prepared, seed: int, say: Callable[[str], None], n_concepts: int | None = None
 ) -> list[Chain]:
     """Return a chain for each start that is asked for, with `n_concepts` where it leaves the number open."""
-    model, theta, starts = prepared.model, prepared.theta, make_starts(given)
+    model, theta, starts, picked = prepared.model, prepared.theta, make_starts(given), prepared.picked
     n_rows = n_documents(model.data)
-    n_part = make_start_rows(given, n_rows)
     parsed = {one: parse_start(one) for one in starts}
     names = {name for name, _ in parsed.values()}
-    if n_part is not None:
-        part = f"{n_part:,} of the {n_rows:,} rows"
+    if picked is not None:
+        part = f"{len(picked):,} of the {n_rows:,} rows"
         if "rows" in names:
             say(f"Large corpus: the start is made from clusters of {part}, which the others then join.")
         if names & set(NUMBERED) - {"rows"}:
             say(f"Large corpus: each chain starts with {SWEEPS} sweeps on {part}, which the others then join.")
-    shares = {one: shares_of(prepared, given, n or n_concepts) for one, (name, n) in parsed.items() if name == "rows"}
+    shares = {one: shares_of(prepared, n or n_concepts) for one, (name, n) in parsed.items() if name == "rows"}
 
     def start(chain: int) -> State:
         init = starts[chain]
-        if n_part is None or init in shares or parsed[init][0] not in NUMBERED:
+        if picked is None or init in shares or parsed[init][0] not in NUMBERED:
             return start_of(init, model, theta, seed, chain, shares.get(init))
-        rows = pick_rows(n_rows, n_part, seed, chain)
+        rows = pick_rows(n_rows, len(picked), seed, chain)
         return arrive(init, part_of(model, rows, given), rows, model.data, theta, seed, chain)
 
     # Linear algebra on one thread: its results could otherwise depend on how many there are.

@@ -6,7 +6,7 @@ A part appears whole or not at all, so an interrupted run continues with the mis
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice, repeat
@@ -23,8 +23,6 @@ from superwords.cluster import packed, spread, unpacked
 from superwords.errors import InputError
 from superwords.files import atomic_path, write_atomic
 from superwords.fitting.folding import fold, fold_elsewhere, kept_concepts
-from superwords.sampler.leave_one_out import LeaveOneOutCounts
-from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
 from superwords.text.files import TextStream, batches
 from superwords.text.sources import Documents
@@ -77,17 +75,17 @@ def write_parts(
         raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error
     corpus = model.corpus_
     reading = {"unit": unit, "recipe": corpus.notes["recipe"], "vocabulary": corpus.vocabulary, "keep_texts": False}
-    write = partial(_write_part, kept_concepts(model), model.seed_, model.choices_, model.result_.shown, reading)
     # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
-    return spread(partial(_unpack_and_write, packed(write)), _missing(documents, languages, folder.resolve()), n_jobs)
+    given = packed((kept_concepts(model), model.seed_, model.choices_, model.result_.shown, reading))
+    write = partial(fold_elsewhere, partial(_write_part, given))
+    return spread(write, _missing(documents, languages, folder.resolve()), n_jobs)
 
 
 def _missing(documents: Documents, languages: str | Sequence[str], folder: Path) -> Iterator[_Part]:
     ids = iter(documents.ids)
     codes: Iterator[str] = repeat(languages) if isinstance(languages, str) else iter(languages)
-    cut: Iterable[list[str] | TextStream] = getattr(documents.texts, "pieces", ())
-    if len(getattr(documents.texts, "pieces", ())) < 2:
-        cut = batches(documents.texts, len, _PART_CHARACTERS)
+    pieces = getattr(documents.texts, "pieces", ())
+    cut = pieces if len(pieces) > 1 else batches(documents.texts, len, _PART_CHARACTERS)
     for number, texts in enumerate(cut):
         part = list(islice(ids, len(texts))), list(islice(codes, len(texts))), texts
         path = folder / f"part-{number:05}.parquet"
@@ -95,19 +93,9 @@ def _missing(documents: Documents, languages: str | Sequence[str], folder: Path)
             yield path, *part
 
 
-def _unpack_and_write(write: bytes, part: _Part) -> Weighed:
-    return fold_elsewhere(unpacked(write), part)
-
-
-def _write_part(
-    concepts: LeaveOneOutCounts,
-    seed: int,
-    choices: Sequence[Choice],
-    shown: Sequence[int],
-    reading: Mapping[str, Any],
-    part: _Part,
-) -> Weighed:
+def _write_part(given: bytes, part: _Part) -> Weighed:
     """Weigh one part, in a worker."""
+    concepts, seed, choices, shown, reading = unpacked(given)
     path, ids, languages, texts = part
     new = Corpus.from_texts(texts, ids, language=languages, n_jobs=1, **reading)
     weights = merged(fold(concepts, new.counts, seed, n_jobs=1).weight, choices)

@@ -29,11 +29,6 @@ class Pilots(NamedTuple):
     score: np.ndarray  # (E) float32
 
 
-def no_pilots() -> Pilots:
-    """Return the result of a fit without pilots."""
-    return gather_pilots([], [])
-
-
 def gather_pilots(scores: list[Any], shares: list[np.ndarray]) -> Pilots:
     """Return the pilots with the word scores (J_p, V) and the shares of tokens (J_p) of each."""
     dense = [_dense(one) for one in scores]

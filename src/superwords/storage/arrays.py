@@ -11,9 +11,9 @@ import bz2
 import json
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -180,8 +180,11 @@ def _plain(value: Any) -> Any:
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
-def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
-    """Return `kind(**fields)`; fields that are not stored take their defaults."""
+def construct(kind: type[Value], fields: Mapping[str, Any], end: float | None = None) -> Value:
+    """Return `kind(**fields)`; fields that are not stored take their defaults.
+
+    With `end`, whole numbers, numbers and flags must be of their declared types, and from 0 to before `end`.
+    """
     known = signature(kind).parameters
     unknown = sorted(set(fields) - set(known))
     missing = [name for name, one in known.items() if one.default is one.empty and name not in fields]
@@ -189,7 +192,16 @@ def construct(kind: type[Value], fields: Mapping[str, Any]) -> Value:
         both = (("has", unknown), ("lacks", missing))
         found = " and ".join(f"{verb} {', '.join(names)}" for verb, names in both if names)
         raise OtherVersionError(f"its {kind.__name__} {found}")
+    types = {} if end is None else get_type_hints(kind)
+    for name, value in fields.items():
+        if end is not None and types[name] in (int, float, bool):
+            check_numbers(f"{name} of its {kind.__name__}", [value], types[name], end)
     return kind(**fields)
+
+
+def check_numbers(name: str, values: Iterable[Any], kind: Any, end: float = math.inf) -> None:
+    """Raise `DamagedError` unless these are all numbers of a type, from 0 to before `end`."""
+    require(all(type(one) is kind and 0 <= one < end for one in values), f"{name} is not a possible number")
 
 
 def require(holds: Any, otherwise: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,7 @@ from superwords.posterior.result import Result
 from superwords.posterior.traces import CONCEPT_TRACED
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data, with_absent
 from superwords.sampler.records import Position
-from superwords.storage.arrays import construct, expect, require
+from superwords.storage.arrays import check_numbers, construct, expect, require
 from superwords.storage.draws import plain_state, read_state, read_tokens
 from superwords.storage.model_file import Choice, ModelFile, translate_corruption
 from superwords.text.checks import check_unique_words
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _RUN, CHAIN = "run", "chain/{}"  # the parts with what an unfinished run was asked for, and where a chain is
 _MOST_SWEEPS = 2**53
+_NONE_FIXED = np.zeros((0, 0), np.int8)
 
 
 class Stored(NamedTuple):
@@ -48,12 +49,10 @@ class Stored(NamedTuple):
     order: np.ndarray
     corpus: Corpus
     features: np.ndarray  # (V, F), NaN rows where unknown
-    affinity: Affinity
-    steps: Steps
+    shared: tuple[Affinity, Steps, np.ndarray]  # of the chains' models, the last one (K, V): pinned and banned words
     chains: list[Position]
     pilots: Pilots
     concept_trace: dict[str, np.ndarray]  # over all kept draws, of which a finished file has only some
-    fixed: np.ndarray  # (K, V) pinned and banned words
     draws: list[ChainDraws]
     choices: list[Choice]
     run: dict[str, Any] | None  # what an unfinished run was asked for
@@ -72,17 +71,13 @@ def write(
 
     if not path.parent.is_dir():
         raise StorageError(f"There is no folder {str(path.parent)!r} to save the model in.")
+    parts = {"version": __version__, **plain_parts(model, texts)} | ({} if run is None else {_RUN: [dict(run)]})
     try:
         with (
             atomic_path(path) as temporary,
             closing(ModelFile.create(temporary, safe=False)) as file,
             file.transaction(),
         ):
-            parts = {
-                "version": __version__,
-                **plain_parts(model, texts),
-                **({} if run is None else {_RUN: [dict(run)]}),
-            }
             for name, value in parts.items():
                 file.put(name, value)
             for chain in draws:
@@ -180,16 +175,12 @@ def read_open(file: ModelFile) -> Stored:
     """Read an open file, every index checked; raise some exception for what is missing or points nowhere."""
     plain = {name: file.get(name) for name in file.parts()}
     corpus = _read_corpus({**plain["corpus"], "texts": plain["texts"]})
-    n_documents, n_words = corpus.counts.shape
+    shape = n_documents, n_words = corpus.counts.shape
     order = expect(plain["order"], "i8", n_documents, end=n_documents)
     require(len(np.unique(order)) == n_documents, "its documents are not in any order")
-    require(_are_numbers([plain["seed"]], int, np.inf), "its seed is not a number")
-    schedule = construct(Schedule, plain["schedule"])
-    require(_are_numbers(schedule, int, _MOST_SWEEPS), "its sweeps are not numbers")
+    check_numbers("its seed", [plain["seed"]], int)
+    schedule = construct(Schedule, plain["schedule"], _MOST_SWEEPS)
     require(schedule.thin >= 1, "it keeps no draw")
-    steps = construct(Steps, plain["steps"])
-    are_steps = all(_are_numbers([given], type(default), 2**31) for given, default in zip(steps, Steps()))
-    require(are_steps, "its steps cannot be read")
     n_near = plain["affinity"]["near"].shape[1]
     near = expect(plain["affinity"]["near"], "i4", n_words, n_near, end=n_words)
     rho = expect(plain["affinity"]["rho_present"], "f8", n_words, n_near)
@@ -197,41 +188,22 @@ def read_open(file: ModelFile) -> Stored:
     require(((rho > 0) & (rho < 1)).all(), "its near words have no probability")
     n_chains = sum(name.startswith(CHAIN.format("")) for name in plain)
     require(n_chains > 0, "it has no chains")
-    chains = [_read_chain(plain[CHAIN.format(c)], (n_documents, n_words)) for c in range(n_chains)]
+    chains = [_read_chain(plain[CHAIN.format(c)], shape) for c in range(n_chains)]
     trace = plain.get("concept_trace", {})
     for name in CONCEPT_TRACED if trace else ():
         expect(trace[name], "f4", n_chains, *trace[CONCEPT_TRACED[0]].shape[1:])
-    fixed = plain.get("fixed")
-    if fixed is None or fixed.size == 0:
-        fixed = np.zeros((0, 0), np.int8)
-    else:
+    fixed = plain.get("fixed", _NONE_FIXED)
+    if fixed.size:
         require(np.isin(expect(fixed, "i1", None, n_words), (-1, 0, 1)).all(), "its pinned words cannot be read")
     (run,) = plain.get(_RUN, [None])
     require(_RUN not in plain or isinstance(run, dict), "it does not say what its run was asked for")
     require(all(row.chain in range(n_chains) for row in file.draws()), "a draw is of no chain")
-    draws = [ChainDraws(file, c, (n_documents, n_words), at.sweep) for c, at in enumerate(chains)]
-    return Stored(
-        settings=dict(plain["settings"]),
-        seed=plain["seed"],
-        schedule=schedule,
-        order=order,
-        corpus=corpus,
-        features=expect(plain["features"], "f8", n_words, None),
-        affinity=with_absent(near, rho),
-        steps=steps,
-        chains=chains,
-        pilots=_read_pilots(plain["pilots"], n_words),
-        concept_trace=trace,
-        fixed=fixed,
-        draws=draws,
-        choices=_read_choices(file, draws),
-        run=run,
-        identity=file.identity(),
-    )
-
-
-def _are_numbers(values: Iterable[Any], kind: Any, end: float) -> bool:
-    return all(type(one) is kind and 0 <= one < end for one in values)
+    draws = [ChainDraws(file, c, shape, at.sweep) for c, at in enumerate(chains)]
+    features, pilots = expect(plain["features"], "f8", n_words, None), _read_pilots(plain["pilots"], n_words)
+    shared = with_absent(near, rho), construct(Steps, plain["steps"], 2**31), fixed if fixed.size else _NONE_FIXED
+    of_chains = chains, pilots, trace, draws, _read_choices(file, draws)
+    settings = dict(plain["settings"])
+    return Stored(settings, plain["seed"], schedule, order, corpus, features, shared, *of_chains, run, file.identity())
 
 
 # What is computed with or shown of the notes: [kind] is a list of it, {name: kind} a mapping, where "" is every name.
@@ -279,10 +251,7 @@ def _read_corpus(fields: dict[str, Any]) -> Corpus:
     n_documents, n_words = counts.shape
     is_counted = counts.dtype == np.int32 and (counts.data > 0).all()
     require(is_counted, "its counts are not whole numbers from 1 on")
-    ascends = np.diff(counts.indices.astype(np.int64)) > 0
-    starts = counts.indptr[1:-1]
-    ascends[starts[(starts > 0) & (starts < counts.nnz)] - 1] = True
-    require(ascends.all(), "its counts are not in order")
+    require(counts.has_canonical_format, "its counts are not in order")
     require(int(counts.sum(dtype=np.int64)) < 2**53, "its counts are too large")
     texts = [] if corpus.texts is None else [(corpus.texts, n_documents)]
     for some, n in ((corpus.vocabulary, n_words), (corpus.ids, n_documents), *texts):
@@ -299,24 +268,21 @@ def _read_corpus(fields: dict[str, Any]) -> Corpus:
 
 
 def _read_chain(fields: dict[str, Any], shape: tuple[int, int]) -> Position:
-    prior = construct(Prior, fields["prior"])
+    prior = construct(Prior, fields["prior"], np.inf)
     lam = expect(prior.lam, "f8", shape[1])
     numbers = [value for name, value in prior._asdict().items() if name != "lam"]
-    is_possible = (lam > 0).all() and np.isfinite(lam).all() and _are_numbers(numbers, float, np.inf) and all(numbers)
+    is_possible = (lam > 0).all() and np.isfinite(lam).all() and all(numbers)
     require(is_possible, "its prior is not possible")
     state, _ = read_state(fields["state"], shape)
     tokens = fields["tokens"] and read_tokens(fields["tokens"], state)
-    sweep, seconds, tried, accepted = (fields[name] for name in ("sweep", "seconds", "tried", "accepted"))
-    require(_are_numbers([sweep], int, _MOST_SWEEPS), "a chain has no number of sweeps")
-    are_counts = all(type(n) is int for n in (*tried.values(), *accepted.values()))
-    require(are_counts, "its counts of moves are not numbers")
-    require(_are_numbers(seconds.values(), float, np.inf), "its times are not numbers")
-    return Position(sweep, prior, state, tokens, seconds, tried, accepted)
+    at = construct(Position, {**fields, "prior": prior, "state": state, "tokens": tokens}, _MOST_SWEEPS)
+    require(all(type(n) is int for n in (*at.tried.values(), *at.accepted.values())), "its moves are not counted")
+    check_numbers("a time", at.seconds.values(), float)
+    return at
 
 
 def _read_pilots(fields: dict[str, Any], n_words: int) -> Pilots:
-    pilots = construct(Pilots, fields)
-    require(_are_numbers([pilots.n_pilots], int, 2**31), "its pilots are not a number")
+    pilots = construct(Pilots, fields, 2**31)
     n = len(expect(pilots.pilot, "i4", None, end=pilots.n_pilots))
     n_entries = len(expect(pilots.word, "i4", None, end=n_words))
     expect(pilots.share, "f4", n)
@@ -360,15 +326,11 @@ def restore(model: FittedModel, stored: Stored) -> None:
     """Make a model of the same settings what it was when it was saved."""
     from superwords.sampler.chain import Chain  # kernels, which only sampling needs
 
-    model.corpus_, model.order_ = stored.corpus, stored.order
-    model.seed_, model.schedule_ = stored.seed, stored.schedule
+    model.corpus_, model.order_, model.pilots_ = stored.corpus, stored.order, stored.pilots
+    model.seed_, model.schedule_, model.identity_ = stored.seed, stored.schedule, stored.identity
+    model.kept_, model.choices_, model.chains_ = stored.draws, list(stored.choices), []
     data = make_data(sparse.csr_array(stored.corpus.counts[stored.order]), stored.features)
-    model.chains_ = []
-    for c, position in enumerate(stored.chains):
-        whole = Model(position.prior, data, stored.affinity, stored.steps, stored.fixed)
-        chain = Chain(whole, position.state, stored.seed, c)
-        chain.go_to(position)
-        model.chains_.append(chain)
-    model.kept_, model.choices_ = stored.draws, list(stored.choices)
-    model.pilots_, model.identity_ = stored.pilots, stored.identity
+    for c, at in enumerate(stored.chains):
+        model.chains_.append(Chain(Model(at.prior, data, *stored.shared), at.state, stored.seed, c))
+        model.chains_[c].go_to(at)
     _remember_trace(model.sampled_, stored)
