@@ -332,7 +332,7 @@ from superwords.storage.arrays import pack
 from superwords.storage.model_file import ModelFile
 container = ModelFile.open(Path(sys.argv[1]), write=True)
 print("ready", flush=True)
-for n in range(100_000):
+for n in range(10, 100_000):
     with container.transaction():
         container.put("left", {"n": np.full(20_000, n)})
         container.add_draw(0, n, [n], pack({"w": np.random.default_rng(n).random(5_000)}))

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from cli_for_tests import model_file, run, write_documents
-from superwords.fitting import weighing
+from superwords.fitting import folding
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_parts_hold_the_weights_of_transform_and_are_not_made_again(capsys, fold
     assert "Wrote the weights of 40 documents" in told.err
     parts = sorted(out.glob("*.parquet"))
     assert [part.name for part in parts] == [f"part-0000{n}.parquet" for n in range(4)]
-    assert {path.name for path in out.iterdir()} == {weighing.KEY_FILE, *(part.name for part in parts)}
+    assert {path.name for path in out.iterdir()} == {folding.KEY_FILE, *(part.name for part in parts)}
     together = pd.concat([pd.read_parquet(part) for part in parts], ignore_index=True)
     assert weigh(capsys, folder, documents, "-o", folder / "weights.csv", "--quiet").code == 0
     pd.testing.assert_frame_equal(together, pd.read_csv(folder / "weights.csv"), check_exact=True)

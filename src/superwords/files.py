@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import platform
 import secrets
@@ -65,12 +66,9 @@ def sync_folder(folder: Path) -> None:
     if os.name != "posix":  # Windows cannot open a folder, and its renames are journalled
         return
     opened = os.open(folder, os.O_RDONLY)
-    try:
+    with suppress(OSError):  # not supported by some network file systems
         os.fsync(opened)
-    except OSError:
-        pass  # not supported by some network file systems
-    finally:
-        os.close(opened)
+    os.close(opened)
 
 
 @contextmanager
@@ -123,11 +121,10 @@ def _host() -> str:
 def _remove_stale(target: Path) -> None:
     """Remove the temporary files of processes that no longer run."""
     with suppress(OSError):
-        found = [one for one in target.parent.iterdir() if one.name.startswith(f".{target.name}.")]
-        for path in found:
-            owner = path.name.removeprefix(f".{target.name}.").split(".tmp")
-            if len(owner) == 2 and not _may_be_written(path, owner[0].split("-")):
-                with suppress(OSError):
+        for path in list(target.parent.glob(f".{glob.escape(target.name)}.*.tmp*")):
+            owner = path.name.removeprefix(f".{target.name}.").partition(".tmp")[0].split("-")
+            with suppress(OSError):
+                if not _may_be_written(path, owner):
                     path.unlink()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from superwords.errors import InputError
@@ -49,47 +50,40 @@ def check_address_space() -> None:
     """Raise where a limit leaves too little to load the libraries: OpenBLAS would try for ever."""
     left = _left_of_limit()
     if left is not None and left < _LEAST_SPACE:
-        raise InputError(
-            f"The limit on address space (ulimit -v) leaves {left / 1e6:.0f} MB; superwords needs at least "
-            f"{_LEAST_SPACE / 1e6:.0f} MB to start."
-        )
+        problem = f"The limit on address space (ulimit -v) leaves {left / 1e6:.0f} MB"
+        raise InputError(f"{problem}; superwords needs at least {_LEAST_SPACE / 1e6:.0f} MB to start.")
 
 
 def _address_space() -> float | None:
     """Return the bytes of this process's address space, where Linux reports them."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (OSError, ValueError, IndexError):
-        return None
-    return float(pages * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError, IndexError):
+        return float(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return None
 
 
 def _left_of_limit() -> float | None:
     """Return the bytes left under a limit on the address space."""
-    if resource is None:
+    used = _address_space()
+    if resource is None or used is None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    used = _address_space()
-    return None if soft == resource.RLIM_INFINITY or used is None else float(soft) - used
+    return None if soft == resource.RLIM_INFINITY else float(soft) - used
 
 
 def _meminfo() -> float | None:
-    try:
+    with suppress(OSError):
         found = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return float(found[1]) * 1024 if found else None
+        return float(found[1]) * 1024 if found else None
+    return None
 
 
 def _left_in_container() -> float | None:
     folder = Path("/sys/fs/cgroup")
-    try:
-        limit = (folder / "memory.max").read_text().strip()
-        used = float((folder / "memory.current").read_text())
+    with suppress(OSError, ValueError):  # ValueError: "max", for no limit
+        limit, used = (float((folder / name).read_text()) for name in ("memory.max", "memory.current"))
         files = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):
-        return None
-    return None if limit == "max" else float(limit) - used + float(files.get("inactive_file", 0))
+        return limit - used + float(files.get("inactive_file", 0))
+    return None
 
 
 def temporary_folder() -> Path:

@@ -62,7 +62,7 @@ def transform(
     """
     from superwords.analysis.tables import sources
     from superwords.cluster import check_cluster, joined
-    from superwords.fitting.weighing import weight_table
+    from superwords.fitting.folding import weight_table
     from superwords.text.checks import passage_length
     from superwords.text.files import digest
     from superwords.text.read import warn_about
@@ -105,7 +105,7 @@ def _write_parts(
 ) -> None:
     """Write a folder of Parquet files, and report progress."""
     from superwords import __version__
-    from superwords.fitting.weighing import write_parts
+    from superwords.fitting.folding import write_parts
 
     n_documents = n_empty = n_unknown = 0
     tell(f"Finding the concepts of {len(documents.ids):,} documents.")

@@ -1,11 +1,19 @@
-"""Folding new documents in with the concepts kept: what is given, and the weights that come back (docs/foldin.md)."""
+"""Folding new documents in with the concepts kept (docs/foldin.md): in memory, or any number into Parquet files.
+
+A file holds the weights of one part and appears whole or not at all, so an interrupted run continues with the missing
+parts.
+"""
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.util import find_spec
+from itertools import islice, repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +22,10 @@ from scipy import sparse
 
 from superwords.analysis.curation import merged
 from superwords.analysis.effects import Outcomes, folded_outcomes
-from superwords.cluster import current, joined
+from superwords.analysis.tables import source_shares, sources
+from superwords.cluster import current, joined, packed, spread, unpacked
 from superwords.errors import InputError
+from superwords.files import atomic_path, write_atomic
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.on_request import numbers_now
 from superwords.fitting.settings import whole_number
@@ -26,7 +36,9 @@ from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_co
 from superwords.sampler.state import Sizes
 from superwords.text.checks import check_counts
 from superwords.text.corpus import Corpus
+from superwords.text.files import TextStream, batches
 from superwords.text.read import are_texts
+from superwords.text.sources import Documents
 
 SWEEPS = 30
 LEAST_INCLUSION = 0.1  # a concept less probable than that is off in the weights
@@ -35,6 +47,9 @@ _DENSE_WEIGHTS = 50_000_000
 _BLOCK = 1024
 _EXAMPLES = 10
 _SURE = 1e-9  # how far the probability of a pinned or banned word stays from 1 or 0
+KEY_FILE = "parts.json"
+_PART_CHARACTERS = 2_000_000
+_Part = tuple[Path, list[str], list[str], list[str] | TextStream]  # file, ids, languages, texts or where they are
 
 
 class UnknownWordsWarning(UserWarning):
@@ -181,16 +196,18 @@ def fold(
     if n_documents == 0 or n_concepts == 0:
         return Folded(*(np.zeros((n_documents, n_concepts)) for _ in range(2)))
     is_dense = n_documents * n_concepts <= _DENSE_WEIGHTS
-    cut = (sparse.csr_array(counts[first : first + _BLOCK]) for first in range(0, n_documents, _BLOCK))
-    of_block = partial(_fold_block, concepts, seed, n_sweeps, is_dense)
-    machines = current()
-    if machines is not None and n_documents > _BLOCK:
-        blocks = list(machines.spread(partial(fold_elsewhere, of_block), cut))
-    else:
-        with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
-            blocks = list(pool.map(of_block, cut))
+    blocks = in_blocks(partial(_fold_block, concepts, seed, n_sweeps, is_dense), counts, _BLOCK, n_jobs)
     stack = np.concatenate if is_dense else lambda parts: sparse.vstack(parts, format="csr")
     return Folded(*(stack(parts) for parts in zip(*blocks)))
+
+
+def in_blocks(function: Callable[[Any], Any], counts: sparse.csr_array, size: int, n_jobs: int | None) -> list[Any]:
+    """Return `function` of each block of rows: by the cluster, if there is one and several blocks, or in threads."""
+    blocks = [sparse.csr_array(counts[first : first + size]) for first in range(0, counts.shape[0], size)]
+    if current() is not None and len(blocks) > 1:
+        return list(spread(partial(fold_elsewhere, function), blocks))
+    with ThreadPoolExecutor(n_workers(n_jobs)) as pool:
+        return list(pool.map(function, blocks))
 
 
 _is_compiled = False
@@ -219,3 +236,76 @@ def _fold_block(
     total = weight.sum(axis=1, keepdims=True)
     folded = Folded(np.divide(weight, total, out=weight, where=total > 0), inclusion)
     return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
+
+
+class Weighed(NamedTuple):
+    n_documents: int
+    n_empty: int  # without any word that the model knows
+    n_unknown: int  # tokens of words that it does not know
+
+
+def weight_table(ids: list[str], weights: Any, concepts: Sequence[int]) -> pd.DataFrame:
+    """Return a row per document, and a column per concept, whose numbers are given."""
+    dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
+    table = pd.DataFrame(dense, columns=pd.Index([f"concept_{j}" for j in concepts]))
+    table.insert(0, "document", ids)
+    return table
+
+
+def write_parts(
+    model: FittedModel,
+    documents: Documents,
+    languages: str | Sequence[str],
+    unit: str,
+    folder: Path,
+    key: Mapping[str, Any],
+    n_jobs: int | None = None,
+) -> Iterator[Weighed]:
+    """Weigh documents into a folder of Parquet files; yield what each part held, as it is finished.
+
+    `key` identifies the weights: parts that a run with the same key left in the folder are not made again.
+    """
+    if find_spec("pyarrow") is None:
+        raise InputError("Parquet files need pyarrow; install the extra superwords[parquet].")
+    recorded, file = json.dumps(dict(key), sort_keys=True).encode(), folder / KEY_FILE
+    try:
+        folder.mkdir(exist_ok=True)
+        if not (file.exists() and file.read_bytes() == recorded):
+            if any(folder.iterdir()):
+                raise InputError(f"{folder} is not empty and holds no parts of these weights; give another folder.")
+            write_atomic(file, recorded)
+    except OSError as error:
+        raise InputError(f"Parts cannot be written to {folder}: {error.strerror or error}.") from error
+    corpus = model.corpus_
+    reading = {"unit": unit, "recipe": corpus.notes["recipe"], "vocabulary": corpus.vocabulary, "keep_texts": False}
+    # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
+    given = packed((kept_concepts(model), model.seed_, model.choices_, model.result_.shown, reading))
+    write = partial(fold_elsewhere, partial(_write_part, given))
+    return spread(write, _missing(documents, languages, folder.resolve()), n_jobs)
+
+
+def _missing(documents: Documents, languages: str | Sequence[str], folder: Path) -> Iterator[_Part]:
+    ids = iter(documents.ids)
+    codes: Iterator[str] = repeat(languages) if isinstance(languages, str) else iter(languages)
+    pieces = getattr(documents.texts, "pieces", ())
+    cut = pieces if len(pieces) > 1 else batches(documents.texts, len, _PART_CHARACTERS)
+    for number, texts in enumerate(cut):
+        part = list(islice(ids, len(texts))), list(islice(codes, len(texts))), texts
+        path = folder / f"part-{number:05}.parquet"
+        if not path.exists():
+            yield path, *part
+
+
+def _write_part(given: bytes, part: _Part) -> Weighed:
+    """Weigh one part, in a worker."""
+    concepts, seed, choices, shown, reading = unpacked(given)
+    path, ids, languages, texts = part
+    new = Corpus.from_texts(texts, ids, language=languages, n_jobs=1, **reading)
+    weights = merged(fold(concepts, new.counts, seed, n_jobs=1).weight, choices)
+    ids = new.ids
+    if new.parent is not None:
+        weights, ids = source_shares(new) @ weights, sources(new)[0]
+    with atomic_path(path) as temporary:
+        weight_table(ids, weights, shown).to_parquet(temporary, index=False)
+    n_empty = int((weights.sum(axis=1) == 0).sum())
+    return Weighed(len(ids), n_empty, int(new.notes.get("unknown_words", 0)))

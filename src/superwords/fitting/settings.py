@@ -102,10 +102,8 @@ def make_starts(given: Mapping[str, Any]) -> Sequence[str]:
     n = whole_number("n_concepts", given["n_concepts"], 1)
     for start, (name, number) in zip(init, parsed):
         if number is not None or name not in NUMBERED:
-            raise InputError(
-                f"n_concepts={n} and init={start!r} do not go together; leave one of them out, or give init as one of "
-                f"{', '.join(map(repr, NUMBERED))}."
-            )
+            remedy = f"leave one of them out, or give init as one of {', '.join(map(repr, NUMBERED))}"
+            raise InputError(f"n_concepts={n} and init={start!r} do not go together; {remedy}.")
     return [f"{name}:{n}" for name, _ in parsed]
 
 
@@ -203,10 +201,8 @@ def _per_word(name: str, value: Any, n_words: int, end: float, rule: str) -> np.
     if values.ndim and values.shape != (n_words,):
         raise InputError(f"{name} has shape {values.shape}; give a number, or one per word ({n_words}).")
     is_each, values = bool(values.ndim), np.broadcast_to(values, n_words).copy()
-    wrong = np.flatnonzero(~((values > 0) & (values < end)))
-    if len(wrong):
-        where = f" for word {wrong[0]}" if is_each else ""
-        raise InputError(f"{name} is {values[wrong[0]]}{where}; {rule}.")
+    for i in np.flatnonzero(~((values > 0) & (values < end))):
+        raise InputError(f"{name} is {values[i]}{f' for word {i}' if is_each else ''}; {rule}.")
     return values
 
 
@@ -222,33 +218,29 @@ def scale_features(features: Any, n_words: int, standardize: bool) -> np.ndarray
     except (TypeError, ValueError):
         raise InputError("The features are not numbers; give a words-by-features array.") from None
     if values.ndim != 2 or len(values) != n_words:
-        raise InputError(
-            f"The features have shape {values.shape}; give one row per word of the vocabulary, ({n_words}, F)."
-        )
-    if np.isinf(values).any():
-        row, column = np.argwhere(np.isinf(values))[0]
-        raise InputError(
-            f"The feature in row {row}, column {column} is infinite; give finite numbers, or NaN for unknown words."
-        )
+        remedy = f"give one row per word of the vocabulary, ({n_words}, F)"
+        raise InputError(f"The features have shape {values.shape}; {remedy}.")
+    for row, column in np.argwhere(np.isinf(values)):
+        remedy = "give finite numbers, or NaN for unknown words"
+        raise InputError(f"The feature in row {row}, column {column} is infinite; {remedy}.")
     unknown = np.isnan(values).any(axis=1)
     n_partly = (unknown & ~np.isnan(values).all(axis=1)).sum()
     if n_partly:
-        warnings.warn(
-            f"{n_partly} words have some features missing (NaN) and some not; they count as words without features.",
-            stacklevel=2,
-        )
+        sentence = f"{n_partly} words have some features missing (NaN) and some not"
+        warnings.warn(f"{sentence}; they count as words without features.", stacklevel=2)
     values[unknown] = np.nan
     if values.shape[1] == 0 or unknown.all():
         return None
     if standardize:
         known = values[~unknown]
-        centred, spread = known - known.mean(axis=0), known.std(axis=0)
+        centre, spread = known.mean(axis=0), known.std(axis=0)
+        centred = known - centre
         products = centred.T @ centred
         size = np.sqrt(np.diag(products))
-        products[np.diag_indices_from(products)] = 0.0
+        np.fill_diagonal(products, 0.0)
         if (np.abs(products) <= _UNCORRELATED * np.outer(size, size)).all():  # principal components
             spread[:] = np.sqrt(np.square(spread).mean())
-        values = (values - known.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        values = (values - centre) / np.where(spread > 0, spread, 1.0)
     return values
 
 
@@ -260,9 +252,8 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 def check_seed(random_state: Any) -> None:
     """Raise if this is not a seed, without drawing from a generator."""
-    if random_state is None or isinstance(random_state, np.random.Generator | np.random.RandomState):
-        return
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+    is_whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
+    if not is_whole and not isinstance(random_state, np.random.Generator | np.random.RandomState | None):
         raise InputError("is not a seed", "random_state", random_state, "give a whole number of at least 0, or None")
 
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from superwords.cluster import current, spread
 from superwords.errors import InputError
-from superwords.fitting.folding import fold_elsewhere
+from superwords.fitting.folding import in_blocks
 from superwords.fitting.settings import Plan, make_starts, parse_approximation
 from superwords.fitting.starting import part_of
 from superwords.posterior.alignment import Usage, described, find_partners, longer, united_places, usage_of
@@ -28,7 +27,7 @@ from superwords.sampler.init.starts import counts_of
 from superwords.sampler.model import Model, make_data, n_documents
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.random import INITIAL, new_stream
-from superwords.sampler.state import State, Tokens, concatenated, gathered
+from superwords.sampler.state import State, Tokens, concatenated, take_rows
 
 KEPT = 20  # draws of each chain: to put one together takes all rows
 _FEWEST_ROWS = 20
@@ -42,10 +41,8 @@ def cut_rows(n_rows: int, plan: Plan, seed: int) -> tuple[list[np.ndarray], np.n
     """Return the rows of each shard, and those of none."""
     size = min(plan.n_rows, -(-n_rows // plan.n_shards))
     if n_rows // plan.n_shards < _FEWEST_ROWS:
-        raise InputError(
-            f"{n_rows:,} rows are too few for {plan.n_shards} shards (at least {_FEWEST_ROWS} each are needed); leave "
-            "approximate out: one chain can take them all."
-        )
+        problem = f"{n_rows:,} rows are too few for {plan.n_shards} shards (at least {_FEWEST_ROWS} each are needed)"
+        raise InputError(f"{problem}; leave approximate out: one chain can take them all.")
     mixed = np.random.default_rng([seed, INITIAL, _CUT]).permutation(n_rows)
     shards = [np.sort(mixed[k :: plan.n_shards][:size]) for k in range(plan.n_shards)]
     return shards, np.setdiff1d(mixed, np.concatenate(shards))
@@ -61,18 +58,15 @@ def sample_shards(
     models = [part_of(whole, rows, given) for rows in shards]
     if given["thin"] is None:
         schedule = schedule._replace(thin=max(1, (schedule.n_sweeps - schedule.n_burn_in) // KEPT))
-    own = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62))
-    pilots = []
-    for c, init in enumerate(make_starts(given)):
-        model = models[c % len(shards)]
-        pilots.append(Chain(model, start_of(init, model, theta, own, c), own, c))
+    own, starts = int(np.random.default_rng([seed, INITIAL, _PILOT]).integers(2**62)), make_starts(given)
+    in_turn = [(models[c % len(shards)], init) for c, init in enumerate(starts)]
+    pilots = [Chain(one, start_of(init, one, theta, own, c), own, c) for c, (one, init) in enumerate(in_turn)]
     run(pilots, [ChainDraws(chain=c) for c in range(len(pilots))], Schedule(SWEEPS, SWEEPS, 1))
     chains: list[Chain] = []
     for c, pilot in enumerate(pilots):
         for k, model in enumerate(models):
-            state = pilot.state
-            if k != c % len(shards):
-                state = _compacted(_joined(pilot, counts_of(model.data), seed, c))
+            is_own = k == c % len(shards)
+            state = pilot.state if is_own else _compacted(_joined(pilot, counts_of(model.data), seed, c))
             chains.append(Chain(model, state, seed, len(chains)))
     draws = [ChainDraws(chain=number) for number in range(len(chains))]
     run(chains, draws, schedule)
@@ -95,12 +89,9 @@ def sample_shards(
 
 
 def _joined(chain: Chain, counts: sparse.csr_array, seed: int, c: int) -> State:
-    """Join further rows to a chain's concepts, on the cluster if there is one."""
-    blocks = [sparse.csr_array(counts[a : a + _BLOCK]) for a in range(0, counts.shape[0], _BLOCK)]
+    """Join further rows to a chain's concepts."""
     join = partial(join_rows, chain, stream=new_stream(seed, c))
-    are_sent = current() is not None and len(blocks) > 1
-    states = spread(partial(fold_elsewhere, join), blocks) if are_sent else map(join, blocks)
-    return concatenated(list(states), chain.state.theta)
+    return concatenated(in_blocks(join, counts, _BLOCK, n_jobs=1), chain.state.theta)
 
 
 def _compacted(state: State) -> State:
@@ -151,9 +142,6 @@ def _in_order(parts: list[tuple[np.ndarray, State, Tokens]], theta: np.ndarray) 
     state = concatenated([one for _, one, _ in parts], theta)
     tokens = Tokens(*(np.concatenate(arrays) for arrays in zip(*(one for _, _, one in parts))))
     order = np.argsort(np.concatenate([rows for rows, _, _ in parts]), kind="stable")
-    doc_ptr, pairs = gathered(state.doc_ptr, order)
-    pair_ptr, entries = gathered(state.pair_ptr, pairs)
-    return (
-        State(doc_ptr, state.concept[pairs], state.weight[pairs], pair_ptr, state.word[entries], theta),
-        Tokens(tokens.entry[entries], tokens.pair[pairs]),
-    )
+    # Tokens move as the weights and words that they are of.
+    moved = take_rows(state._replace(weight=tokens.pair, word=tokens.entry), order)
+    return take_rows(state, order), Tokens(moved.word, moved.weight)
