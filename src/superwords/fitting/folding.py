@@ -129,23 +129,20 @@ def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWord
     else:
         counts = check_counts(X_new)
         if counts.shape[1] != known.n_words:
-            raise InputError(
-                f"The new counts have {counts.shape[1]} columns but the model knows {known.n_words} words; "
-                "give one column per word of the model, or a Corpus, whose words have names."
-            )
+            problem = f"The new counts have {counts.shape[1]} columns but the model knows {known.n_words} words"
+            remedy = "give one column per word of the model, or a Corpus, whose words have names"
+            raise InputError(f"{problem}; {remedy}.")
         return counts, UnknownWords(0, [])
     column = pd.Index(known.vocabulary, dtype=object).get_indexer(pd.Index(new.vocabulary, dtype=object))
-    counts, total = sparse.coo_array(new.counts), np.asarray(new.counts.sum(axis=0)).ravel()
-    at = column[counts.col]
-    entries = counts.data[at >= 0], (counts.row[at >= 0], at[at >= 0])
-    shape = new.n_documents, known.n_words
-    aligned = check_counts(sparse.csr_array(sparse.coo_array(entries, shape=shape)))
-    total[column >= 0] = 0
-    if total.sum() == 0:
+    at = np.flatnonzero(column >= 0)
+    place = sparse.csr_array((np.ones(len(at), np.int32), (at, column[at])), (new.n_words, known.n_words))
+    aligned = check_counts(new.counts @ place)
+    left_out = pd.Series(new.counts.sum(axis=0), new.vocabulary)[column < 0]
+    left_out = left_out[left_out > 0].sort_values(ascending=False, kind="stable")
+    if left_out.empty:
         noted = new.notes.get("unknown_examples", {})
         return aligned, UnknownWords(int(new.notes.get("unknown_words", 0)), list(noted)[:_EXAMPLES])
-    common = np.argsort(-total, kind="stable")[:_EXAMPLES]
-    unknown = UnknownWords(int(total.sum()), [new.vocabulary[i] for i in common if total[i] > 0])
+    unknown = UnknownWords(int(left_out.sum()), left_out.index[:_EXAMPLES].tolist())
     sentence = f"{unknown.n_tokens:,} tokens of the new documents are words that the model does not know"
     examples = ", ".join(unknown.examples)
     warnings.warn(f"{sentence}; they are left out: {examples}.", UnknownWordsWarning, stacklevel=4)
@@ -164,9 +161,8 @@ def _read_texts(known: Corpus, texts: Any) -> Corpus:
             "The model was fitted to texts of several languages; give "
             "Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])."
         )
-    given = texts if isinstance(texts, str) else list(texts)
     how = {"language": recipe["language"], "vocabulary": known.vocabulary, "recipe": recipe, "keep_texts": False}
-    return Corpus.from_texts(given, **how)
+    return Corpus.from_texts(texts if isinstance(texts, str) else list(texts), **how)
 
 
 def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
@@ -176,8 +172,8 @@ def kept_concepts(model: FittedModel) -> LeaveOneOutCounts:
     """
     result = model.sampled_
     draw, aligned = result.consensus_draw, result.summary.alignment
-    found = np.maximum(aligned.found, 1e-300)
-    holders = np.maximum((aligned.weight @ aligned.held / found).round(), 1).astype(np.int64)
+    mean_held = aligned.weight @ aligned.held / np.maximum(aligned.found, 1e-300)
+    holders = np.maximum(mean_held.round(), 1).astype(np.int64)
     m = result.concept_word * holders[:, None]
     prior = model.chains_[0].model.prior._replace(b1=draw.b1, b2=draw.b2)
     for number, fixed in zip(numbers_now(model), model.chains_[0].model.fixed):

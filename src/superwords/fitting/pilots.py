@@ -74,15 +74,11 @@ def n_pilot_sweeps(given: Mapping[str, Any], schedule: Schedule) -> int:
 
 
 def has_pilots(given: Mapping[str, Any], prepared: Prepared, schedule: Schedule) -> bool:
-    """Return whether pilots are run.
-
-    They are not for starts other than "rows", for an approximation, for fewer than 40 rows, and where chains are so few
-    and short that a pilot would have fewer than eight sweeps.
-    """
-    if {parse_start(one)[0] for one in make_starts(given)} != {"rows"} or given["approximate"] is not None:
-        return False
+    """Return whether pilots are run: from "rows" only, with enough rows, and if each has at least eight sweeps."""
+    is_by_rows = {parse_start(one)[0] for one in make_starts(given)} == {"rows"}
     is_tiny = np.count_nonzero(prepared.model.data.length) < 2 * FEWEST_DOCUMENTS
-    return not is_tiny and n_pilot_sweeps(given, schedule) >= _FEWEST_SWEEPS
+    is_possible = is_by_rows and given["approximate"] is None and not is_tiny
+    return is_possible and n_pilot_sweeps(given, schedule) >= _FEWEST_SWEEPS
 
 
 def run_pilots(
@@ -92,9 +88,9 @@ def run_pilots(
     n_sweeps, n_pilots = n_pilot_sweeps(given, schedule), given["n_pilots"]
     if not has_pilots(given, prepared, schedule):
         if n_pilots not in (0, N_PILOTS):  # asked for
+            longer = f"longer or more chains, so that each pilot has {_FEWEST_SWEEPS} sweeps"
             tell.say(
-                f"No pilots are run: they need the start 'rows', at least {2 * FEWEST_DOCUMENTS} rows, and longer "
-                f"or more chains, so that each pilot has {_FEWEST_SWEEPS} sweeps."
+                f"No pilots are run: they need the start 'rows', {2 * FEWEST_DOCUMENTS} rows or more, and {longer}."
             )
         return gather_pilots([], []), Chosen()
     tell.say(f"{n_pilots} pilots on random {SHARE:.0%} samples of the documents, {n_sweeps} sweeps each.")
@@ -133,9 +129,9 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
     """Choose the number of concepts whose found-again concepts are most informative about the text.
 
     Half, once and twice the rule's number are tried (`measure_with` takes the multiple) and, as long as the largest is
-    the best, twice as many again. A concept found again counts by its information: the share of the text in it would
-    favour a few broad concepts. The rule's number is kept unless another has at least 20% more information: between
-    samples of one corpus it varies by about 15%, and a number that changes with the sample changes every concept.
+    the best, twice as many again. Information counts, since the share of the text would favour a few broad concepts.
+    The rule's number is kept unless another has at least 20% more: between samples of one corpus it varies by about
+    15%, and a number that changes with the sample changes every concept.
     """
     # Of multiples with the same number, the first counts.
     tried = {max(2, round(multiple * rule)): multiple for multiple in MULTIPLES[::-1]}
@@ -150,12 +146,9 @@ def choose_number(rule: int, measure_with: Callable[[float], Measured]) -> Chose
         tried[2 * best] = 2 * tried[best]
         found[2 * best] = measure_with(tried[2 * best])
     others = ", ".join(f"{one.text:.0%} with {n}" for n, one in sorted(found.items()) if n != best)
-    reason = (
-        f"The chains start with about {best} concepts: {found[best].text:.0%} of the text is in concepts that are "
-        f"found again in another sample of the documents"
-    )
-    reason += f" ({others}; specific concepts count for more)." if others else "."
-    return Chosen(tried[best], best, reason)
+    again = f"{found[best].text:.0%} of the text is in concepts that are found again in another sample of the documents"
+    end = f" ({others}; specific concepts count for more)." if others else "."
+    return Chosen(tried[best], best, f"The chains start with about {best} concepts: {again}{end}")
 
 
 def measure(fits: Sequence[Found]) -> Measured:

@@ -123,11 +123,11 @@ def start_chains(
     parsed = {one: parse_start(one) for one in starts}
     names = {name for name, _ in parsed.values()}
     if picked is not None:
-        part = f"{len(picked):,} of the {n_rows:,} rows"
+        part = f"{len(picked):,} of the {n_rows:,} rows, which the others then join"
         if "rows" in names:
-            say(f"Large corpus: the start is made from clusters of {part}, which the others then join.")
+            say(f"Large corpus: the start is made from clusters of {part}.")
         if names & set(NUMBERED) - {"rows"}:
-            say(f"Large corpus: each chain starts with {SWEEPS} sweeps on {part}, which the others then join.")
+            say(f"Large corpus: each chain starts with {SWEEPS} sweeps on {part}.")
     shares = {one: shares_of(prepared, n or n_concepts) for one, (name, n) in parsed.items() if name == "rows"}
 
     def start(chain: int) -> State:
