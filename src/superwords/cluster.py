@@ -7,7 +7,6 @@ Ray requires.
 from __future__ import annotations
 
 import atexit
-import hashlib
 import importlib
 import logging
 import os
@@ -35,6 +34,7 @@ from threadpoolctl import threadpool_limits
 
 from superwords.errors import ClusterError, InputError
 from superwords.jobs import n_workers
+from superwords.storage.model_file import checksum
 
 AUTO = "auto"
 ANSWER_WITHIN = 10.0  # seconds in which an address must respond
@@ -46,6 +46,7 @@ _AHEAD = 2  # items per core that wait for a free one
 # First bytes of a client and a server of HTTP/2, which Ray uses.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS = b"\x04"
+_REMEDY = "give the HOST:PORT that 'ray start --head' printed there"
 _MARK = "SUPERWORDS_CLUSTER"  # in the environment of every process of a cluster started here
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -183,18 +184,13 @@ def _call(function: bytes, item: bytes, version: str) -> bytes:
 @cache
 def code_version() -> str:
     """Return a fingerprint of this package's code: other code could give other bits."""
-    found = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        found.update(source.read_bytes())
-    return found.hexdigest()
+    return checksum(*(source.read_bytes() for source in sorted(Path(__file__).parent.rglob("*.py")))).hex()
 
 
 def check_version(version: str) -> None:
     if version != code_version():
-        raise InputError(
-            f"The machine {socket.gethostname()} of the cluster has another version of superwords; "
-            "install the same on all of them."
-        )
+        problem = f"The machine {socket.gethostname()} of the cluster has another version of superwords"
+        raise InputError(f"{problem}; install the same on all of them.")
 
 
 def ray() -> Any:
@@ -309,10 +305,11 @@ def _join(address: str) -> Cluster:
         _leave(None)
         raise
     except Exception as error:
-        raise InputError(
-            f"The cluster at {address} cannot be joined from this machine ({_first_line(error)}); start Ray here "
-            f"too (ray start --address={address}) and, if it asks for a token, set RAY_AUTH_MODE=token."
-        ) from error
+        problem = f"The cluster at {address} cannot be joined from this machine ({_first_line(error)})"
+        remedy = (
+            f"start Ray here too (ray start --address={address}) and, if it asks for a token, set RAY_AUTH_MODE=token"
+        )
+        raise InputError(f"{problem}; {remedy}.") from error
     return there
 
 
@@ -326,13 +323,10 @@ def check_answer(address: str) -> None:
         answer = _first_bytes(address, ANSWER_WITHIN)
     except OSError as error:
         reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
-        raise InputError(
-            f"No cluster can be reached at {address} within {ANSWER_WITHIN:.0f} seconds ({reason}); give the HOST:PORT "
-            "that 'ray start --head' printed there, or 'auto' for a cluster on this machine."
-        ) from None
+        problem = f"No cluster can be reached at {address} within {ANSWER_WITHIN:.0f} seconds ({reason})"
+        raise InputError(f"{problem}; {_REMEDY}, or 'auto' for a cluster on this machine.") from None
     if answer[3:4] != _SETTINGS:
-        remedy = "give the HOST:PORT that 'ray start --head' printed there."
-        raise InputError(f"What answers at {address} is not Ray; {remedy}")
+        raise InputError(f"What answers at {address} is not Ray; {_REMEDY}.")
 
 
 def _first_bytes(address: str, seconds: float) -> bytes:
@@ -371,10 +365,9 @@ def remove(folder: Path, wait: float = 2.0) -> None:
     """Wait for the processes of a cluster, end those that stay, and remove its folder."""
     until = monotonic() + wait
     while left := processes_of(folder.name):
-        if monotonic() >= until:
-            for one in left:
-                with suppress(Exception):  # it has ended meanwhile
-                    one.kill()
+        for one in left if monotonic() >= until else ():
+            with suppress(Exception):  # it has ended meanwhile
+                one.kill()
         sleep(0.05)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -584,5 +584,4 @@ def restored(stored: storage.Stored, name: str) -> ConceptModel:
     with translate_corruption(name):
         model = construct(ConceptModel, stored.settings)
         storage.restore(model, stored)
-    model.sampled_.is_cached = True
     return model

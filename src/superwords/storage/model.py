@@ -306,20 +306,20 @@ def _read_choices(file: ModelFile, draws: Sequence[ChainDraws]) -> list[Choice]:
     return choices
 
 
+def _sampled(stored: Stored) -> Result:
+    """Return what was found, before anything that people decided about it."""
+    fields = stored.corpus, stored.order, stored.chains[0].prior, Draws(stored.draws)
+    sampled = Result(*fields, pilots=stored.pilots, is_cached=True)
+    if stored.concept_trace and not all(one.has_all for one in stored.draws):
+        sampled.remember(concept_trace=stored.concept_trace)  # over all kept draws
+    return sampled
+
+
 def read_result(path: str | Path) -> Result:
     """Read what a saved model found, with people's choices: all that tables need, and nothing to sample with."""
     stored = read(path)
     with translate_corruption(str(path)):
-        fields = stored.corpus, stored.order, stored.chains[0].prior, Draws(stored.draws)
-        sampled = Result(*fields, pilots=stored.pilots, is_cached=True)
-        _remember_trace(sampled, stored)
-        return curation.curated(sampled, stored.choices)
-
-
-def _remember_trace(sampled: Result, stored: Stored) -> None:
-    """Take over the traces of all kept draws where the file has only some of these."""
-    if stored.concept_trace and not all(one.has_all for one in stored.draws):
-        sampled.remember(concept_trace=stored.concept_trace)
+        return curation.curated(_sampled(stored), stored.choices)
 
 
 def restore(model: FittedModel, stored: Stored) -> None:
@@ -328,9 +328,10 @@ def restore(model: FittedModel, stored: Stored) -> None:
 
     model.corpus_, model.order_, model.pilots_ = stored.corpus, stored.order, stored.pilots
     model.seed_, model.schedule_, model.identity_ = stored.seed, stored.schedule, stored.identity
-    model.kept_, model.choices_, model.chains_ = stored.draws, list(stored.choices), []
+    model.kept_, model.choices_, model.sampled_ = stored.draws, list(stored.choices), _sampled(stored)
     data = make_data(sparse.csr_array(stored.corpus.counts[stored.order]), stored.features)
+    model.chains_ = []
     for c, at in enumerate(stored.chains):
-        model.chains_.append(Chain(Model(at.prior, data, *stored.shared), at.state, stored.seed, c))
-        model.chains_[c].go_to(at)
-    _remember_trace(model.sampled_, stored)
+        chain = Chain(Model(at.prior, data, *stored.shared), at.state, stored.seed, c)
+        chain.go_to(at)
+        model.chains_.append(chain)
