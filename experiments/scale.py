@@ -21,8 +21,7 @@ from threadpoolctl import threadpool_limits
 from experiments.generators import Planted
 from superwords.errors import InputError
 from superwords.fitting.estimator import ConceptModel
-from superwords.jobs import n_workers
-from superwords.machine import peak_memory
+from superwords.machine import n_workers, peak_memory
 from superwords.sampler.state import n_concepts, sizes_of
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 100_000)

@@ -14,7 +14,7 @@ ROOT = Path(superwords.__file__).parent
 
 # From left to right; a module imports only from its own place or from one further left.
 FLOW = [
-    ["errors", "files", "jobs", "machine", "progress", "tabular"],
+    ["errors", "files", "machine", "progress", "tabular"],
     ["cluster", "storage"],
     ["text"],
     ["features"],

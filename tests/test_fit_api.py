@@ -14,7 +14,7 @@ from cli_for_tests import QUICK, assert_same_bits, fit_arguments, loaded, run, w
 from superwords import ConceptModel, Corpus, InputError
 from superwords.cli.fit_run import asked_for
 from superwords.fitting.fit import checked
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.progress import Display, Progress, Watcher, make_watcher
 from superwords.text.read import read_documents
 

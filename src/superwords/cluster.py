@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from superwords.errors import ClusterError, InputError
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.storage.model_file import checksum
 
 AUTO = "auto"

@@ -1,4 +1,4 @@
-"""Measure this machine's memory, used and free, and free disk space."""
+"""Measure this machine: cores, memory used and free, and free disk space."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from superwords.errors import InputError
 
@@ -17,6 +18,17 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 _LEAST_SPACE = 6e8  # bytes
+
+
+def n_workers(n_jobs: Any) -> int:
+    """Return the number of workers as joblib does; None is all cores, as is -1."""
+    n_jobs = -1 if n_jobs is None else n_jobs
+    # Integers of any kind (numpy's too) have __index__; True has it too, but is not a number of cores.
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise InputError("is not a number of cores", "n_jobs", n_jobs, "give 1 or more, or -1 for all cores")
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(int(n_jobs)))
 
 
 def peak_memory() -> float:

@@ -35,7 +35,7 @@ from superwords.fitting.running import in_threads, on_cluster, run_chains
 from superwords.fitting.settings import check_model, make_schedule, make_seed, whole_number
 from superwords.fitting.shards import sample_shards
 from superwords.fitting.starting import prepare, start_chains
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.posterior.draws import ChainDraws, Draws, Schedule
 from superwords.progress import Callbacks, Watcher, make_watcher
 from superwords.sampler.chain import Chain

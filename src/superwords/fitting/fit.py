@@ -44,8 +44,8 @@ def fit(
     Parameters
     ----------
     documents : list of str, Series, DataFrame, path or Corpus
-        Texts in memory; or the path of a .csv, .tsv, .jsonl (each also .gz), .parquet, .txt (one document per
-        line) or .npz file, or of a folder of .txt files.
+        Texts; or the path of a .csv, .tsv, .jsonl (each also .gz), .parquet, .txt (a document per line) or .npz file,
+        or of a folder of .txt files.
     text, id : str, optional
         The columns that hold the text ("text", or the only column, if not given) and the name ("id") of each document.
     groups : str or list of str, optional
@@ -53,19 +53,18 @@ def fit(
     language : str or list of str
         A code such as "en", one code per document, or "column:NAME" for the column that holds them.
     n_chains, n_sweeps, random_state, cluster, n_jobs, progress
-        As of `ConceptModel`. The same seed gives the same concepts, to the bit, on any number of cores and machines.
-    features : "auto", array, str, mapping, list or None
+        As of `ConceptModel`.
+    features
         As of `ConceptModel.fit`; also names as in "cooccurrence,seeds:FILE".
     **options
         How rows and words are found (`unit`, `min_df`, `max_df`, `words`, `tagger`, `lemmas`, `drop`,
         `drop_procedural`, `tokenizer`, `encoding`, `date_format`, `keep_texts` and, for ready counts, `vocabulary`;
-        see `Corpus.from_texts`), and every other parameter of `ConceptModel`. `unit` is chosen from the documents
-        if not given: passages of five sentences where they are long. `row_vectors` as of `ConceptModel.fit`.
+        see `Corpus.from_texts`), every other parameter of `ConceptModel`, and `row_vectors` of its `fit`. If `unit` is
+        not given, long documents are read as passages of five sentences.
 
     Returns
     -------
     ConceptModel
-        Fitted.
 
     Examples
     --------

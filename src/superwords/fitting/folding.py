@@ -29,7 +29,7 @@ from superwords.files import atomic_path, write_atomic
 from superwords.fitting.fitted_model import FittedModel, UnknownWords
 from superwords.fitting.on_request import numbers_now
 from superwords.fitting.settings import whole_number
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.sampler.compiling import one_at_a_time
 from superwords.sampler.fold_in import fold_in
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, leave_one_out_counts

@@ -23,7 +23,7 @@ from superwords.features.specs import make_features, says_only_the_text
 from superwords.fitting.defaults import N_PILOTS
 from superwords.fitting.settings import make_starts
 from superwords.fitting.starting import Prepared, model_of, shares_of
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.posterior.alignment import described, find_partners, usage_of
 from superwords.posterior.draws import Kept, Schedule
 from superwords.posterior.resampling import LEAST_JACCARD, Pilots, first_words, found_again, gather_pilots, jaccard

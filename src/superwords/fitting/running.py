@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from superwords import cluster
 from superwords.cluster import code_version, packed, ray, unpacked
 from superwords.errors import ClusterError, InputError
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.posterior.draws import ChainDraws, Kept, Schedule, keep
 from superwords.progress import Progress, Watcher
 from superwords.sampler.chain import Chain
@@ -79,8 +79,8 @@ def sweeps_of(task: Task, is_stopped: Callable[[], bool]) -> Iterator[Swept]:
         (draw,) = chain.advance(1)
         kept = position = None
         if schedule.keeps(draw.sweep):
-            tried, accepted = chain.tried.total() - tried, chain.accepted.total() - accepted
-            kept = keep(draw, chain.model, accepted / max(tried, 1))
+            share = (chain.accepted.total() - accepted) / max(chain.tried.total() - tried, 1)
+            kept = keep(draw, chain.model, share)
             log_joint, next_joint = kept.log_joint, np.inf
         elif (now := monotonic()) >= next_joint:
             log_joint = chain.log_joint()
@@ -207,10 +207,10 @@ def _follow(
             with suppress(Exception):
                 ray().kill(worker)
         if n_lost >= _MOST_LOST:
-            raise InputError(
-                f"The workers of chain {number} died {_MOST_LOST} times after sweep {seen:,}, perhaps because "
-                "memory ran out; use fewer words or documents, or machines with more memory."
+            problem = (
+                f"The workers of chain {number} died {n_lost} times after sweep {seen:,}, perhaps for want of memory"
             )
+            raise InputError(f"{problem}; use fewer words or documents, or machines with more memory.")
         say(f"Chain {number} has lost its worker and continues in another, after sweep {task.position.sweep:,}.")
 
 
@@ -246,11 +246,11 @@ def run_chains(
 
     for chain, kept in zip(chains, draws, strict=True):
         kept.cut(chain.sweep)
-    every = np.inf if watcher is None else watcher.every
+    every, n_cores = np.inf if watcher is None else watcher.every, n_workers(n_jobs)
     to_run = [(c, one) for c, one in enumerate(chains) if one.sweep < schedule.n_sweeps]
-    n_threads = max(1, n_workers(n_jobs) // max(1, len(to_run))) if runner is in_threads else 1
+    n_threads = max(1, n_cores // max(1, len(to_run))) if runner is in_threads else 1
     rest = schedule, every, watcher is not None, n_threads
     tasks = [Task(c, one.model, one.seed, one.position(), *rest) for c, one in to_run]
-    runner(tasks, max(1, min(len(tasks), n_workers(n_jobs))), receive, stop)
+    runner(tasks, max(1, min(len(tasks), n_cores)), receive, stop)
     if raised:
         raise raised[0]

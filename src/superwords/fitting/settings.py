@@ -14,7 +14,7 @@ from scipy import sparse
 from superwords.cluster import check_cluster
 from superwords.errors import InputError
 from superwords.features.specs import check_spec, is_spec
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.posterior.draws import Schedule
 from superwords.progress import make_watcher
 from superwords.sampler.compiling import compile_ahead

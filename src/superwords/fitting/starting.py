@@ -16,7 +16,7 @@ from superwords.errors import InputError
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.features.word_vectors import text_vectors
 from superwords.fitting.settings import make_prior, make_start_rows, make_starts, make_steps, make_theta, scale_features
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain

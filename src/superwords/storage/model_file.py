@@ -67,9 +67,8 @@ class ModelFile:
         self.is_readonly = is_readonly
         self._database = database
         self._lock = threading.RLock()
-        self._waiting: list[tuple[Any, ...]] = []
+        self._waiting: dict[tuple[int, int], tuple[Any, ...]] = {}  # rows of draws by chain and sweep
         self._waiting_bytes = 0
-        self._waiting_lock = threading.Lock()
 
     @classmethod
     def create(cls, path: Path | None = None, safe: bool = True) -> ModelFile:
@@ -137,7 +136,7 @@ class ModelFile:
 
     def __reduce__(self) -> Any:
         with self._lock:
-            self._write_waiting_now()
+            self._write_waiting()
             return _in_memory, (self._database.serialize(), self.name)
 
     @contextmanager
@@ -148,20 +147,20 @@ class ModelFile:
                 yield
                 return
             self._database.execute("BEGIN IMMEDIATE")
-            written: list[tuple[Any, ...]] = []
             try:
-                self._write_waiting(written)
                 yield
-                self._write_waiting(written)
+                written = dict(self._waiting)  # other threads may add some meanwhile
+                self._database.executemany("REPLACE INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)", written.values())
                 rows = self._contents()
                 self._database.execute("REPLACE INTO contents VALUES (1, ?, ?)", (rows, checksum(rows)))
                 self._database.execute("COMMIT")
             except BaseException:
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
-                with self._waiting_lock:
-                    self._waiting[:0] = written
                 raise
+            self._waiting_bytes = 0
+            for place in written:
+                del self._waiting[place]
 
     @contextmanager
     def reading(self, alone: bool = False) -> Iterator[None]:
@@ -198,31 +197,21 @@ class ModelFile:
         """Append a draw: some numbers, and its packed value; None keeps the numbers alone."""
         text, value = json.dumps([float(one) for one in figures]), packed or Packed("", b"")
         content = checksum(*value) if packed else b""
-        row = (chain, sweep, text, checksum(chain, sweep, text, content), content, *value)
-        with self._waiting_lock:
-            self._waiting.append(row)
-            self._waiting_bytes += len(value.data)
+        self._waiting[chain, sweep] = (chain, sweep, text, checksum(chain, sweep, text, content), content, *value)
+        self._waiting_bytes += len(value.data)
         if self._waiting_bytes > _MOST_WAITING:
             # Ignore a full disk here; the error surfaces when the draws are next written.
             with suppress(sqlite3.OperationalError):
-                self._write_waiting_now()
+                self._write_waiting()
 
-    def _write_waiting(self, written: list[tuple[Any, ...]]) -> None:
-        """Write the draws that wait, inside a transaction; they are noted in `written` first, in case it fails."""
-        with self._waiting_lock:
-            rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        written += rows
-        if rows:
-            self._database.executemany("REPLACE INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def _write_waiting_now(self) -> None:
+    def _write_waiting(self) -> None:
         if self._waiting:
             with self.transaction():
                 pass
 
     def draws(self) -> list[StoredRow]:
         """Return what is known of every draw without reading it, chain by chain."""
-        self._write_waiting_now()
+        self._write_waiting()
         rows = self._rows("SELECT chain, sweep, figures, content, checksum FROM draw ORDER BY chain, sweep")
         if any(found != checksum(*values) for *values, found in rows):
             raise DamagedError("a draw's checksum is wrong")
@@ -233,12 +222,10 @@ class ModelFile:
     def draw(self, chain: int, sweep: int) -> Packed:
         """Return the packed value of a draw, once its checksum is found right."""
         with suppress(sqlite3.OperationalError):  # on a full disk a draw that waits is read where it waits
-            self._write_waiting_now()
-        with self._waiting_lock:
-            rows = [row[4:] for row in self._waiting if row[:2] == (chain, sweep)]
-        if not rows:
-            query = "SELECT content, header, data FROM draw WHERE chain = ? AND sweep = ?"
-            rows = self._rows(query, (chain, sweep))
+            self._write_waiting()
+        query = "SELECT content, header, data FROM draw WHERE chain = ? AND sweep = ?"
+        waiting = self._waiting.get((chain, sweep))
+        rows = [waiting[4:]] if waiting else self._rows(query, (chain, sweep))
         if not rows or not rows[0][0]:
             raise KeyError((chain, sweep))
         content, *packed = rows[0]
@@ -248,7 +235,7 @@ class ModelFile:
 
     def remove_draws(self, chain: int, after: int) -> None:
         """Remove a chain's draws of later sweeps."""
-        self._write_waiting_now()
+        self._write_waiting()
         where = "FROM draw WHERE chain = ? AND sweep > ?"
         if self._rows(f"SELECT 1 {where} LIMIT 1", (chain, after)):
             with self.transaction():

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.jobs import n_workers
+from superwords.machine import n_workers
 from superwords.tabular import lines_as_html
 from superwords.text import checks
 from superwords.text.building import TextOptions, count_words
