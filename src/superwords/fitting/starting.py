@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from superwords.errors import InputError
 from superwords.features.specs import AUTO, MadeFeatures, make_features
 from superwords.features.word_vectors import text_vectors
-from superwords.fitting.settings import make_prior, make_start_rows, make_starts, make_steps, make_theta, scale_features
+from superwords.fitting import settings
 from superwords.machine import n_workers
 from superwords.progress import Watcher
 from superwords.sampler.affinity import make_affinity
@@ -66,15 +66,7 @@ def _row_vectors(given: Any, corpus: Corpus) -> np.ndarray | None:
         known = ~np.isnan(vectors).any(axis=1)
         centre = vectors[known].mean(axis=0) if known.any() else 0.0
         return np.where(known[:, None], vectors - centre, 0.0)
-    try:
-        values = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("row_vectors are not numbers; give a rows-by-columns array.") from None
-    n_rows = corpus.n_documents
-    if values.ndim != 2 or len(values) != n_rows:
-        raise InputError(f"row_vectors has shape {values.shape}; give one vector per row of the corpus, ({n_rows}, F).")
-    if np.isinf(values).any():
-        raise InputError("row_vectors has an infinite number; give finite numbers, or NaN for unknown rows.")
+    values = settings.check_vectors("row_vectors", given, corpus.n_documents, "row")
     return np.where(np.isnan(values).any(axis=1, keepdims=True), 0.0, values)
 
 
@@ -95,16 +87,16 @@ def model_of(
     """Return the model of a corpus with these features."""
     order = document_order(corpus)
     source = order if corpus.parent is None else corpus.parent[order]
-    n_part = make_start_rows(given, corpus.n_documents)
+    n_part = settings.make_start_rows(given, corpus.n_documents)
     picked = None if n_part is None else pick_rows(corpus.n_documents, n_part, 0, 0)
     counts = sparse.csr_array(corpus.counts[order])
-    prior, theta = make_prior(given, counts), make_theta(given["theta"], counts)
-    values = scale_features(found.values, counts.shape[1], given["standardize_features"] and found.standardize)
-    model = Model(prior, make_data(counts, values), make_affinity(counts, values), make_steps(given))
+    prior, theta = settings.make_prior(given, counts), settings.make_theta(given["theta"], counts)
+    values = settings.scale_features(found.values, counts.shape[1], given["standardize_features"] and found.standardize)
+    model = Model(prior, make_data(counts, values), make_affinity(counts, values), settings.make_steps(given))
     vectors = None if row_vectors is None else row_vectors[order]
-    placing, is_by_rows = None, any(parse_start(one)[0] == "rows" for one in make_starts(given))
+    placing, is_by_rows = None, any(parse_start(one)[0] == "rows" for one in settings.make_starts(given))
     if is_by_rows and values is None and (vectors is None or beside_words):  # then by the words' co-occurrence
-        placing = scale_features(make_features(AUTO, corpus).values, corpus.n_words, standardize=True)
+        placing = settings.scale_features(make_features(AUTO, corpus).values, corpus.n_words, standardize=True)
     return Prepared(corpus, order, model, theta, found, placing, vectors, beside_words, source, picked)
 
 
@@ -118,7 +110,7 @@ def start_chains(
     given: Mapping[str, Any], prepared: Prepared, seed: int, say: Callable[[str], None], n_concepts: int | None = None
 ) -> list[Chain]:
     """Return a chain for each start that is asked for, with `n_concepts` where it leaves the number open."""
-    model, theta, starts, picked = prepared.model, prepared.theta, make_starts(given), prepared.picked
+    model, theta, starts, picked = prepared.model, prepared.theta, settings.make_starts(given), prepared.picked
     n_rows = n_documents(model.data)
     parsed = {one: parse_start(one) for one in starts}
     names = {name for name, _ in parsed.values()}
@@ -148,4 +140,4 @@ def part_of(model: Model, rows: np.ndarray, given: Mapping[str, Any]) -> Model:
     """Return the model of some rows alone, with the rules of its own size."""
     counts = sparse.csr_array(counts_of(model.data)[rows])
     features = np.where(model.data.known[:, None], model.data.Y, np.nan)
-    return model._replace(prior=make_prior(given, counts), data=make_data(counts, features))
+    return model._replace(prior=settings.make_prior(given, counts), data=make_data(counts, features))
