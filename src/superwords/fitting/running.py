@@ -120,16 +120,11 @@ def on_cluster(machines: cluster.Cluster, say: cluster.Say) -> Runner:
         # Chains of the same documents share them; the prior, which may differ, is in the position.
         models = {id(task.model.data): task.model for task in tasks}
         shared = {key: machines.watched(partial(ray().put, packed(model))) for key, model in models.items()}
-
-        def follow(task: Task) -> None:
-            try:
-                _follow(machines, actor, shared[id(task.model.data)], task, receive, stop, say)
-            except BaseException:
-                stop.set()  # the other chains end, too
-                raise
-
+        following = partial(_follow, machines, actor, receive, stop, say)
         # In threads, so that Ctrl-C never falls between a draw and its number.
-        running = [cluster.in_thread(partial(follow, task)) for task in tasks]
+        running = [cluster.in_thread(partial(following, shared[id(one.model.data)], one)) for one in tasks]
+        for one in running:
+            one.add_done_callback(lambda done: stop.set() if done.exception() else None)  # the others end, too
         try:
             for one in running:
                 machines.wait_for(one)
@@ -165,11 +160,11 @@ class _ChainWorker:
 def _follow(
     machines: cluster.Cluster,
     actor: Any,
-    model: Any,
-    task: Task,
     receive: Receive,
     stop: threading.Event,
     say: cluster.Say,
+    model: Any,
+    task: Task,
 ) -> None:
     """Hand over what one chain returns until it ends, from one worker or several in turn."""
     dead = importlib.import_module("ray.exceptions").RayError
