@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from PIL import Image, ImageOps, UnidentifiedImageError
 from scipy import fft
 
 from superwords.errors import InputError
 from superwords.features.block import WordFeatures, check_n_components, check_vocabulary, find_word, project
-from superwords.features.tables import column, read_table
+from superwords.features.tables import read_table
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
@@ -108,11 +107,9 @@ def _named_pictures(source: Any) -> Iterator[tuple[str, Path]]:
         return
     if root is not None and not root.is_file():
         raise InputError(f"{root}: there is no such folder or table of pictures.")
-    frame = read_table(source, "The table of pictures")
-    columns = (column(frame, name, "The table of pictures") for name in ("word", "picture"))
-    for word, picture in zip(*columns, strict=True):
-        if not pd.isna(picture):
-            yield str(word), (root.parent if root else Path()) / str(picture)
+    frame = read_table(source, "The table of pictures", "word", "picture").dropna(subset=["picture"])
+    for word, picture in zip(frame["word"], frame["picture"]):
+        yield str(word), (root.parent if root else Path()) / str(picture)
 
 
 def _clean_name(name: str) -> str:

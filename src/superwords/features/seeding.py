@@ -12,7 +12,7 @@ import pandas as pd
 
 from superwords.errors import InputError
 from superwords.features.block import check_vocabulary, find_word, scale
-from superwords.features.tables import column, read_table
+from superwords.features.tables import read_table
 from superwords.text.files import few
 
 STRENGTH = 1.0
@@ -47,7 +47,9 @@ def seeds(groups: Any, vocabulary: Sequence[str], strength: float = STRENGTH) ->
            [ 1.,  0.]])
     """
     words = check_vocabulary(vocabulary)
-    found = find_seeds(groups, words)
+    found, missing = find_seeds(groups, words)
+    if missing:
+        warnings.warn(f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=2)
     if not isinstance(strength, int | float) or not 0 < strength < np.inf:
         raise InputError(f"The strength of the seeds is {strength!r}; give a positive number.")
     values = np.zeros((len(words), len(found)))
@@ -96,11 +98,8 @@ def spread_seeds(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return out
 
 
-def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, float]]:
-    """Return each group's seed words by index in the vocabulary, with their strengths.
-
-    Warn of words that are not in the vocabulary; raise InputError for a group with none that is.
-    """
+def find_seeds(groups: Any, vocabulary: Sequence[str]) -> tuple[dict[str, dict[int, float]], list[str]]:
+    """Return each group's seed words by index in the vocabulary, with their strengths, and the words not in it."""
     index = {word: i for i, word in enumerate(vocabulary)}
     found: dict[str, dict[int, float]] = {}
     missing: list[str] = []
@@ -120,22 +119,16 @@ def find_seeds(groups: Any, vocabulary: Sequence[str]) -> dict[str, dict[int, fl
         found[group] = {at: members[word] for word, at in known.items()}
     if not found:
         raise InputError("There are no seed words; give at least one group with its words.")
-    if missing:
-        warnings.warn(f"Seed words that are not in the vocabulary are left out: {few(missing)}.", stacklevel=3)
-    return found
+    return found, missing
 
 
 def read_seeds(source: Any) -> dict[str, dict[str, float]]:
-    """Return groups of seed words from a table or file with the columns `word` and `group`.
-
-    A word of several groups has them separated by commas, or several rows. An optional column `strength` weights rows.
-    """
+    """Return groups of seed words from a table; a word has several groups by commas, or by several rows."""
     name = str(source) if isinstance(source, str | Path) else "The table of seeds"
-    table = read_table(source, name)
-    columns = [column(table, "word", name), column(table, "group", name)]
+    table = read_table(source, name, "word", "group")
     strengths = table["strength"].fillna(STRENGTH) if "strength" in table.columns else [STRENGTH] * len(table)
     groups: dict[str, dict[str, Any]] = {}
-    for row, (word, cell, strength) in enumerate(zip(*columns, strengths, strict=True), start=1):
+    for row, (word, cell, strength) in enumerate(zip(table["word"], table["group"], strengths, strict=True), start=1):
         if pd.isna(word) or pd.isna(cell):
             raise InputError(f"{name}: row {row} lacks a word or a group; give both in every row.")
         for group in filter(None, map(str.strip, str(cell).split(","))):

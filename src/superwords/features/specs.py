@@ -67,11 +67,8 @@ def make_features(spec: Any, corpus: Corpus, report: Report = lambda line: None)
     groups: dict[str, list[str]] = {}
     for kind, source in parts:
         (given if kind == "seeds" else others).append(_make_block(kind, source, corpus, report))
-    for source in (source for kind, source in parts if kind == "seeds"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # reported once, when the block was made
-            for group, members in find_seeds(source, corpus.vocabulary).items():
-                groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
+        for group, members in find_seeds(source, corpus.vocabulary)[0].items() if kind == "seeds" else ():
+            groups.setdefault(group, []).extend(corpus.vocabulary[i] for i in members)
     if len(parts) == 1:
         return MadeFeatures((given or others)[0], True, groups)
     if not given or not others:

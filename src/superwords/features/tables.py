@@ -40,8 +40,7 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
     """
     words = check_vocabulary(vocabulary)
     name = str(source) if isinstance(source, (str, Path)) else "The table"
-    frame = read_table(source, name)
-    frame = frame[column(frame, word, name).notna()]
+    frame = read_table(source, name, word).dropna(subset=[word])
     cells = frame.drop(columns=[word])
     numbers = cells.apply(pd.to_numeric, errors="coerce").astype(float)
     if len(bad := np.argwhere(((numbers.isna() & cells.notna()) | np.isinf(numbers)).to_numpy())):
@@ -60,19 +59,27 @@ def table(source: Any, vocabulary: Sequence[str], word: str = "word") -> np.ndar
     return values
 
 
-def read_table(source: Any, what: str) -> pd.DataFrame:
-    """Return a DataFrame from a DataFrame, a mapping of columns, or a CSV or TSV file (also .gz)."""
-    if isinstance(source, pd.DataFrame):
-        return source
+def read_table(source: Any, what: str, *columns: str) -> pd.DataFrame:
+    """Return a table with some columns from a DataFrame, a mapping of columns, or a CSV or TSV file (also .gz)."""
     if isinstance(source, Mapping):
         try:
-            return pd.DataFrame(dict(source))
+            table = pd.DataFrame(dict(source))
         except ValueError as error:
             raise InputError(f"The columns of {what} do not fit together: {error}.") from None
-    if not isinstance(source, (str, Path)):
-        kind = type(source).__name__
-        raise InputError(f"{what} is of type {kind}; give a DataFrame or the path of a CSV file.")
-    path = Path(source)
+    elif isinstance(source, str | Path):
+        table = _read_file(Path(source))
+    elif isinstance(source, pd.DataFrame):
+        table = source
+    else:
+        raise InputError(f"{what} is of type {type(source).__name__}; give a DataFrame or the path of a CSV file.")
+    for name in columns:
+        if name not in table.columns:
+            there = ", ".join(map(str, table.columns)) or "none"
+            raise InputError(f"{what} has no column {name!r}; the columns are {there}.")
+    return table
+
+
+def _read_file(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; give a CSV or TSV file with a word column.")
     separator = "\t" if any(suffix.lower() in (".tsv", ".tab") for suffix in path.suffixes) else ","
@@ -82,10 +89,3 @@ def read_table(source: Any, what: str) -> pd.DataFrame:
     except (ValueError, OSError, EOFError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path}: this is not a readable table ({reason}).") from None
-
-
-def column(table: pd.DataFrame, name: str, what: str) -> pd.Series:
-    if name not in table.columns:
-        there = ", ".join(map(str, table.columns)) or "none"
-        raise InputError(f"{what} has no column {name!r}; the columns are {there}.")
-    return table[name]
