@@ -14,6 +14,7 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text import stream
 from superwords.text.corpus import Corpus
+from superwords.text.read import count_documents
 from superwords.text.sources import open_documents
 
 DATA = Path(__file__).parents[2] / "shared/data"
@@ -130,8 +131,8 @@ def test_texts_of_a_file_are_kept_only_on_request(tmp_path):
     path = tmp_path / "pets.jsonl"
     path.write_text("\n".join(json.dumps({"text": text, "n": n}) for n, text in enumerate(PETS)), encoding="utf-8")
     documents = open_documents(path)
-    assert Corpus.from_documents(documents, min_df=2).texts is None
-    kept = Corpus.from_documents(documents, min_df=2, keep_texts=True)
+    assert count_documents(documents, min_df=2).texts is None
+    kept = count_documents(documents, min_df=2, keep_texts=True)
     assert kept.texts == PETS
     assert kept.metadata["n"].tolist() == [0, 1, 2, 3]
     assert Corpus.from_texts(PETS, min_df=2, keep_texts=False).texts is None
@@ -150,10 +151,10 @@ def test_tokens_are_words_as_they_stand():
 
 
 def test_documents_of_every_kind_become_a_corpus():
-    assert Corpus.from_documents(open_documents(PETS), min_df=2).vocabulary == ["cat", "dog", "garden gate"]
-    assert Corpus.from_documents(open_documents([["a", "b"], ["b"]]), min_df=2).vocabulary == ["b"]
+    assert count_documents(open_documents(PETS), min_df=2).vocabulary == ["cat", "dog", "garden gate"]
+    assert count_documents(open_documents([["a", "b"], ["b"]]), min_df=2).vocabulary == ["b"]
     counts = open_documents(sparse.csr_array(np.array([[1, 0], [0, 2]])), vocabulary=["a", "b"])
-    assert Corpus.from_documents(counts).n_tokens == 3
+    assert count_documents(counts).n_tokens == 3
 
 
 def test_wrong_texts_are_told_in_one_sentence():
@@ -195,7 +196,7 @@ def test_counts_are_checked():
 @pytest.fixture(scope="module")
 def congress():
     documents = open_documents(DATA / "congress_health_2017.jsonl.gz")
-    return Corpus.from_documents(documents, min_df=10, words="phrases", drop_procedural=True, n_jobs=1)
+    return count_documents(documents, min_df=10, words="phrases", drop_procedural=True, n_jobs=1)
 
 
 @needs_data
@@ -243,7 +244,7 @@ def test_congress_reads_at_ten_thousand_words_a_second():
 def test_other_corpora_with_nothing_set(name, expected):
     documents = open_documents(DATA / f"{name}.jsonl.gz")
     languages = documents.metadata["lang"].tolist() if "lang" in documents.metadata else "en"
-    corpus = Corpus.from_documents(documents, language=languages)
+    corpus = count_documents(documents, language=languages)
     assert expected <= set(corpus.vocabulary)
     assert corpus.n_words > 100
     assert corpus.notes["empty_documents"] == []

@@ -139,16 +139,16 @@ def _text_language(model: ConceptModel, language: str | None) -> str:
 
 def _new_corpus(model: ConceptModel, documents: Documents, languages: Any, unit: str | None) -> Corpus:
     """Return the corpus of new documents, read as the model's were."""
-    from superwords import Corpus
+    from superwords.text.read import count_documents
 
     if documents.counts is not None:
         if unit is not None:
             raise InputError("--unit is for texts; counts cannot be cut into passages.")
-        return Corpus.from_documents(documents)
+        return count_documents(documents)
     options: dict[str, Any] = {"vocabulary": model.corpus_.vocabulary, "unit": unit or model.corpus_.unit}
     if languages is not None:
         options |= {"recipe": model.corpus_.notes["recipe"], "language": languages, "n_jobs": model.n_jobs}
-    return Corpus.from_documents(documents, **options)
+    return count_documents(documents, **options)
 
 
 def _weigh(model: ConceptModel, corpus: Corpus, tell: Any) -> Any:

@@ -35,13 +35,12 @@ def check_languages(language: str | Iterable[str], n_documents: int | None = Non
     if not isinstance(language, Iterable):
         remedy = 'give a code such as "en", or one for each document'
         raise InputError("is not a language", "language", language, remedy)
-    given = list(language)
-    codes = {name: str(check_languages(str(name))) for name in dict.fromkeys(given)}
-    if n_documents not in (None, len(given)):
+    codes = [str(check_languages(str(name))) for name in language]
+    if n_documents not in (None, len(codes)):
         raise InputError(
-            f"There are {len(given)} languages for {n_documents} documents; give one language, or one per document."
+            f"There are {len(codes)} languages for {n_documents} documents; give one language, or one per document."
         )
-    return [codes[name] for name in given]
+    return codes
 
 
 def word_method(
@@ -92,8 +91,7 @@ def threshold(value: float | str, n_documents: int, name: str) -> int:
     """Return a number of documents, given as one (10) or as a share (0.1)."""
     if isinstance(value, bool) or not isinstance(value, Real):
         also = ' or "auto"' if name == "min_df" else ""
-        remedy = f"give a number of documents, a share of them{also}"
-        raise InputError("is not possible", name, value, remedy)
+        raise InputError("is not possible", name, value, f"give a number of documents, a share of them{also}")
     is_share = isinstance(value, float) and (0 < value < 1 or (name == "max_df" and value == 1))
     if not is_share and not (value >= 1 and value % 1 == 0):
         remedy = "give a whole number of documents (at least 1), or a share between 0 and 1"
@@ -109,8 +107,7 @@ def threshold(value: float | str, n_documents: int, name: str) -> int:
 def words_to_drop(drop: Iterable[str] | str | Path | None) -> tuple[str, ...]:
     """Return the words of a list, or of a file with one word per line."""
     if not isinstance(drop, Iterable | Path | None):
-        remedy = "give a list of words, or a file with one word per line"
-        raise InputError("is not a list of words", "drop", drop, remedy)
+        raise InputError("is not a list of words", "drop", drop, "give a list, or a file with one word per line")
     if not isinstance(drop, str | Path):
         return tuple(map(str, drop or ()))
     try:
@@ -235,9 +232,7 @@ def check_names(ids: Sequence[Any] | None, n_documents: int) -> list[str]:
     names = list(map(str, range(n_documents) if ids is None else ids))
     if len(names) != n_documents:
         raise InputError(f"There are {len(names)} ids for {n_documents} documents; give one id per document.")
-    if twice := _repeated(names):
-        name, first, second = twice
-        raise InputError(f"The id {name!r} is given twice, to documents {first} and {second}; give each its own.")
+    _check_once(names, "The id {!r} is given twice, to documents {} and {}; give each its own.")
     return names
 
 
@@ -246,18 +241,16 @@ def check_unique_words(words: Sequence[str]) -> list[str]:
     if isinstance(words, str) or not len(words):
         kind = "one string" if words else "empty"
         raise InputError(f"The vocabulary is {kind}; give a list of words.")
-    if twice := _repeated(words):
-        word, first, second = twice
-        raise InputError(
-            f"The vocabulary has the word {word!r} twice, at positions {first} and {second}; give each word one column."
-        )
+    _check_once(words, "The vocabulary has the word {!r} twice, at positions {} and {}; give each word one column.")
     return list(map(str, words))
 
 
-def _repeated(names: Sequence[str]) -> tuple[str, int, int] | None:
-    """Return the first name that was there before, and both its places."""
+def _check_once(names: Sequence[str], problem: str) -> None:
+    """Raise InputError for the first name that was there before, with both its places."""
     first: dict[str, int] = {}
-    return next(((name, first[name], n) for n, name in enumerate(names) if first.setdefault(name, n) != n), None)
+    for n, name in enumerate(names):
+        if first.setdefault(name, n) != n:
+            raise InputError(problem.format(name, first[name], n))
 
 
 def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
@@ -265,10 +258,8 @@ def check_metadata(metadata: Any, n_documents: int) -> pd.DataFrame:
         given = pd.DataFrame(index=range(n_documents)) if metadata is None else metadata
         table = pd.DataFrame(given).reset_index(drop=True)
     except (TypeError, ValueError) as error:
-        reason = str(error).strip("!.")
-        raise InputError(
-            f"The metadata are not a table ({reason}); give a DataFrame, or columns of one length."
-        ) from None
+        problem = f"The metadata are not a table ({str(error).strip('!.')})"
+        raise InputError(f"{problem}; give a DataFrame, or columns of one length.") from None
     if len(table) != n_documents:
         raise InputError(f"The metadata have {len(table)} rows for {n_documents} documents; give one row per document.")
     return table

@@ -20,7 +20,6 @@ from superwords.text.building import TextOptions, count_words
 from superwords.text.checks import check_metadata, check_names, check_unique_words
 from superwords.text.files import TextStream
 from superwords.text.sentences import Tokenizer
-from superwords.text.sources import Documents
 from superwords.text.stream import Method, ReadingProgress, stream_texts, stream_tokens
 
 
@@ -278,33 +277,6 @@ class Corpus:
         return cls(
             **count_words(stream_tokens(sentences), TextOptions(Method("tokens"), *how, units, columns), names, table)
         )
-
-    @classmethod
-    def from_documents(cls, documents: Documents, **options: Any) -> Corpus:
-        """Return a corpus of documents as they were read: texts, tokens or ready counts.
-
-        Parameters
-        ----------
-        documents : Documents
-            What `superwords.text.sources.open_documents` found.
-        **options
-            As in `from_texts` or `from_tokens`; ready counts take none.
-
-        Returns
-        -------
-        Corpus
-
-        Examples
-        --------
-        >>> from superwords import Corpus
-        >>> from superwords.text.sources import open_documents
-        >>> Corpus.from_documents(open_documents([["tea", "milk"], ["tea"]]), min_df=1).n_words
-        2
-        """
-        if documents.counts is not None:
-            return cls.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
-        make = cls.from_tokens if documents.are_tokens else cls.from_texts
-        return make(documents.texts, documents.ids, documents.metadata, **options)
 
 
 def row_name(corpus: Corpus) -> str:

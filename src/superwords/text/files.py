@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain, count
+from itertools import accumulate, chain, count
 from pathlib import Path
 from socket import gethostname
 from typing import Any, TextIO, TypeVar
@@ -232,7 +232,7 @@ def parquet_parts(path: Path) -> list[Callable[[], Iterator[Row]]]:
     """Return a reader of each row group of a Parquet file."""
     with readable(path), _package("pyarrow.parquet", path).ParquetFile(path) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
-    starts = [sum(sizes[:g]) for g in range(len(sizes))]
+    starts = accumulate(sizes[:-1], initial=0) if sizes else ()
     return [partial(parquet_rows, path.absolute(), group, start) for group, start in enumerate(starts)]
 
 
@@ -441,9 +441,9 @@ def guessed_encoding(path: Path) -> str | None:
     except ImportError:
         return None
     best = normalizer.from_bytes(sample, cp_isolation=_ENCODINGS).best()
-    if best is not None and best.encoding == "cp1250" and best.language not in _CENTRAL:
-        return "cp1252"
-    return None if best is None else str(best.encoding)
+    if best is None:
+        return None
+    return "cp1252" if best.encoding == "cp1250" and best.language not in _CENTRAL else str(best.encoding)
 
 
 def files_of(path: Path) -> list[Path]:

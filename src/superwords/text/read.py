@@ -109,12 +109,11 @@ def read_documents(
         say(line)
     given = {name: value for name, value in options.items() if value is not None}
     codes = warn_about(found, language)
-    if found.counts is not None:
-        corpus = Corpus.from_documents(found)
-    elif found.are_tokens:
-        kept = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given}
-        corpus = Corpus.from_documents(found, unit=unit or "document", **kept)
-    else:
+    if found.are_tokens:
+        given = {name: given[name] for name in ("min_df", "max_df", "drop") if name in given} | {
+            "unit": unit or "document"
+        }
+    elif found.counts is None:
         if keep_texts is None:
             is_file = isinstance(documents, str | Path) and str(documents) != "-"
             size = sum(path.stat().st_size for path in files_of(Path(documents))) if is_file else 0
@@ -123,14 +122,22 @@ def read_documents(
             found = replace(found, texts=list(found.texts))
         unit = unit or (PASSAGES if are_long(text for _, text in found.sample) else "document")
         given |= {"language": codes, "unit": unit, "keep_texts": keep_texts, "n_jobs": n_jobs, "progress": progress}
-        corpus = Corpus.from_documents(found, **given)
+    corpus = count_documents(found, **given)
     if columns:
         corpus = replace(corpus, notes={**corpus.notes, "groups": columns})
     for line in corpus_lines(corpus):
         say(line)
-    for line in corpus_warnings(corpus, bool(given.get("drop_procedural"))):
+    for line in corpus_warnings(corpus, bool(options.get("drop_procedural"))):
         _warn(line)
     return corpus
+
+
+def count_documents(documents: Documents, **options: Any) -> Corpus:
+    """Return a corpus of documents as they were read; options as of `from_texts` or `from_tokens`, none for counts."""
+    if documents.counts is not None:
+        return Corpus.from_counts(documents.counts, documents.vocabulary, documents.metadata, documents.ids)
+    make = Corpus.from_tokens if documents.are_tokens else Corpus.from_texts
+    return make(documents.texts, documents.ids, documents.metadata, **options)
 
 
 def _warn(message: str) -> None:
@@ -258,8 +265,7 @@ def check_options(language: str | Sequence[str] = "en", unit: str | None = None,
 
 def group_columns(groups: Any, metadata: pd.DataFrame) -> list[Any]:
     """Return the columns to group by, each of which exists; a number that names one may also be given as text."""
-    is_one = isinstance(groups, str) or not isinstance(groups, Iterable)
-    given = [] if groups is None else [groups] if is_one else list(groups)
+    given = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable | None) else list(groups or ())
     by_text = {str(name): name for name in metadata.columns}
     for column in given:
         if str(column) not in by_text:
@@ -299,25 +305,20 @@ def corpus_lines(corpus: Corpus) -> list[str]:
     if corpus.parent is not None:
         rows = f"{corpus.n_documents:,} passages of {n_sources(corpus):,} documents"
         rows += ' (unit "document" would keep documents whole)'
-    lines = [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
-    if corpus.notes.get("words_read"):
-        share = corpus.notes["words_used"] / corpus.notes["words_read"]
-        lines.append(f"The model reads {share:.0%} of the {corpus.notes['words_read']:,} running words.")
-    if "min_df_chosen" in corpus.notes:
-        number, parts = corpus.notes["min_df"], corpus.notes["min_df_counts"]
+    notes, lines = corpus.notes, [f"{rows}, {corpus.n_words:,} different words, {corpus.n_tokens:,} in all."]
+    if n_read := notes.get("words_read"):
+        lines.append(f"The model reads {notes['words_used'] / n_read:.0%} of the {n_read:,} running words.")
+    if "min_df_chosen" in notes:
+        number, parts = notes["min_df"], notes["min_df_counts"]
         rule = f"Words in fewer than {number} {parts} are left out" if number > 1 else "No word is too rare"
-        lines.append(f"{rule} (min-df {number}): {corpus.notes['min_df_chosen']}.")
+        lines.append(f"{rule} (min-df {number}): {notes['min_df_chosen']}.")
     if n_sources(corpus) < FEW_DOCUMENTS:
         lines.append(f"These are too few documents for reliable concepts; at least {FEW_DOCUMENTS} are recommended.")
-    empty = corpus.notes.get("empty_documents", [])
-    if empty:
+    if empty := notes.get("empty_documents"):
         lines.append(f"Documents that have none of these words (they are kept): {len(empty):,} ({few(empty)}).")
-    procedural = corpus.notes.get("procedural", [])
-    if procedural and not corpus.notes["pruned"]["procedural"]:
-        words = few(procedural)
-        lines.append(f"Words that look like routine, not like a subject: {words}; drop-procedural leaves them out.")
-    elif procedural:
-        lines.append(f"Procedural words left out: {few(procedural)}.")
+    if procedural := few(notes.get("procedural", [])):
+        routine = f"Words that look like routine, not like a subject: {procedural}; drop-procedural leaves them out."
+        lines.append(f"Procedural words left out: {procedural}." if notes["pruned"]["procedural"] else routine)
     return lines
 
 
