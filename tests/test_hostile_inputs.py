@@ -11,8 +11,9 @@ import pytest
 from superwords import Corpus
 from superwords.errors import InputError
 from superwords.search.terms import LONGEST_QUERY, find_words
+from superwords.text.phrases import Method
 from superwords.text.sources import open_documents
-from superwords.text.stream import Method, read_chunk
+from superwords.text.stream import read_chunk
 
 PIECES = [
     "a",

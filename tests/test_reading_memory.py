@@ -9,7 +9,8 @@ import sys
 import numpy as np
 
 from superwords.text import stream
-from superwords.text.stream import Method, stream_texts
+from superwords.text.phrases import Method
+from superwords.text.stream import stream_texts
 
 READ = """
 import json, resource, sys

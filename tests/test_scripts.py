@@ -17,8 +17,9 @@ import pytest
 
 from superwords import Corpus
 from superwords.errors import InputError
+from superwords.text.phrases import Method
 from superwords.text.sentences import SEGMENTERS, clean_text, segmenter, sentence_spans, tokens
-from superwords.text.stream import Method, read_chunk
+from superwords.text.stream import read_chunk
 
 UDHR = Path(__file__).parents[2] / "shared" / "data" / "udhr.jsonl.gz"
 WITHOUT_SPACES = ("ja", "th", "zh")

@@ -13,9 +13,9 @@ from HanTa.HanoverTagger import HanoverTagger
 
 from superwords.errors import InputError
 from superwords.text.corpus import Corpus
-from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START
+from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, STOP, WEAK_START, Method
 from superwords.text.sentences import sentence_spans, tokens
-from superwords.text.stream import Method, TokenStream, read_chunk
+from superwords.text.stream import TokenStream, read_chunk
 from superwords.text.tagging import HANTA_MODELS, FastHanTa, make_tagger
 from superwords.text.vocabulary import apply_words, can_be_word
 

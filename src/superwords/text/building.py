@@ -13,9 +13,9 @@ from scipy import sparse
 from superwords.errors import InputError
 from superwords.text import vocabulary as finding
 from superwords.text.checks import recipe_of, threshold
-from superwords.text.phrases import CAN_END, TAGGED, is_content, spelling_key
+from superwords.text.phrases import CAN_END, TAGGED, Method, is_content, spelling_key
 from superwords.text.sentences import clean_text
-from superwords.text.stream import LONG_TOKENS, Method, TokenStream
+from superwords.text.stream import LONG_TOKENS, TokenStream
 from superwords.text.vocabulary import Cut, Words, document_frequency
 
 N_EXAMPLES = 20

@@ -13,9 +13,8 @@ import pandas as pd
 from scipy import sparse
 
 from superwords.errors import InputError
-from superwords.text.phrases import TAGGED, is_folded, spelling_key
+from superwords.text.phrases import TAGGED, Method, plain_lemmatizer, spelling_key
 from superwords.text.sentences import Tokenizer, check_segmenter, tokens
-from superwords.text.stream import Method
 from superwords.text.tagging import ADJECTIVE, HANTA_MODELS, NOUN, VERB, HanTaTagger, make_lemmatizer, make_tagger
 
 MAX_LENGTH = 4  # tokens of a phrase
@@ -158,9 +157,7 @@ def units_of_labels(labels: Sequence[str], languages: Iterable[str], method: Met
     classes = (NOUN, ADJECTIVE) if method.words == "phrases" else (NOUN, ADJECTIVE, VERB)
     units: dict[str, str | None] = {}
     for language in sorted(languages):
-        tagger: Any = make_tagger(language, method.tagger) if is_tagged else None
-        if not is_tagged and is_folded(language, method.lemmas, method.words):
-            tagger = make_lemmatizer(language, method.tagger)
+        tagger: Any = make_tagger(language, method.tagger) if is_tagged else plain_lemmatizer(language, method)
         for label in labels:
             spelling = ""
             for word in filter(lambda token: token[0].isalnum(), tokens(label, language, method.tokenizer)):

@@ -19,8 +19,9 @@ from superwords.text import checks
 from superwords.text.building import TextOptions, count_words
 from superwords.text.checks import check_metadata, check_names, check_unique_words
 from superwords.text.files import TextStream
+from superwords.text.phrases import Method
 from superwords.text.sentences import Tokenizer
-from superwords.text.stream import Method, ReadingProgress, stream_texts, stream_tokens
+from superwords.text.stream import ReadingProgress, stream_texts, stream_tokens
 
 
 @dataclass(frozen=True, repr=False)

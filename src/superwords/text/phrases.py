@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from superwords.text.languages import meaningful_nouns
-from superwords.text.sentences import LONGEST_TOKEN, TITLES, abbreviations
-from superwords.text.tagging import ADJECTIVE, NAME, NOUN, ORDINAL, POSSESSIVE, VERB, lemma_dictionaries
+from superwords.text.languages import meaningful_nouns, stop_words
+from superwords.text.sentences import LONGEST_TOKEN, TITLES, Tokenizer, abbreviations
+from superwords.text.tagging import (
+    ADJECTIVE,
+    NAME,
+    NOUN,
+    ORDINAL,
+    POSSESSIVE,
+    VERB,
+    lemma_dictionaries,
+    make_lemmatizer,
+    make_tagger,
+)
 
 # What a token may do in a word of the vocabulary, as bits.
 NEW_RUN = 1  # a run (a maximal noun phrase, or a stretch of plain words) begins here
@@ -32,6 +42,16 @@ FOLDED = frozenset({"de", "nl"})  # whose words are called by their base form, i
 TAGGED = ("content", "phrases")  # kinds of words that need a tagger
 
 
+class Method(NamedTuple):
+    """How candidates are found."""
+
+    words: str = "phrases"  # or "content", "plain", "ngrams" or (ready) "tokens"
+    tagger: str | None = None
+    lemmas: bool | None = None
+    tokenizer: Tokenizer | None = None
+    max_length: int = 1  # in tokens
+
+
 class Candidate(NamedTuple):
     """A token as written, what its spelling variants share, and what it is called in the vocabulary."""
 
@@ -47,18 +67,25 @@ def is_content(flags: Any) -> Any:
     return ((flags & (CAN_END | BEHIND)) > 0) & ((flags & STOP) == 0)
 
 
-def is_folded(language: str, lemmas: bool | None, words: str = "plain") -> bool:
-    """Return whether words without tags are called by their lemma: as asked, or by the habit of the language."""
-    if lemmas is not None:
-        return lemmas
+def plain_lemmatizer(language: str, method: Method) -> Any:
+    """Return what gives words without tags their lemma, as asked or by the habit of the language; None: nothing."""
     # A dictionary alone takes "grise" for a form of "griser", so that words of several tokens are left as written.
-    return language in FOLDED or (words == "plain" and language in lemma_dictionaries())
+    is_usual = language in FOLDED or (method.words == "plain" and language in lemma_dictionaries())
+    is_folded = is_usual if method.lemmas is None else method.lemmas
+    return make_lemmatizer(language, method.tagger) if is_folded else None
 
 
-def plain_candidates(
-    sentence: list[str], bases: list[str], stop: frozenset[str], keep_stops: bool
-) -> Iterator[Candidate]:
+def find_candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
+    """Yield the tokens of a sentence that may be in words of the vocabulary."""
+    if method.words in TAGGED:
+        return _noun_candidates(sentence, language, method)
+    return _plain_candidates(sentence, language, method)
+
+
+def _plain_candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
     """Yield every word, stop words if they may be part of one; a run ends at punctuation and numbers."""
+    stop, lemmatizer = stop_words(language), plain_lemmatizer(language, method)
+    bases = [token.lower() for token in sentence] if lemmatizer is None else lemmatizer.lemmas(sentence)
     is_new = True
     for n, (token, base) in enumerate(zip(sentence, bases, strict=True)):
         if not _is_word(token):
@@ -68,31 +95,25 @@ def plain_candidates(
         surface = token if base[0].isupper() else form  # the base form of a noun or name
         is_stop = form in stop or key in stop or _bare(form).translate(_NO_TONOS) in stop
         flags = STOP if is_stop else CAN_START | CAN_END
-        if flags == STOP and not keep_stops:
+        if flags == STOP and method.words != "ngrams":
             continue
         label = surface if key == form else in_case_of(surface, base)
         yield Candidate(surface, spelling_key(key), label, flags | is_new * NEW_RUN, n)
         is_new = False
 
 
-def noun_candidates(
-    sentence: list[str],
-    tagged: list[tuple[str, str]],
-    stop: frozenset[str],
-    language: str,
-    lemmas: bool | None = None,
-    is_guess: Callable[[str], bool] = lambda base: False,
-    has_others: bool = False,
-) -> Iterator[Candidate]:
+def _noun_candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
     """Yield the tokens of maximal noun phrases and names: adjectives and nouns, joined by 's or, in names, "of".
 
     A noun whose base form is a guess is counted by it, but called by what is written.
     """
+    tagger, stop = make_tagger(language, method.tagger), stop_words(language)
+    tagged = tagger.tag(sentence)
     link = LINKS.get(language)
     unnamed = abbreviations(language) - TITLES  # a title is part of a name, "approx" is not
     meaningful = meaningful_nouns(language)
     keep_case = language in FOLDED
-    call_by_base = keep_case if lemmas is None else lemmas
+    call_by_base = keep_case if method.lemmas is None else method.lemmas
     is_new = True
     for n, (token, (word_class, base)) in enumerate(zip(sentence, tagged, strict=True)):
         form, before, after = token.lower(), sentence[max(0, n - 1)], sentence[n + 1 : n + 2]
@@ -110,7 +131,7 @@ def noun_candidates(
             flags = CAN_START
         else:
             flags = ORDINAL_START if word_class == ORDINAL and base not in WHEN else 0
-        if has_others and (word_class == ADJECTIVE or (word_class == VERB and flags == 0)):
+        if method.words == "content" and (word_class == ADJECTIVE or (word_class == VERB and flags == 0)):
             flags |= BEHIND
         is_word = _is_word(token) and form not in unnamed
         if flags in (0, BEHIND) or not is_word:
@@ -120,7 +141,7 @@ def noun_candidates(
             is_new = True
             continue
         surface = label = token if keep_case and (is_capital or word_class in CAPITAL[language]) else form
-        if call_by_base and not (word_class == NOUN and is_guess(base)):
+        if call_by_base and not (word_class == NOUN and tagger.is_guess(base)):
             if word_class != ADJECTIVE:
                 label = in_case_of(surface, base)
             elif base != form:  # an adjective is called as after an article: "(die) rote Zwiebel"

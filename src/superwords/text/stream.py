@@ -15,19 +15,8 @@ import numpy as np
 from superwords.cluster import current, spread
 from superwords.errors import InputError
 from superwords.text.files import TextStream, batches
-from superwords.text.languages import stop_words
-from superwords.text.phrases import (
-    CAN_END,
-    CAN_START,
-    NEW_RUN,
-    TAGGED,
-    Candidate,
-    is_folded,
-    noun_candidates,
-    plain_candidates,
-)
-from superwords.text.sentences import LONGEST_TOKEN, Tokenizer, clean_text, sentence_spans, tokens
-from superwords.text.tagging import HanTaTagger, make_lemmatizer, make_tagger
+from superwords.text.phrases import CAN_END, CAN_START, NEW_RUN, TAGGED, Candidate, Method, find_candidates
+from superwords.text.sentences import LONGEST_TOKEN, clean_text, sentence_spans, tokens
 
 CHUNK_CHARACTERS = 400_000
 CHUNKS_WORTH_WORKERS = 4  # below that, starting worker processes takes longer than the work
@@ -35,16 +24,6 @@ OPENING_ITEMS = 5
 LONG_TOKENS = " long"  # what `form_count` counts skipped tokens under; no form begins with a space
 
 ReadingProgress = Callable[[int, int], None]
-
-
-class Method(NamedTuple):
-    """How candidates are found."""
-
-    words: str = "phrases"  # or "content", "plain", "ngrams" or (ready) "tokens"
-    tagger: str | None = None
-    lemmas: bool | None = None
-    tokenizer: Tokenizer | None = None
-    max_length: int = 1  # in tokens
 
 
 class TokenStream(NamedTuple):
@@ -142,7 +121,7 @@ def read_chunk(chunk: tuple[Iterable[str], Iterable[str]], method: Method) -> To
                 sentence = [token for token in sentence if len(token) <= LONGEST_TOKEN]
             n_words += sum(token[0].isalpha() for token in sentence)
             form_count.update(token.lower() for token in sentence)
-            candidates = list(_candidates(sentence, language, method)) if sentence else []
+            candidates = list(find_candidates(sentence, language, method)) if sentence else []
             for surface, key, label, flags, _ in candidates:
                 own["token_type"].append(types.setdefault((surface, key, label), len(types)))
                 own["token_flags"].append(flags)
@@ -165,20 +144,6 @@ def _opening(sentence: list[str], phrases: list[Candidate]) -> int:
     items = [" ".join(token for _, token in group) for _, group in islice(groups, OPENING_ITEMS)]
     digest = hashlib.blake2b("\n".join(items).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) if items else 0
-
-
-def _candidates(sentence: list[str], language: str, method: Method) -> Iterator[Candidate]:
-    stop = stop_words(language)
-    if method.words in TAGGED:
-        tagger = make_tagger(language, method.tagger)
-        is_guess = tagger.is_guess if isinstance(tagger, HanTaTagger) else lambda base: False
-        has_others = method.words == "content"
-        return noun_candidates(sentence, tagger.tag(sentence), stop, language, method.lemmas, is_guess, has_others)
-    if is_folded(language, method.lemmas, method.words):
-        bases = make_lemmatizer(language, method.tagger).lemmas(sentence)
-    else:
-        bases = [token.lower() for token in sentence]
-    return plain_candidates(sentence, bases, stop, keep_stops=method.words == "ngrams")
 
 
 def _join(parts: Iterable[TokenStream], n_documents: int, progress: ReadingProgress | None) -> TokenStream:

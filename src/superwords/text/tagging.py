@@ -195,6 +195,9 @@ class SpacyTagger:
     def lemmas(self, sentence: list[str]) -> list[str]:
         return [base for _, base in self.tag(sentence)]
 
+    def is_guess(self, base: str) -> bool:
+        return False
+
 
 @lru_cache
 def make_tagger(language: str, tagger: str | None = None) -> HanTaTagger | SpacyTagger:
