@@ -13,8 +13,16 @@ from scipy import sparse
 
 import superwords
 from experiments.harness import Lab, bars, data_path, means, read_lines, t_interval
-from superwords.demo.data import Demo, WordFinder, read_csv, read_pairs, recipe_corpus
-from superwords.demo.ranks import WordPair, picture_similarity, rank_accuracy
+from superwords.demo.data import (
+    Demo,
+    WordFinder,
+    WordPair,
+    picture_similarity,
+    rank_accuracy,
+    read_csv,
+    read_pairs,
+    recipe_corpus,
+)
 from superwords.demo.run import PICTURES, SETTINGS, TEXT, TOGETHER, bilingual_concepts, without_artists
 from superwords.errors import InputError
 from superwords.features import pictures

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from rich import progress as bars
 from rich.console import Console
-from rich.text import Text
 
 from superwords.errors import InputError
 
@@ -68,13 +67,12 @@ class Watcher:
 
 
 class Callbacks(Watcher):
-    """Several watchers or functions of one fit, entered in order, exited in reverse."""
+    """Several watchers and functions of one fit, entered in order, exited in reverse."""
 
-    def __init__(self, watchers: Sequence[Watcher], *reports: Report):
-        self._watchers = list(watchers)
-        self._reports: list[Report] = [*watchers, *reports]
-        self.every = min((one.every for one in watchers), default=math.inf)
-        self.stop = next((one.stop for one in watchers if one.stop), None)
+    def __init__(self, callbacks: Sequence[Report]):
+        self._callbacks, self._watchers = callbacks, [one for one in callbacks if isinstance(one, Watcher)]
+        self.every = min((one.every for one in self._watchers), default=math.inf)
+        self.stop = next((one.stop for one in self._watchers if one.stop), None)
 
     def say(self, line: str) -> None:
         for one in self._watchers:
@@ -98,15 +96,12 @@ class Callbacks(Watcher):
             one.see(swept)
 
     def __call__(self, progress: Progress) -> None:
-        for report in self._reports:
-            report(progress)
+        for one in self._callbacks:
+            one(progress)
 
 
 def make_watcher(progress: Any) -> Watcher:
-    """Return the watcher for `progress`.
-
-    True, False, "auto" (shown in a terminal or notebook), a function, or a list of these.
-    """
+    """Return the watcher for True, False, "auto" (shown in a terminal or notebook), a function, or a list of these."""
     if isinstance(progress, Watcher):
         return progress
     if isinstance(progress, list | tuple):
@@ -117,7 +112,7 @@ def make_watcher(progress: Any) -> Watcher:
     if progress is None or isinstance(progress, bool):
         return Display() if progress else Watcher()
     if callable(progress):
-        return Callbacks([], progress)
+        return Callbacks([progress])
     raise InputError(f"progress={progress!r} is not known; give True, False, 'auto', a function, or a list of these.")
 
 
@@ -126,9 +121,12 @@ def _is_live() -> bool:
     return messages.is_terminal or (messages.is_jupyter and find_spec("ipywidgets") is not None)
 
 
-class _Speed(bars.ProgressColumn):
-    def render(self, task: bars.Task) -> Text:
-        return Text(_rate(task).rjust(7))
+def _bars(before: str, what: str, after: Sequence[str] = (), **how: Any) -> bars.Progress:
+    """Return bars with the texts of these columns around them, gone when they are complete."""
+    texts = [bars.TextColumn(one) for one in after]
+    counts = bars.BarColumn(20), bars.MofNCompleteColumn(), bars.TextColumn(what)
+    columns = bars.TextColumn(before), *counts, *texts[:-1], bars.TimeRemainingColumn(), *texts[-1:]
+    return bars.Progress(*columns, console=messages, transient=True, refresh_per_second=4, **how)
 
 
 class Display(Watcher):
@@ -143,36 +141,18 @@ class Display(Watcher):
         if not _is_live():
             yield None
             return
-        columns = (
-            bars.TextColumn("reading and tagging"),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn("documents"),
-            bars.TimeRemainingColumn(),
-        )
-        with bars.Progress(*columns, console=messages, transient=True) as bar:
+        with _bars("reading and tagging", "documents") as bar:
             task = bar.add_task("", total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
     @contextmanager
     def watching(self, model: Any) -> Iterator[None]:
-        n_chains, n_sweeps = len(model.chains_), model.schedule_.n_sweeps
-        self._lines, self._last_line = [0] * n_chains, [monotonic()] * n_chains
-        columns = (
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(20),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn("sweeps"),
-            _Speed(),
-            bars.TimeRemainingColumn(),
-            bars.TextColumn("{task.fields[found]}"),
-        )
-        self._is_live = _is_live()
-        self._bars = bars.Progress(
-            *columns, console=messages, transient=True, refresh_per_second=4, disable=not self._is_live
-        )
+        self._lines, self._last_line = [0] * len(model.chains_), [monotonic()] * len(model.chains_)
+        self._is_live, fields = _is_live(), ("{task.fields[rate]:>7}", "{task.fields[found]}")
+        self._bars = _bars("{task.description}", "sweeps", fields, disable=not self._is_live)
         for number, chain in enumerate(model.chains_, start=1):
-            self._bars.add_task(f"chain {number}", total=n_sweeps, completed=chain.sweep, found=STARTING)
+            how = {"total": model.schedule_.n_sweeps, "completed": chain.sweep}
+            self._bars.add_task(f"chain {number}", **how, rate="", found=STARTING)
         with self._bars:
             yield
 
@@ -181,7 +161,7 @@ class Display(Watcher):
         found = f"{progress.n_concepts:,} concepts"
         if not math.isnan(progress.log_joint):
             found += f", log joint {progress.log_joint:,.0f}"
-        self._bars.update(task.id, completed=progress.sweep, found=found)
+        self._bars.update(task.id, completed=progress.sweep, rate=_rate(task), found=found)
         if not self._is_live:
             self._print_line(progress, task, found)
 

@@ -9,6 +9,7 @@ import threading
 import warnings
 import webbrowser
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,9 @@ def explore(
     listener = listen(host, port)
     known = access(host, listener.getsockname()[1], public_host)
     token = secrets.token_urlsafe(18) if known.needs_token else None
-    address = known.link(token)
-    print(f"The model is at {address}", flush=True)
-    if token is not None:
-        may = "look at the model" if read_only else "look at the model and decide about its concepts"
-        print(f"Whoever has this address can {may}.", flush=True)
-    print("Stop with Ctrl-C.", flush=True)
+    address, may = known.link(token), "" if read_only else " and decide about its concepts"
+    whoever = [] if token is None else [f"Whoever has this address can look at the model{may}."]
+    print(f"The model is at {address}", *whoever, "Stop with Ctrl-C.", sep="\n", flush=True)
     set_aside()
     threading.Thread(target=explorer.warm_up, daemon=True).start()
     if browser:
@@ -110,7 +108,10 @@ def clouds(
         if one not in FORMATS:
             raise InputError(f"A picture cannot be written as {one!r}; give one of {', '.join(FORMATS)}.")
     model = load(model_file)
-    make_folder(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {str(out)!r} cannot be made: {error.strerror}.") from None
     n_pictures = 0
     for name, draw in pictures(model, concept, groups or [], width):
         # A script without a font is drawn anyway, with one warning.
@@ -123,19 +124,10 @@ def clouds(
     say(f"{n_pictures} pictures are in {out}.", quiet)
 
 
-def make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"The folder {str(out)!r} cannot be made: {error.strerror}.") from None
-
-
 def pictures(
     model: ConceptModel, only: list[int] | None, columns: list[str], width: float = 170
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each picture and the function that draws it; check what was asked for first."""
-    from functools import partial
-
     from superwords.analysis.tables import concept_index
     from superwords.plots import model_plots as draw
 
@@ -152,15 +144,14 @@ def pictures(
         yield "document-map", partial(draw.document_map, model, width)
         yield "coherence-exclusivity", partial(draw.quality_map, model, width)
         for column in pairs:
-            drawn = partial(draw.group_prevalence, model, column, width=width)
-            yield f"prevalence-{file_part(column)}", drawn
+            yield f"prevalence-{file_part(column)}", partial(draw.group_prevalence, model, column, width=width)
     start = draw.start_scores(model)
     for concept in chosen:
         yield f"concept-{concept:03d}", partial(draw.concept_cloud, model, concept)
         yield f"start-{concept:03d}", partial(draw.before_after, model, concept, start)
         for column, pair in pairs.items():
-            name = f"groups-{file_part(column)}-{concept:03d}"
-            yield name, partial(draw.group_clouds, model, column, concept, *pair)
+            of_pair = partial(draw.group_clouds, model, column, concept, *pair)
+            yield f"groups-{file_part(column)}-{concept:03d}", of_pair
 
 
 def file_part(name: str) -> str:

@@ -55,8 +55,9 @@ def create(
     chosen = [word.strip() for part in words or [] for word in part.split(",") if word.strip()]
     model = load(model_file)
     if test is not None:
-        heading = title or "Words, texts and labels"
-        _create_tests(model, [part.strip() for part in test.split(",")], per_person, heading, subject, out, quiet)
+        kinds, heading = [part.strip() for part in test.split(",")], title or "Words, texts and labels"
+        for line in _create_tests(model, kinds, per_person, heading, subject, out):
+            say(line, quiet)
         return
     tomotopy_module()  # before any work: without it there are no topics
     say(f"Fitting the topic model {topics} ({iterations} iterations)…", quiet)
@@ -69,8 +70,9 @@ def create(
 
 
 def _create_tests(
-    model: ConceptModel, kinds: list[str], per_person: int, title: str, subject: str, out: Path, quiet: bool
-) -> None:
+    model: ConceptModel, kinds: list[str], per_person: int, title: str, subject: str, out: Path
+) -> list[str]:
+    """Write a study of tests with right answers, and return what its answers can show."""
     from collections import Counter
 
     from superwords.study.choices import CONTROL, answers_needed, build_choice_study, chance, make_tasks, power
@@ -78,21 +80,19 @@ def _create_tests(
 
     tasks = make_tasks(model, kinds)
     save_study(build_choice_study(tasks, title, subject, per_person), out)
-    counts = Counter(task.kind for task in tasks)
-    for kind in (name for name in counts if name != CONTROL):
-        n, covered = counts[kind], len({task.concept for task in tasks if task.kind == kind})
-        say(
-            f"{kind}: {n} tasks for {covered} concepts. One answer to each finds 60% right answers above chance "
-            f"({chance(kind):.0%}) with probability {power(n, 0.6, chance(kind)):.2f}.",
-            quiet,
-        )
-    people = -(-answers_needed(0.1) // per_person)
-    say(
+    counts = Counter(task.kind for task in tasks if task.kind != CONTROL)
+    covered = {kind: len({task.concept for task in tasks if task.kind == kind}) for kind in counts}
+    lines = [
+        f"{kind}: {n} tasks for {covered[kind]} concepts. One answer to each finds 60% right answers above chance "
+        f"({chance(kind):.0%}) with probability {power(n, 0.6, chance(kind)):.2f}."
+        for kind, n in counts.items()
+    ]
+    n_answers = answers_needed(0.1)
+    lines.append(
         f"To find a difference of 10 points between two models (70% against 60%) with probability 0.8, ask for "
-        f"{answers_needed(0.1)} answers to each, {people} people for each model.",
-        quiet,
+        f"{n_answers} answers to each, {-(-n_answers // per_person)} people for each model."
     )
-    say(f"Serve the study with: superwords study serve {out}", quiet)
+    return [*lines, f"Serve the study with: superwords study serve {out}"]
 
 
 def _test_results(store: VoteStore, csv: Path | None, as_json: bool) -> None:
@@ -148,11 +148,12 @@ def serve(
     pages = pages_of(study, VoteStore.for_study(votes_file, study))
     listener = listen(host, port)
     known = access(host, listener.getsockname()[1], public_host)
-    print(f"The study is at {known.link(pages.token if known.needs_token else None)}", flush=True)
+    lines = [f"The study is at {known.link(pages.token if known.needs_token else None)}"]
     if known.needs_token:
-        print("Give participants this whole link; it stays the same when you serve the study again.", flush=True)
-    print(f"Votes are kept in {votes_file}; stop with Ctrl-C.", flush=True)
-    print(f"To summarise them, at any time: superwords study results {votes_file}", flush=True)
+        lines.append("Give participants this whole link; it stays the same when you serve the study again.")
+    lines.append(f"Votes are kept in {votes_file}; stop with Ctrl-C.")
+    lines.append(f"To summarise them, at any time: superwords study results {votes_file}")
+    print(*lines, sep="\n", flush=True)
     set_aside()
     make_server(create_app(pages, known.hosts, known.needs_token)).run(sockets=[listener])
 

@@ -367,32 +367,26 @@ def _print_groups(
     elif len(labels) <= _MOST_GROUPS:
         gap = table.groupby("concept").agg(low=("prevalence_low", "max"), high=("prevalence_high", "min"))
         order = (gap["low"] - gap["high"]).sort_values(ascending=False, kind="stable").index.tolist()
-        first_rows = table.drop_duplicates("concept").set_index("concept", drop=False).loc[order]
-        print_table(first_rows, columns | _shares_by_group(table) | found_by, optional=[FOUND_BY])
+        of_concepts = table.drop_duplicates("concept").set_index("concept", drop=False).loc[order]
+        print_table(of_concepts, columns | _shares_by_group(table) | found_by, optional=[FOUND_BY])
         print_line(
             f"Shares of each group's {rows} that use the concept (prevalence). First come concepts on which two groups "
             "clearly differ: their 95% intervals lie farthest apart."
         )
     is_cut = len(labels) > _MOST_GROUPS
-    lines = []
-    for concept in order:
-        own = table[table["concept"] == concept]
-        if is_cut:
-            own = own.sort_values("prevalence_low", ascending=False, kind="stable").head(_MOST_HOLDERS)
-        heads = [(standing.number(concept), own["name"].iloc[0])] + [("", "")] * (len(own) - 1)
-        lines.append(own.assign(**dict(zip(("number", "head"), zip(*heads)))))
-    print_table(
-        pd.concat(lines) if lines else [],
-        {
-            "": right("number"),
-            "concept": left("head"),
-            column: left("group"),
-            "used by": share("prevalence"),
-            "interval": between("prevalence_low", "prevalence_high"),
-            "with the words": listing("top_words", most=_OTHER_WORDS),
-        },
-        optional=["interval"],
-    )
+    if is_cut:
+        table = table.sort_values("prevalence_low", ascending=False, kind="stable")
+        table = table.groupby("concept").head(_MOST_HOLDERS)
+    lines = table.set_index("concept", drop=False).loc[order]
+    columns = {
+        "": right("concept", "is_first", text=lambda j, is_first: standing.number(j) if is_first else ""),
+        "concept": left("name", "is_first", text=lambda name, is_first: name if is_first else ""),
+        column: left("group"),
+        "used by": share("prevalence"),
+        "interval": between("prevalence_low", "prevalence_high"),
+        "with the words": listing("top_words", most=_OTHER_WORDS),
+    }
+    print_table(lines.assign(is_first=~lines.index.duplicated()), columns, optional=["interval"])
     which = f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
     print_line(
         f"{which}Used by: share of the group's {rows} that use the concept, mean over the draws that find it, "

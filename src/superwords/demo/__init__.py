@@ -1,6 +1,5 @@
 """The paper's recipe example: English and German recipes, pictures of words."""
 
-from superwords.demo.data import Demo, load_demo
-from superwords.demo.ranks import RankAccuracy, picture_similarity, rank_accuracy
+from superwords.demo.data import Demo, RankAccuracy, load_demo, picture_similarity, rank_accuracy
 
 __all__ = ["Demo", "RankAccuracy", "load_demo", "picture_similarity", "rank_accuracy"]

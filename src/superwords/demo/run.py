@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from superwords.demo.data import Demo, load_demo
-from superwords.demo.ranks import picture_similarity, rank_accuracy
+from superwords.demo.data import Demo, load_demo, picture_similarity, rank_accuracy
 from superwords.tabular import records
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,7 +19,7 @@ from superwords.fitting.estimator import ConceptModel
 from superwords.fitting.fit import fit
 from superwords.storage.model import plain_settings
 from superwords.storage.model_file import Choice
-from superwords.tabular import plain
+from superwords.tabular import plain, records
 from superwords.text.corpus import Corpus
 from superwords.text.files import digest
 
@@ -38,11 +39,8 @@ def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -
         for name, value in plain_settings(model.get_params()).items()
         if name not in _NOT_OURS
     }
-    table = model.concepts(_WORDS)
-    concepts = [
-        {"concept": int(j), "name": name, "prevalence": float(share), "words": list(words)}
-        for j, name, share, words in zip(*(table[name] for name in ("concept", "name", "prevalence", "top_words")))
-    ]
+    table = model.concepts(_WORDS).rename(columns={"top_words": "words"})
+    bits = (np.ascontiguousarray(one, "<f8") for one in (sampled.concept_word, sampled.trace_values["log_joint"]))
     return {
         "manifest": FORMAT,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,11 +52,9 @@ def make_manifest(model: ConceptModel, files: Mapping[str, str] | None = None) -
         "schedule": model.schedule_._asdict(),
         "decisions": [one._asdict() for one in model.choices_],
         "results": {
-            "digest": _digest(
-                *(np.ascontiguousarray(one, "<f8") for one in (sampled.concept_word, sampled.trace_values["log_joint"]))
-            ),
-            "n_concepts": len(concepts),
-            "concepts": concepts,
+            "digest": _digest(*bits),
+            "n_concepts": len(table),
+            "concepts": records(table[["concept", "name", "prevalence", "words"]]),
         },
         "files": dict(files or {}),
     }
@@ -91,10 +87,8 @@ def versions() -> dict[str, str]:
     """Return the versions of all that decides the bits of a run."""
     out = {"python": platform.python_version(), "machine": platform.machine()}
     for name in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             out[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return out
 
 
@@ -138,11 +132,9 @@ class Verification(NamedTuple):
         if self.same_bits:
             return [*out, "The new fit has the same bits as the paper's."]
         then, now = self.n_concepts
-        return [
-            *out,
-            f"The new fit differs: {now} concepts instead of {then}; {self.n_found_again} of the {then} are found "
-            f"again, with prevalences that differ by at most {100 * self.largest_change:.1f} percentage points.",
-        ]
+        again = f"{self.n_found_again} of the {then} are found again, with prevalences that differ by at most"
+        change = f"{100 * self.largest_change:.1f} percentage points"
+        return [*out, f"The new fit differs: {now} concepts instead of {then}; {again} {change}."]
 
 
 def verify(
@@ -174,13 +166,9 @@ def verify(
             "The model was fitted with an array of features, which is not in the data; give it to "
             "superwords.paper.verify(manifest, documents, features=…)."
         )
-    settings = {
-        **recorded["settings"],
-        **recorded["schedule"],
-        **{name: value for name, value in reading.items() if name not in ("file", "sha256")},
-        "random_state": recorded["seed"],
-        "features": features if spec == "array" else spec,
-    }
+    settings = recorded["settings"] | recorded["schedule"] | reading
+    settings |= {"random_state": recorded["seed"], "features": features if spec == "array" else spec}
+    settings = {name: value for name, value in settings.items() if name not in ("file", "sha256")}
     model = fit(documents, **settings, n_jobs=n_jobs, progress=progress)
     then, now = recorded["data"], data_facts(model.corpus_)
     is_file = isinstance(documents, str | Path) and then["sha256"] is not None
@@ -190,10 +178,8 @@ def verify(
     except InputError as error:
         if same_data:
             raise
-        raise InputError(
-            "The data differ from those of the manifest, and its decisions do not apply to the concepts found in them: "
-            f"{error}"
-        ) from error
+        problem = "The data differ from those of the manifest, and its decisions do not apply to the concepts found"
+        raise InputError(f"{problem} in them: {error}") from error
     old, new, current = recorded["results"], make_manifest(model)["results"], versions()
     pairs = {name: (recorded["versions"].get(name), current.get(name)) for name in {**recorded["versions"], **current}}
     changes = []  # in prevalence, of the concepts that have a partner by words

@@ -51,11 +51,8 @@ def _corpus(model: ConceptModel) -> list[str]:
     read = f" ({notes['words_read']:,} words)" if "words_read" in notes else ""
     out = [f"The corpus has {n_sources(corpus):,} documents{read}."]
     if corpus.parent is not None:
-        unit = str(recipe.get("unit", "")).partition(":")[2] or "a few"
-        out.append(
-            f"They were divided into {corpus.n_documents:,} passages of {unit} sentences, which are the rows of the "
-            "model."
-        )
+        passages = f"{corpus.n_documents:,} passages of {str(recipe.get('unit', '')).partition(':')[2] or 'a few'}"
+        out.append(f"They were divided into {passages} sentences, which are the rows of the model.")
     if not recipe:
         return [*out, f"They have {corpus.n_words:,} different words, {tokens:,} in all."]
     what = "noun phrases and names" if recipe.get("words") == "phrases" else f"{recipe.get('words')} words"
@@ -74,12 +71,12 @@ def _model(model: ConceptModel) -> list[str]:
         kind = "principal components of which words occur together" if given == "auto" else given
         kind = f" ({kind})" if isinstance(kind, str) else ""
         features = f"{data.Y.shape[1]} numeric features of {int(data.known.sum()):,} words{kind}"
-    how = (
-        "the exact Markov chain Monte Carlo" if model.approximate is None else f"an approximation ({model.approximate})"
-    )
-    values = {name: getattr(prior, name, params[name]) for name in _HYPERPARAMETERS}
+    how = "the exact Markov chain Monte Carlo"
+    if model.approximate is not None:
+        how = f"an approximation ({model.approximate})"
     shown = []
-    for name, value in values.items():
+    for name in _HYPERPARAMETERS:
+        value = getattr(prior, name, params[name])
         if np.ndim(value):
             shown.append(f"{name} from {np.min(value):.3g} to {np.max(value):.3g} by word")
         elif isinstance(value, float):
@@ -102,13 +99,11 @@ def _model(model: ConceptModel) -> list[str]:
 def _agreement(model: ConceptModel) -> list[str]:
     """Return how many concepts were found, found again and settled, and by which limit."""
     verdict, n_found, away = model.verdict(), model.n_concepts_, list(model.result_.away.values())
-    n_listed, n_again, n_settled, n_reliable = (
-        getattr(verdict, name) for name in ("n_listed", "n_found_again", "n_settled", "n_reliable")
-    )
+    n_listed, n_again, n_settled = verdict.n_listed, verdict.n_found_again, verdict.n_settled
     counts = {"hidden": away.count("is hidden"), "merged into others": len(away) - away.count("is hidden")}
     parts = [f"{n} {'is' if n == 1 else 'are'} {how}" for how, n in counts.items() if n]
     left = f"; {listed(parts)}, so {n_listed} are listed" if parts else ""
-    out = [f"{n_found} {_plural('concept', n_found)} found{left}."]
+    out = [f"{_plural('concept', n_found)} found{left}."]
     were = "was" if n_again == 1 else "were"
     if verdict.n_pilots:
         out.append(
@@ -127,13 +122,11 @@ def _agreement(model: ConceptModel) -> list[str]:
         "of each chain lie in the 95% intervals that the other chains give."
     )
     if n_settled < n_listed:
-        out.append(
-            f"On the other {n_listed - n_settled} they differ, which their intervals include (the largest R-hat is "
-            f"{verdict.rhat_listed:.2f})."
-        )
+        others, largest = f"On the other {n_listed - n_settled} they differ", f"{verdict.rhat_listed:.2f}"
+        out.append(f"{others}, which their intervals include (the largest R-hat is {largest}).")
     figures = f", with R-hat at most {verdict.rhat:.2f} and effective sample size at least {verdict.ess:.0f}"
-    reliable = f"{n_reliable} {_plural('concept', n_reliable)} both found again and settled"
-    return [*out, f"{reliable}{figures if n_reliable else ''}."]
+    reliable = f"{_plural('concept', verdict.n_reliable)} both found again and settled"
+    return [*out, f"{reliable}{figures if verdict.n_reliable else ''}."]
 
 
 def _tables(source: Export) -> list[str]:
@@ -158,9 +151,9 @@ def _tables(source: Export) -> list[str]:
         "hidden": len(decided.hidden),
         "put under themes": len(decided.themes),
     }
-    parts = [f"{n} {_plural('concept', n)} {text}" for text, n in counts.items() if n]
+    parts = [f"{_plural('concept', n)} {text}" for text, n in counts.items() if n]
     return [*out, f"By hand, {listed(parts)} (manifest.json lists each decision)."] if parts else out
 
 
 def _plural(noun: str, n: int) -> str:
-    return f"{noun} was" if n == 1 else f"{noun}s were"
+    return f"{n} {noun} was" if n == 1 else f"{n} {noun}s were"
