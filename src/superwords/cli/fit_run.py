@@ -58,7 +58,7 @@ def fit_and_save(ctx: typer.Context) -> None:
     with wrong_use():  # before any text is read
         model, reading = checked(asked)
     run = CheckpointedRun(ctx, output, partial(_run_key, given))
-    if output.exists() and output.samefile(file):
+    if output.exists() and Path(file).exists() and output.samefile(file):
         raise InputError(f"{output} holds the documents; give another name for the model.")
     if output.exists() and not given["resume"]:
         say(f"Replaces the {'model in' if is_model_file(output) else 'file'} {output}.", quiet)
@@ -83,10 +83,9 @@ def fit_and_save(ctx: typer.Context) -> None:
 def sample_more(ctx: typer.Context) -> None:
     """Sample on from the model in FILE, and save it there or where it is asked for."""
     start, given = perf_counter(), ctx.params
-    sources: dict[str, Any] = {name: ctx.get_parameter_source(name) for name in given}
-    on_line = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    for name in given:
-        if name in on_line and name not in _FREE_WITH_MORE:
+    on_line = [name for name in given if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    for name in on_line:
+        if name not in _FREE_WITH_MORE:
             raise typer.BadParameter(f"--more keeps the model's own settings; leave {_spelled(name)} out.")
     file, quiet = Path(given["file"]), given["quiet"]
     output = given["output"] if "output" in on_line else file
@@ -103,9 +102,7 @@ def sample_more(ctx: typer.Context) -> None:
         # What was decided is taken from the file when the model is saved, with its warnings.
         warnings.simplefilter("ignore")
         if not given["resume"]:
-            model.set_params(progress=run.progress, n_jobs=given["jobs"], cluster=given["cluster"]).advance(
-                given["more"]
-            )
+            run.prepared(model).advance(given["more"])
         elif run.is_saved_as(model):
             say(f"{file} was saved before the run was interrupted; nothing is left to do.", quiet)
         else:
@@ -194,20 +191,23 @@ class CheckpointedRun(Watcher):
             now, then = self._key.get(name), stored.run.get(name)
             if now == then:
                 continue
+            changed = f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
+            changed += "give it as it was, or "
             if name.endswith(_CONTENT):
                 changed = f"{name.removesuffix(_CONTENT)} has changed since {path} was written; "
             elif name == "superwords":
                 changed = f"{path} was written by superwords {then}, and this is {now}; "
-            else:
-                changed = f"--resume needs the options of the interrupted run, but {name} is {now!r} and was {then!r}; "
-                changed += "give it as it was, or "
             raise InputError(f"{changed}start again without --resume.")
         model = restored(stored, str(path))
         group_columns(given["groups"], model.corpus_.metadata)
         first, last = (end(chain.sweep for chain in model.chains_) for end in (min, max))
         done = f"{last:,}" if first == last else f"{first:,} to {last:,}"
         say(f"Continuing from {path}, after {done} of {model.schedule_.n_sweeps:,} sweeps.", given["quiet"])
-        return model.set_params(n_jobs=given["jobs"], cluster=given["cluster"], progress=self.progress)
+        return self.prepared(model)
+
+    def prepared(self, model: ConceptModel) -> ConceptModel:
+        """Return a model that runs where, and shows what, is asked for now."""
+        return model.set_params(n_jobs=self.given["jobs"], cluster=self.given["cluster"], progress=self.progress)
 
     def is_saved_as(self, model: ConceptModel) -> bool:
         """Return whether a model is the finished one of a checkpoint that a kill kept from being removed."""
