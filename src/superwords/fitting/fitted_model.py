@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import xarray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -23,6 +22,9 @@ from superwords.posterior.trace_tree import for_arviz, trace_tree
 from superwords.sampler.chain import MOVES, PROPOSALS, Chain
 from superwords.storage.model_file import Choice
 from superwords.text.corpus import Corpus
+
+if TYPE_CHECKING:
+    import xarray
 
 
 class UnfittedError(InputError, NotFittedError):
@@ -134,6 +136,8 @@ class FittedModel(TransformerMixin, BaseEstimator):
         all draws are stored, the acceptance rate; `log_likelihood` that of each document in the spaced draws;
         `observed_data` its number of tokens; `moves` the counts and seconds of each chain's moves (see `moves()`).
         """
+        import xarray  # takes a tenth of a second, and is not needed to sample
+
         trace = trace_tree(self.result_)
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
         return for_arviz(trace)
@@ -183,6 +187,8 @@ def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
 
 def move_statistics(chains: Sequence[Chain]) -> xarray.Dataset:
     """Return the counts by chain: `tried` and `accepted` by proposal, `seconds` by move."""
+    import xarray
+
     kinds = [kind for known in PROPOSALS.values() for kind in known]
     counts = {
         name: [[getattr(chain, name)[kind] for kind in kinds] for chain in chains] for name in ("tried", "accepted")

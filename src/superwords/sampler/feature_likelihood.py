@@ -39,14 +39,14 @@ def posterior(sizes: Sizes, data: Data, prior: Prior) -> tuple[np.ndarray, np.nd
         return np.zeros((0, 0)), np.zeros((0, y.shape[1])), 0.5 * (y * y).sum(axis=0) + prior.beta_sigma, 0.0
     phi = mixing_matrix(sizes, data.known)
     gram = (phi @ phi.T).toarray() if sparse.issparse(phi) else phi @ phi.T
-    gram[np.diag_indices_from(gram)] += prior.K
+    gram.flat[:: len(gram) + 1] += prior.K
     factor = linalg.cholesky(gram, lower=True, check_finite=False)
-    A = linalg.lapack.dpotri(factor, lower=1)[0]
-    A = np.tril(A) + np.tril(A, -1).T
+    A = linalg.lapack.dpotri(factor, lower=1)[0]  # zero above the diagonal
+    A = A + np.tril(A, -1).T
     projected = phi @ y
     X = A @ projected
     b = 0.5 * ((y * y).sum(axis=0) - (projected * X).sum(axis=0)) + prior.beta_sigma
-    return A, X, b, 2.0 * float(np.log(np.diag(factor)).sum())
+    return A, X, b, 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 def log_features(sizes: Sizes, data: Data, prior: Prior) -> float:
