@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
@@ -29,6 +30,8 @@ from superwords.study.votes import AlreadyVotedError, VoteStore
 from superwords.web import guard
 from superwords.web.serving import LOOPBACK
 
+HERE = Path(__file__).parent
+PAGE, FORM = (Template((HERE / name).read_text(encoding="utf-8")) for name in ("page.html", "form.html"))
 MOST_BYTES = 16_384
 MOST_FIELDS = 1_000
 COOKIE_SECONDS = 180 * 24 * 3600
@@ -71,7 +74,7 @@ class StudyPages:
         self.cookie = f"superwords_study_{study['id']}"
         clouds = [question[side] for question in study.get("questions", ()) for side in SIDES]
         self.pictures = {one["name"]: base64.b64decode(one["picture"]) for one in clouds}
-        self.static = guard.static_files(Path(__file__).parent / "static", KEEP)
+        self.static = guard.static_files(HERE / "static", KEEP)
 
     def _keyed(self, purpose: str, participant: str) -> str:
         """Return a keyed digest that only the votes file of this study can make."""
@@ -133,19 +136,16 @@ class StudyPages:
         links = "".join(f'<li><a href="#{field}">{escape(names[field])}</a></li>' for field in missing)
         heading = "Your answers have not been sent yet, because some are missing:" if missing else ""
         blocks = "".join(block(field, one, chosen, missing) for field, one in questions.items())
-        return document(
-            self.study["title"],
-            f"""<p>{introduction} Only your answers are stored, nothing else about you; a cookie in your browser
-makes sure that you are counted once.</p>
-<form id="study" method="post" action="/vote">
-<input type="hidden" name="token" value="{self.form_token(participant, items)}">
-<input type="hidden" name="items" value="{escape(items)}">
-<div id="missing" role="alert"{"" if missing else " hidden"}><p>{heading}</p><ul>{links}</ul></div>
-{blocks}
-<p id="progress" hidden></p>
-<p><button type="submit">Send my answers</button></p>
-</form>""",
+        form = FORM.substitute(
+            introduction=introduction,
+            token=self.form_token(participant, items),
+            items=escape(items),
+            hidden="" if missing else " hidden",
+            heading=heading,
+            links=links,
+            blocks=blocks,
         )
+        return PAGE.substitute(title=escape(self.study["title"]), body=form)
 
     def form_token(self, participant: str, items: str) -> str:
         """Return what a form must send back: it signs the participant and the tasks that were shown."""
@@ -153,7 +153,8 @@ makes sure that you are counted once.</p>
 
     def notice(self, sentence: str, status: int = 200) -> Response:
         """Return a page of one sentence."""
-        return HTMLResponse(document(self.study["title"], f'<p role="status">{escape(sentence)}</p>'), status)
+        body = f'<p role="status">{escape(sentence)}</p>'
+        return HTMLResponse(PAGE.substitute(title=escape(self.study["title"]), body=body), status)
 
     def show(self, request: Request) -> Response:
         participant = self.participant(request)
@@ -278,27 +279,6 @@ def block(field: str, asked: Question, chosen: Mapping[str, str], missing: Seque
         f'<fieldset id="{field}" data-name="{escape(asked.name)}"{mark}><legend>{asked.legend}</legend>{text}{clouds}'
         f'<div class="options">{"".join(labels[n_clouds:])}</div></fieldset>\n'
     )
-
-
-def document(title: str, body: str) -> str:
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<link rel="icon" href="/static/icon.svg">
-<link rel="stylesheet" href="/static/study.css">
-<script src="/static/study.js" defer></script>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{body}
-</main>
-</body>
-</html>
-"""
 
 
 def read_fields(request: Request, body: bytes) -> dict[str, str]:

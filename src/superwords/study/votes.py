@@ -14,33 +14,11 @@ from typing import Any
 from superwords.errors import InputError
 from superwords.study.choices import ChoiceAnswer
 from superwords.study.pairs import CHOICE_FORMAT, FORMAT
-from superwords.study.results import ATTENTION, Vote
+from superwords.study.results import Vote
 
 APPLICATION_ID = 0x53575653  # "SWVS" in the file's header says whose file it is
 OWNER_ONLY = 0o600
-SCHEMA = f"""
-CREATE TABLE study (id TEXT NOT NULL, title TEXT NOT NULL, secret BLOB NOT NULL);
-CREATE TABLE question (number INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
-CREATE TABLE participant (
-    id TEXT PRIMARY KEY,
-    follows INTEGER NOT NULL CHECK (follows IN (0, 1)),
-    attention TEXT NOT NULL CHECK (attention IN ({", ".join(f"'{level}'" for level in ATTENTION)}))
-);
-CREATE TABLE answer (
-    participant TEXT NOT NULL REFERENCES participant (id),
-    question INTEGER NOT NULL REFERENCES question (number),
-    first TEXT NOT NULL CHECK (first IN ('concept', 'topic')),
-    chosen TEXT NOT NULL CHECK (chosen IN ('first', 'second', 'neither')),
-    PRIMARY KEY (participant, question)
-);
-CREATE TABLE task (number INTEGER PRIMARY KEY, data TEXT NOT NULL);
-CREATE TABLE choice (
-    participant TEXT NOT NULL REFERENCES participant (id),
-    task INTEGER NOT NULL REFERENCES task (number),
-    chosen INTEGER NOT NULL CHECK (chosen >= 0),
-    PRIMARY KEY (participant, task)
-);
-"""
+SCHEMA = Path(__file__).with_name("votes.sql").read_text(encoding="utf-8")
 
 
 class AlreadyVotedError(Exception):
