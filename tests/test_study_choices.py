@@ -16,7 +16,6 @@ from models_for_tests import fit, planted_corpus, planted_model
 from servers_for_tests import serving_app
 from superwords.errors import InputError
 from superwords.study import choices
-from superwords.study.choices import ChoiceAnswer
 from superwords.study.pairs import load_study, save_study
 from superwords.study.server import create_app, pages_of
 from superwords.study.votes import VoteStore
@@ -112,8 +111,8 @@ def answers(share, n_people=12, fails=("p0",)):
     for person in range(n_people):
         name = f"p{person}"
         for t in range(1, 21):
-            given.append(ChoiceAnswer(name, "closely", t, 0 if rng.random() < share else int(rng.integers(1, 6))))
-        given.append(ChoiceAnswer(name, "closely", 21, int(name in fails)))
+            given.append((name, "closely", t, 0 if rng.random() < share else int(rng.integers(1, 6))))
+        given.append((name, "closely", 21, int(name in fails)))
     return choices.answer_table(given, asked), asked
 
 

@@ -42,7 +42,6 @@ OWN = {"without": WITHOUT, "shuffled": SHUFFLED}
 NAMES = (*OWN, *PEERS)
 N_WORDS, FEW_WINDOWS = 60, 50
 _NEEDED = ("hdp", "lda")  # unless others are named
-_WORDS_IN_RANDOM_SET = 21  # the word asked about and as many others as are compared at most
 _SWEEPS_TO_WARM_UP = 5
 _BETWEEN_CHAINS = 1_000_003  # added to the seed of a peer's next fit: beyond any seed that is compared
 Say = Callable[[str], None]
@@ -367,7 +366,7 @@ def control(corpus: Corpus, name: str, seed: int, halves: Halves) -> Found:
         none = np.zeros((0, corpus.n_words))
         return Found(none, none, 0.0, word_frequencies(corpus)[halves.word])
     rng = np.random.default_rng([seed, corpus.n_words])
-    n_sets = 1 if name == FREQUENT else max(1, corpus.n_words // _WORDS_IN_RANDOM_SET)
+    n_sets = 1 if name == FREQUENT else max(1, corpus.n_words // (1 + judging.MOST_WORDS))
     member = rng.permutation(corpus.n_words) % n_sets
     weights = np.where(member == np.arange(n_sets)[:, None], documents_using(corpus.counts).astype(float), 0.0)
     return Found(weights, weights, 0.0)

@@ -113,9 +113,9 @@ def win_rate(ours: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
     return {"n": n, "wins": wins, "ties": ties, "rate": rate, "low": low, "high": high}
 
 
-def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval for a share of n trials."""
-    z = float(stats.norm.ppf((1 + level) / 2))
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return Wilson's 95% interval for a share of n trials."""
+    z = float(stats.norm.ppf(0.975))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * float(np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)))
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -136,7 +136,7 @@ def harmonic_purity(clusters: np.ndarray, labels: np.ndarray) -> float:
     return float(f1.max(axis=1) @ of_label / len(labels))
 
 
-def probe(documents: np.ndarray, labels: np.ndarray, seed: int = 0) -> float:
+def probe(documents: np.ndarray, labels: np.ndarray) -> float:
     """Return the cross-validated macro-F₁ of a logistic regression of the labels on the weights.
 
     Labels of fewer documents than there are folds are left out.
@@ -146,7 +146,7 @@ def probe(documents: np.ndarray, labels: np.ndarray, seed: int = 0) -> float:
     if len(np.unique(labels[kept])) < 2 or not documents.shape[1]:
         return float("nan")
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     predicted = cross_val_predict(model, documents[kept], labels[kept], cv=folds)
     return float(f1_score(labels[kept], predicted, average="macro"))
 

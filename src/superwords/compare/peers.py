@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -127,29 +127,30 @@ def _tomotopy(name: str, corpus: Corpus, setting: Setting, seed: int, iterations
     # States that are averaged over are as far apart as our draws: closer ones would be alike, and predict worse.
     between = max(1, iterations // (2 * DRAWS))
     model = topic_model(name, corpus.counts, max(1, iterations - (DRAWS - 1) * between), seed, **setting)
-    states = []
-    for draw in range(DRAWS):
-        if draw:
-            model.train(between, workers=1)
-        live, topic_word = live_topics(model, corpus.n_words)
+
+    def states() -> Iterator[tuple[list[int], np.ndarray]]:
+        for draw in range(DRAWS):
+            if draw:
+                model.train(between, workers=1)
+            yield live_topics(model, corpus.n_words)
+
+    topics = []
+    for live, topic_word in states():
         tokens = np.asarray(model.get_count_by_topics(), dtype=float)[live]
-        states.append(dict(zip(live, assigned(topic_word, tokens, float(model.eta), len(model.used_vocabs)))))
+        topics.append(dict(zip(live, assigned(topic_word, tokens, float(model.eta), len(model.used_vocabs)))))
     rows = np.zeros((corpus.n_documents, len(live)))
     rows[np.flatnonzero(np.diff(corpus.counts.indptr))] = topic_shares(model.docs, live)
 
     def predict(halves: Halves) -> np.ndarray:
         """Average predictions over states of the sampler, which continues."""
         total = np.zeros(len(halves.row))
-        for draw in range(DRAWS):
-            if draw:
-                model.train(between, workers=1)
+        for live, topic_word in states():
             documents = [model.make_doc(words) for words in named_tokens(halves.first)]
             model.infer(documents, _INFERENCE, workers=1)
-            live, topic_word = live_topics(model, corpus.n_words)
             total += by_mixture(topic_shares(documents, live), topic_word, halves)
         return total / DRAWS
 
-    return Fitted(mean_of(states), predict, rows)
+    return Fitted(mean_of(topics), predict, rows)
 
 
 def _topica(name: str, corpus: Corpus, setting: Setting, seed: int, iterations: int) -> Fitted:
@@ -244,26 +245,18 @@ def _priors(words: str, *values: tuple[float, float, float]) -> tuple[Setting, .
     return tuple({"alpha": alpha, words: eta, "gamma": gamma} for alpha, eta, gamma in values)
 
 
-# By what they are called on the command line. HDP's first settings are its library's defaults; topica's samples α and γ
-# from there, so that they matter less than the words' β. STM with 100 topics takes minutes on a few hundred documents.
-# HDBSCAN, BERTopic's default, leaves documents out as outliers; k-means, which its guide names instead, does not.
+# HDP's first settings are its library's defaults; topica's samples α and γ from there, so that they matter less than
+# the words' β. STM with 100 topics takes minutes on a few hundred documents. HDBSCAN, BERTopic's default, leaves
+# documents out as outliers; k-means, which its guide names instead, does not.
+_TOPICS = _grid("k", 5, 10, 20, 50, 100)
+_HDP = _priors("eta", (0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.01, 1.0), (1.0, 0.1, 1.0), (1.0, 0.3, 1.0))
+_TOPICA_HDP = _priors("beta", (0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.1, 1.0))
+# By what they are called on the command line.
 PEERS = {
-    "hdp": Peer(
-        "HDP",
-        "tomotopy",
-        _priors("eta", (0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.01, 1.0), (1.0, 0.1, 1.0), (1.0, 0.3, 1.0)),
-        partial(_tomotopy, "HDP"),
-    ),
-    "lda": Peer("LDA", "tomotopy", _grid("k", 5, 10, 20, 50, 100), partial(_tomotopy, "LDA")),
-    "topica-hdp": Peer(
-        "topica's HDP",
-        "topica",
-        _priors("beta", (0.1, 0.01, 0.1), (0.1, 0.1, 0.1), (1.0, 0.1, 1.0)),
-        partial(_topica, "HDP"),
-    ),
-    "stm": Peer("STM", "topica", _grid("k", 5, 10, 20, 50), partial(_topica, "STM")),
-    "corex": Peer("CorEx", "topica", _grid("k", 5, 10, 20, 50, 100), partial(_topica, "CorEx")),
-    "bertopic": Peer(
-        "BERTopic", "bertopic", (*_grid("min_cluster_size", 10, 5, 20), *_grid("k", 5, 10, 20, 50, 100)), _bertopic
-    ),
+    "hdp": Peer("HDP", "tomotopy", _HDP, partial(_tomotopy, "HDP")),
+    "lda": Peer("LDA", "tomotopy", _TOPICS, partial(_tomotopy, "LDA")),
+    "topica-hdp": Peer("topica's HDP", "topica", _TOPICA_HDP, partial(_topica, "HDP")),
+    "stm": Peer("STM", "topica", _TOPICS[:-1], partial(_topica, "STM")),
+    "corex": Peer("CorEx", "topica", _TOPICS, partial(_topica, "CorEx")),
+    "bertopic": Peer("BERTopic", "bertopic", (*_grid("min_cluster_size", 10, 5, 20), *_TOPICS), _bertopic),
 }

@@ -173,7 +173,7 @@ class Labels:
         return sorted(order, key=lambda concept: concept in self.doubtful)[:most]
 
 
-def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS, width: float = style.PAGE) -> Figure:
+def group_prevalence(model: ConceptModel, column: str, width: float = style.PAGE) -> Figure:
     """Draw concepts by group with intervals, reliable and most different ones first."""
     table = by_group(model.result_, column, 0, style.MOST_GROUPS)
     table = table[table["concept"].isin(model.result_.shown)]
@@ -184,7 +184,7 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
     weight = table["n_rows"] / table.groupby("concept")["n_rows"].transform("sum")
     mean = (table["prevalence"] * weight).groupby(table["concept"]).transform("sum")
     spread = ((table["prevalence"] - mean) ** 2 * weight).groupby(table["concept"]).sum()
-    chosen = Labels(model).first(spread, min(most, _most_rows(n_groups, width)))
+    chosen = Labels(model).first(spread, _most_rows(n_groups, width))
     group = [f"{group} (n = {n:,})" for group, n in zip(table["group"], table["n_rows"])]
     table = table.assign(group=group).rename(columns={"prevalence_low": "low", "prevalence_high": "high"})
     some = f" ({len(chosen)} of {n_concepts} concepts, those that differ most)" if len(chosen) < n_concepts else ""
@@ -193,8 +193,8 @@ def group_prevalence(model: ConceptModel, column: str, most: int = MOST_CONCEPTS
 
 
 def _most_rows(n_groups: int, width: float) -> int:
-    """Return how many concepts fit on a page."""
-    return int(_ROWS / max(2.1 * n_groups + 1.5, 7 if style.is_page(width) else 13))
+    """Return how many concepts are drawn and fit on a page."""
+    return min(MOST_CONCEPTS, int(_ROWS / max(2.1 * n_groups + 1.5, 7 if style.is_page(width) else 13)))
 
 
 def _dots(model: ConceptModel, table: pd.DataFrame, chosen: list[int], title: str, width: float) -> Figure:
@@ -349,7 +349,7 @@ def predicted_values(
     varied = table.groupby("concept")["predicted"].std()
     description = f"predicted {of} of the concept, with 95% interval"
     if x is None:
-        chosen = label.first(varied, min(MOST_CONCEPTS, _most_rows(table["group"].nunique(), width)))
+        chosen = label.first(varied, _most_rows(table["group"].nunique(), width))
         renamed = table.rename(columns={"predicted": "prevalence"})
         return _dots(model, renamed, chosen, f"{', '.join(by)}: {description}", width)
     chosen = label.first(varied, 9 if style.is_page(width) else 6)

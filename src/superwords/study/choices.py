@@ -7,7 +7,7 @@ shares with exact intervals, and agreement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -160,22 +160,14 @@ def answers_needed(difference: float, rate: float = 0.7, probability: float = 0.
     return int(np.ceil((spread / difference) ** 2))
 
 
-class ChoiceAnswer(NamedTuple):
-    """One answer: who, to which task (from 1), and which option (0: the right one)."""
+def answer_table(answers: Iterable[tuple[str, str, int, int]], tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a row per answer, with its task and whether the person answered every control correctly.
 
-    participant: str
-    attention: str
-    task: int
-    chosen: int
-
-
-def answer_table(answers: Sequence[ChoiceAnswer], tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row per answer, with its task and whether the person answered every control correctly."""
-    table = pd.DataFrame(list(answers), columns=pd.Index(ChoiceAnswer._fields))
-    asked = [tasks[number - 1] for number in table["task"]]
-    table = table.assign(
-        kind=[task["kind"] for task in asked], concept=[task["concept"] for task in asked], correct=table["chosen"] == 0
-    )
+    An answer is a participant, the level of attention, the task (from 1) and the option (0: the right one).
+    """
+    table = pd.DataFrame(list(answers), columns=pd.Index(["participant", "attention", "task", "chosen"]))
+    asked = pd.DataFrame(list(tasks), index=range(1, len(tasks) + 1))[["kind", "concept"]]
+    table = table.join(asked, on="task").assign(correct=table["chosen"] == 0)
     failed = table.loc[(table["kind"] == CONTROL) & ~table["correct"].astype(bool), "participant"]
     return table.assign(attentive=~table["participant"].isin(failed))
 

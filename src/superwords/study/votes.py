@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from superwords.errors import InputError
-from superwords.study.choices import ChoiceAnswer
 from superwords.study.pairs import CHOICE_FORMAT, FORMAT
 from superwords.study.results import Vote
 
@@ -76,14 +75,14 @@ class VoteStore:
                 raise AlreadyVotedError
             connection.executemany(f"INSERT INTO {table}", [(participant, *answer) for answer in answers])
 
-    def choices(self) -> list[ChoiceAnswer]:
-        """Return all answers to tasks with right answers."""
+    def choices(self) -> list[tuple[str, str, int, int]]:
+        """Return all answers to tasks with right answers: participant, attention, task and option."""
         asked = (
             "SELECT participant.id, attention, task, chosen FROM participant "
             "JOIN choice ON choice.participant = participant.id ORDER BY participant.id, task"
         )
         with self._connection() as connection:
-            return [ChoiceAnswer(*row) for row in connection.execute(asked)]
+            return connection.execute(asked).fetchall()
 
     def task_counts(self) -> dict[int, int]:
         """Return how often each task was answered."""
