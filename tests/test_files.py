@@ -49,6 +49,8 @@ def test_word_html_and_markdown_in_a_folder(tmp_path):
 def test_a_single_file_is_one_document(tmp_path):
     (tmp_path / "book.md").write_text("One sentence here. " * 3)
     assert open_documents(tmp_path / "book.md").ids == ["book"]
+    (tmp_path / "packed.html.gz").write_bytes(gzip.compress(b"<p>One sentence.</p>"))
+    assert list(open_documents(tmp_path / "packed.html.gz").texts) == ["<p>One sentence.</p>"]
 
 
 def test_pdf_and_damaged_files(tmp_path):

@@ -110,6 +110,7 @@ def test_folder_gives_file_and_subfolder(tmp_path):
         ('{"text": "Eins.", "g": 1}\n\n{"text": "Zwei.", "g": 2}\n', {"g": [1, 2]}),
         ("Eins.\n\nZwei.\n", {}),
         ('g,text\n1,Eins.\n2,"Zwei."\n', {"g": [1, 2]}),
+        ("\ufefftext,g\nEins.,1\nZwei.,2\n", {"g": [1, 2]}),
     ],
 )
 def test_standard_input(monkeypatch, given, metadata):
@@ -117,6 +118,12 @@ def test_standard_input(monkeypatch, given, metadata):
     documents = open_documents("-")
     assert list(documents.texts) == ["Eins.", "Zwei."]
     assert documents.metadata.to_dict("list") == metadata
+
+
+def test_standard_input_in_an_unknown_encoding(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Eins.\n")))
+    with pytest.raises(InputError, match="encoding 'klingon' is not known"):
+        open_documents("-", encoding="klingon")
 
 
 def test_counts_with_vocabulary(tmp_path):

@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from io import TextIOWrapper
 from itertools import accumulate, chain, count
 from pathlib import Path
 from socket import gethostname
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 from pandas.api.types import is_scalar
@@ -76,42 +77,52 @@ class TextStream:
 
 
 def file_lines(path: Path, encoding: str) -> Iterator[str]:
-    """Yield the lines of a text file, also gzipped; raise InputError with the line that cannot be read."""
-    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    """Yield the lines of a text file, also gzipped."""
     is_packed = path.suffix == ".gz"
     opener: Any = gzip.open if is_packed else open
     size = 0
     try:
-        with opener(path, "rt", encoding=codec, errors="surrogateescape", newline="") as file:
-            for line in checked_lines(file, str(path), encoding):
+        with opener(path, "rb") as file:
+            for line in stream_lines(file, str(path), encoding):
                 size += len(line)
                 if is_packed and size > MOST_UNPACKED:
                     _check_unpacked(path, size)
                 yield line
-    except LookupError:
-        raise InputError(f'The encoding {encoding!r} is not known; give one such as "utf-8" or "latin-1".') from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(f"{path} is not a complete gzip file; compress it again or give the plain file.") from None
-    except UnicodeError:
-        raise InputError(f"{path} is not written in {encoding}; name its encoding.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def checked_lines(file: TextIO, name: str, encoding: str) -> Iterator[str]:
+def stream_lines(stream: Any, name: str, encoding: str) -> Iterator[str]:
     """Yield lines of bounded length, so that a file without line breaks does not fill the memory."""
-    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), start=1):
-        if len(line) == LONGEST_LINE and not line.endswith("\n"):
-            raise InputError(
-                f"{name}, line {number}, is longer than {LONGEST_LINE:,} characters; "
-                "give one document per line, or cut it into smaller documents."
-            )
-        if undecoded := _UNDECODED.search(line):
-            raise InputError(
-                f"{name}, line {number}, is not valid {encoding}: byte 0x{ord(undecoded.group()) - 0xDC00:02x} at "
-                f"column {undecoded.start() + 1}; save it as UTF-8, or name its encoding (--encoding latin-1)."
-            )
-        yield line
+    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    try:
+        file = TextIOWrapper(stream, codec, "surrogateescape", newline="")
+    except LookupError:
+        raise InputError(f'The encoding {encoding!r} is not known; give one such as "utf-8" or "latin-1".') from None
+    try:
+        for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), start=1):
+            if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                raise InputError(
+                    f"{name}, line {number}, is longer than {LONGEST_LINE:,} characters; "
+                    "give one document per line, or cut it into smaller documents."
+                )
+            if undecoded := _UNDECODED.search(line):
+                raise InputError(
+                    f"{name}, line {number}, is not valid {encoding}: byte 0x{ord(undecoded.group()) - 0xDC00:02x} at "
+                    f"column {undecoded.start() + 1}; save it as UTF-8, or name its encoding (--encoding latin-1)."
+                )
+            yield line
+    except UnicodeError:
+        raise InputError(f"{name} is not written in {encoding}; name its encoding.") from None
+    finally:
+        file.detach()  # or it would close the stream
+
+
+def kind_of(path: Path) -> str:
+    """Return the ending of a file's name, without that of gzip."""
+    return (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
 
 
 def line_rows(lines: Iterable[str], name: str, is_json: bool = False) -> Iterator[Row]:
@@ -221,7 +232,7 @@ LINE_FILES: dict[str, Callable[[Iterable[str], str], Iterator[Row]]] = {
 def document_rows(path: Path, encoding: str) -> Iterator[Row]:
     """Yield the one row of a file of a folder, where a text file is one document too."""
     _check_here(path)
-    kind, name = path.suffix.lower(), str(path)
+    kind, name = kind_of(path), str(path)
     if kind in PACKED_FILES:
         return whole_rows([packed_contents(path, kind)], name)
     read = whole_rows if kind == ".txt" else LINE_FILES[kind]

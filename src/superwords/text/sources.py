@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from io import BufferedReader, TextIOWrapper
+from io import BufferedReader
 from itertools import chain, islice
 from math import nan
 from pathlib import Path
@@ -95,7 +95,7 @@ def _read_path(
         raise InputError(f"{path} does not exist; give {FILE_KINDS}.")
     if path.is_dir():
         return _read_folder(path.absolute(), encoding)
-    name, kind = str(path), (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
+    name, kind = str(path), files.kind_of(path)
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
             return _read_stream(stream, name, text, id, encoding, kind)
@@ -215,25 +215,20 @@ def _choose_columns(
     """Return the columns of texts and ids, and whether the first is a guess: the column with the longest texts."""
     columns, is_guess = list(rows[0]), False
     there = files.few(list(map(repr, columns)), SHOWN_COLUMNS)
-    if text is None:
-        mean = {}
+    if text is None and "text" not in columns and len(columns) > 1:
+        is_guess, mean = True, {"": 0.0}
         for name in columns:
             texts = [value for row in rows if isinstance(value := row.get(name), str)]
             if len(texts) == len(rows) and any(" " in value.strip() for value in texts):
                 mean[name] = sum(map(len, texts)) / len(texts)
-        text = (
-            "text"
-            if "text" in columns
-            else columns[0]
-            if len(columns) == 1
-            else max(mean, key=mean.__getitem__, default="")
-        )
-        is_guess = text != "text" and len(columns) > 1
-        if is_guess and mean.get(text, 0) < LEAST_TEXT:
+        text = max(mean, key=mean.__getitem__)
+        if mean[text] < LEAST_TEXT:
             raise InputError(
                 f"{place}, has no column 'text' but {there}; name the one that holds the text (--text NAME, "
                 "text='NAME' in Python)."
             )
+    elif text is None:
+        text = "text" if "text" in columns else columns[0]
     if id == NO_ID and id not in columns:
         return text, None, is_guess
     for column, role in ((text, "text"), (id, "id")):
@@ -301,11 +296,10 @@ def _read_stream(stream: Any, name: str, text: str | None, id: str | None, encod
     buffered = BufferedReader(stream)
     if buffered.peek(2)[:2] == b"\x1f\x8b":
         raise InputError(f"{name} is compressed; unpack it on the way, as in: zcat FILE | superwords fit -")
-    wrapped = TextIOWrapper(buffered, encoding=encoding, errors="surrogateescape")
-    lines = list(files.checked_lines(wrapped, name, encoding))
-    wrapped.detach().detach()
+    lines = list(files.stream_lines(buffered, name, encoding))
+    buffered.detach()
     first = next((line for line in lines if line.strip()), "").strip()
-    heads = [head.strip(' "\ufeff') for head in re.split(r"[,;\t]", first)]
+    heads = [head.strip(' "') for head in re.split(r"[,;\t]", first)]
     if kind not in files.LINE_FILES:
         is_table = len(heads) > 1 and (text or "text") in heads  # a header, not a document
         kind = ".csv" if is_table else ".jsonl" if first.startswith("{") else ".txt"
