@@ -20,8 +20,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from scipy import fft
 
 from superwords.errors import InputError
-from superwords.features.block import WordFeatures, check_n_components, check_vocabulary, find_word, project
-from superwords.features.tables import read_table
+from superwords.features.block import WordFeatures, check_n_components, check_vocabulary, find_word, project, read_table
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import check_vocabulary, find_word, scale
-from superwords.features.tables import read_table
+from superwords.features.block import check_vocabulary, find_word, read_table, scale
 from superwords.text.files import few
 
 STRENGTH = 1.0

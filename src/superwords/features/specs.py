@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from superwords.errors import InputError
-from superwords.features.block import WordFeatures, combine
+from superwords.features.block import WordFeatures, combine, table
 from superwords.features.cooccur import cooccurrence
 from superwords.features.picture import pictures
 from superwords.features.seeding import find_seeds, seeds, spread_seeds
-from superwords.features.tables import table
 from superwords.features.word_vectors import embeddings, vectors
 from superwords.text.corpus import Corpus
 
