@@ -111,7 +111,7 @@ def _write_parts(
     tell(f"Finding the concepts of {len(documents.ids):,} documents.")
     key |= {"superwords": __version__}
     try:
-        for part in write_parts(model, documents, languages, unit or model.corpus_.unit, folder, key, model.n_jobs):
+        for part in write_parts(model, documents, languages, unit or model.corpus_.unit, folder, key):
             n_documents, n_empty, n_unknown = map(sum, zip((n_documents, n_empty, n_unknown), part))
             tell(f"{n_documents:,} documents are done.")
     except KeyboardInterrupt:

@@ -20,15 +20,13 @@ _RETURNS = "    Returns\n    -------\n    ConceptModel\n\n"
 
 
 def table(
-    function: Callable[Concatenate[Any, Given], Found],
-    finish: Callable[[Result, Found], Found] | None = None,
-    of: str = "result_",
+    function: Callable[Concatenate[Any, Given], Found], finish: Callable[[Result, Found], Found] | None = None
 ) -> Callable[Concatenate[Any, Given], Found]:
     """Return the method that calls a function with `result_`; `finish` is applied to what it returns."""
 
     @wraps(function)
     def method(self: Any, /, *args: Given.args, **options: Given.kwargs) -> Found:
-        found = function(getattr(self, of), *args, **options)
+        found = function(self.result_, *args, **options)
         return found if finish is None else finish(self.result_, found)
 
     return _signed(method, function)

@@ -28,7 +28,7 @@ from superwords.cluster import joined
 from superwords.errors import InputError
 from superwords.fitting import binding as bound
 from superwords.fitting import defaults, folding, on_request
-from superwords.fitting.fitted_model import FittedModel, move_table
+from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.forecast import Forecast, check_memory
 from superwords.fitting.pilots import NOTE, run_pilots
 from superwords.fitting.running import in_threads, on_cluster, run_chains
@@ -413,7 +413,6 @@ class ConceptModel(FittedModel):
     tastes = bound.table(discovery.tastes)
     verdict = bound.table(agreement.verdict)
     convergence = bound.table(agreement.convergence_table)
-    moves = bound.table(move_table, of="chains_")
     export = exporting.export
     merge = bound.decision(curation.merge)
     hide = bound.decision(curation.hide)

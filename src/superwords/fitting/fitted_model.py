@@ -142,6 +142,34 @@ class FittedModel(TransformerMixin, BaseEstimator):
         trace["moves"] = xarray.DataTree(move_statistics(self.chains_))
         return for_arviz(trace)
 
+    def moves(self) -> pd.DataFrame:
+        """Return what each move proposed, what was accepted and the time it took, over all chains.
+
+        Returns
+        -------
+        DataFrame
+            A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
+
+        Examples
+        --------
+        >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
+        True
+        """
+        counts, rows = move_statistics(self.chains_).sum("chain"), []
+        for move in MOVES:
+            called, seconds = (
+                move.replace("_merge", " and merge").replace("_", " "),
+                float(counts.seconds.sel(move=move)),
+            )
+            for kind in PROPOSALS.get(move, ("",)):
+                tried, accepted = (
+                    int(one.sel(proposal=kind)) if kind else np.nan for one in (counts.tried, counts.accepted)
+                )
+                rows.append([called, kind, tried, accepted, accepted / tried if tried else np.nan, seconds])
+                seconds = np.nan
+        table = pd.DataFrame(rows, columns=["move", "proposal", "tried", "accepted", "acceptance", "seconds"])
+        return table.assign(time_share=table["seconds"] / (table["seconds"].sum() or np.nan))
+
     draws_ = _of_result("draws", "The kept draws of all chains; row r of a draw is document `order_[r]`.")
     best_draw_ = _of_result("best_draw", "The most probable of the spaced draws.")
     consensus_draw_ = _of_result("consensus_draw", "The spaced draw whose concepts are most like the listed ones.")
@@ -156,33 +184,6 @@ class FittedModel(TransformerMixin, BaseEstimator):
         almost every word on in a concept; `similar_words` compares how often words are used for the same concepts.
         """,
     )
-
-
-def move_table(chains: Sequence[Chain]) -> pd.DataFrame:
-    """Return what each move proposed, what was accepted and the time it took, over all chains.
-
-    Returns
-    -------
-    DataFrame
-        A row per move and kind of proposal; Gibbs steps propose nothing. The time is in a move's first row.
-
-    Examples
-    --------
-    >>> int(model.moves().set_index("proposal").loc["split", "tried"]) > 0
-    True
-    """
-    counts = move_statistics(chains).sum("chain")
-    rows = []
-    for move in MOVES:
-        called, seconds = move.replace("_merge", " and merge").replace("_", " "), float(counts.seconds.sel(move=move))
-        for kind in PROPOSALS.get(move, ("",)):
-            tried, accepted = (
-                int(one.sel(proposal=kind)) if kind else np.nan for one in (counts.tried, counts.accepted)
-            )
-            rows.append([called, kind, tried, accepted, accepted / tried if tried else np.nan, seconds])
-            seconds = np.nan
-    table = pd.DataFrame(rows, columns=["move", "proposal", "tried", "accepted", "acceptance", "seconds"])
-    return table.assign(time_share=table["seconds"] / (table["seconds"].sum() or np.nan))
 
 
 def move_statistics(chains: Sequence[Chain]) -> xarray.Dataset:

@@ -234,12 +234,6 @@ def _fold_block(
     return folded if is_dense else Folded(*(sparse.csr_array(part) for part in folded))
 
 
-class Weighed(NamedTuple):
-    n_documents: int
-    n_empty: int  # without any word that the model knows
-    n_unknown: int  # tokens of words that it does not know
-
-
 def weight_table(ids: list[str], weights: Any, concepts: Sequence[int]) -> pd.DataFrame:
     """Return a row per document, and a column per concept, whose numbers are given."""
     dense = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
@@ -255,11 +249,12 @@ def write_parts(
     unit: str,
     folder: Path,
     key: Mapping[str, Any],
-    n_jobs: int | None = None,
-) -> Iterator[Weighed]:
-    """Weigh documents into a folder of Parquet files; yield what each part held, as it is finished.
+) -> Iterator[tuple[int, int, int]]:
+    """Weigh documents into a folder of Parquet files, by all cores or the cluster.
 
-    `key` identifies the weights: parts that a run with the same key left in the folder are not made again.
+    `key` identifies the weights: parts that a run with the same key left in the folder are not made again. Yield of
+    each part, as it is finished, how many documents it has, how many of them without any known word, and how many
+    tokens are unknown.
     """
     if find_spec("pyarrow") is None:
         raise InputError("Parquet files need pyarrow; install the extra superwords[parquet].")
@@ -277,7 +272,7 @@ def write_parts(
     # Packed: joblib would share its arrays read-only, for which kernels are compiled anew.
     given = packed((kept_concepts(model), model.seed_, model.choices_, model.result_.shown, reading))
     write = partial(fold_elsewhere, partial(_write_part, given))
-    return spread(write, _missing(documents, languages, folder.resolve()), n_jobs)
+    return spread(write, _missing(documents, languages, folder.resolve()), model.n_jobs)
 
 
 def _missing(documents: Documents, languages: str | Sequence[str], folder: Path) -> Iterator[_Part]:
@@ -292,7 +287,7 @@ def _missing(documents: Documents, languages: str | Sequence[str], folder: Path)
             yield path, *part
 
 
-def _write_part(given: bytes, part: _Part) -> Weighed:
+def _write_part(given: bytes, part: _Part) -> tuple[int, int, int]:
     """Weigh one part, in a worker."""
     concepts, seed, choices, shown, reading = unpacked(given)
     path, ids, languages, texts = part
@@ -304,4 +299,4 @@ def _write_part(given: bytes, part: _Part) -> Weighed:
     with atomic_path(path) as temporary:
         weight_table(ids, weights, shown).to_parquet(temporary, index=False)
     n_empty = int((weights.sum(axis=1) == 0).sum())
-    return Weighed(len(ids), n_empty, int(new.notes.get("unknown_words", 0)))
+    return len(ids), n_empty, int(new.notes.get("unknown_words", 0))

@@ -89,17 +89,16 @@ def unpack(packed: Packed) -> Any:
     header = json.loads(packed.header)
     n_bytes = 0
     for stored, shape, kind, compressed in header["arrays"]:
-        if len(shape) > _MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 2**48 for n in (*shape, compressed)):
-            raise DamagedError("an array has no possible shape")
+        check_numbers("a size", (*shape, compressed), int, 2**48)
+        require(len(shape) <= _MOST_DIMENSIONS, "an array has no possible shape")
         is_possible = (stored, len(shape)) == ("|u1", 1) if kind == _TEXT else stored == kind or kind[1] in "iu"
-        if not is_possible:
-            raise DamagedError("an array has no possible type")
+        require(is_possible, "an array has no possible type")
         widths = [TYPES[one].itemsize for one in (stored, kind) if one != _TEXT]
         n_bytes += math.prod(shape) * max(widths)
-    if sum(compressed for *_, compressed in header["arrays"]) != len(packed.data):
-        raise DamagedError("its sizes do not fit together")
-    if n_bytes > _ALLOWANCE + _LARGEST_RATIO * len(packed.data):
-        raise DamagedError("it declares to be larger than its data can be")
+    n_compressed = sum(compressed for *_, compressed in header["arrays"])
+    require(n_compressed == len(packed.data), "its sizes do not fit together")
+    is_possible = n_bytes <= _ALLOWANCE + _LARGEST_RATIO * len(packed.data)
+    require(is_possible, "it declares to be larger than its data can be")
     arrays, start = [], 0
     for *declared, compressed in header["arrays"]:
         arrays.append(_array(packed.data[start : start + compressed], *declared))
@@ -118,17 +117,16 @@ def _array(data: bytes, stored: str, shape: list[int], kind: str) -> Any:
     size = math.prod(shape) * TYPES[stored].itemsize
     raw = machine.decompress(data, max(size, 1))
     rest = getattr(machine, "unconsumed_tail", b"")  # bz2's machine keeps it to itself
-    if len(raw) != size or (not machine.eof and machine.decompress(rest, 1)):
-        raise DamagedError("its data are not of the size they declare")
-    if not machine.eof or machine.unused_data:
-        raise DamagedError("its data end too soon or too late")
+    is_whole = len(raw) == size and (machine.eof or not machine.decompress(rest, 1))
+    require(is_whole, "its data are not of the size they declare")
+    require(machine.eof and not machine.unused_data, "its data end too soon or too late")
     if kind == _TEXT:
         return json.loads(raw)
     values = np.frombuffer(raw, stored).reshape(shape)
     if stored != kind and values.size:
         limits = np.iinfo(TYPES[kind])
-        if values.dtype.kind not in "iu" or not limits.min <= values.min() <= values.max() <= limits.max:
-            raise DamagedError("numbers do not fit their type")
+        is_within = values.dtype.kind in "iu" and limits.min <= values.min() <= values.max() <= limits.max
+        require(is_within, "numbers do not fit their type")
     return values.astype(TYPES[kind])
 
 
@@ -136,8 +134,7 @@ def _value(node: dict[str, Any], arrays: list[Any]) -> Any:
     for kind in ("array", "json"):
         if kind in node:
             found = arrays[node[kind]]
-            if isinstance(found, np.ndarray) != (kind == "array"):
-                raise DamagedError("an array is of the wrong type")
+            require(isinstance(found, np.ndarray) == (kind == "array"), "an array is of the wrong type")
             return found
     if "value" in node:
         return node["value"]
@@ -146,14 +143,12 @@ def _value(node: dict[str, Any], arrays: list[Any]) -> Any:
 
 
 def _sparse(shape: Any, data: np.ndarray, indices: np.ndarray, lengths: np.ndarray) -> sparse.csr_array:
-    if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
-        raise DamagedError("a sparse array has no possible shape")
-    are_lists = (
-        all(one.ndim == 1 for one in (data, indices, lengths)) and indices.dtype.kind == lengths.dtype.kind == "i"
-    )
-    is_whole = are_lists and len(lengths) == shape[0] and len(data) == len(indices) == lengths.sum()
-    if not is_whole or (lengths < 0).any():
-        raise DamagedError("a sparse array's parts do not fit together")
+    check_numbers("a size", shape, int, 2**31)
+    n_rows, _ = shape
+    expect(indices, None, len(data))
+    expect(lengths, None, n_rows)
+    is_whole = data.ndim == 1 and len(data) == lengths.sum() and (lengths >= 0).all()
+    require(is_whole, "a sparse array's parts do not fit together")
     pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(lengths.dtype)
     matrix = sparse.csr_array((data, indices, pointers), shape=tuple(shape))
     matrix.check_format(full_check=True)

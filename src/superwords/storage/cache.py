@@ -32,16 +32,14 @@ def cache_folder() -> Path:
 def cached(key: str, kind: type[Derived], compute: Callable[[], Derived]) -> Derived:
     """Return a named tuple of arrays from the cache, or compute it and keep it there."""
     path = cache_folder() / f"{key}.npz"
-    try:
+    with suppress(Exception):  # whatever a missing or damaged entry provokes
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            found: Derived | None = _nested(kind, arrays)
+            found: Derived = _nested(kind, arrays)
         with suppress(OSError):
             os.utime(path)
-    except Exception:  # whatever a damaged entry provokes
-        found = None
-    if found is None:
-        found = compute()
-        write(key, found)
+        return found
+    found = compute()
+    write(key, found)
     return found
 
 

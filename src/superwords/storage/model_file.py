@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from superwords.errors import InputError, StorageError
-from superwords.storage.arrays import DamagedError, OtherVersionError, Packed, pack, unpack
+from superwords.storage.arrays import OtherVersionError, Packed, pack, require, unpack
 
 _MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x53575244  # "SWRD", where SQLite has a place for it
@@ -109,18 +109,14 @@ class ModelFile:
                 for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"):
                     database.execute(f"PRAGMA {pragma}")
                 database.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
-                if {sql for (sql,) in opened._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")} != set(
-                    _SCHEMA
-                ):
-                    raise DamagedError("its tables are not those of a model")
+                schema = {sql for (sql,) in opened._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+                require(schema == set(_SCHEMA), "its tables are not those of a model")
                 with opened.reading():
                     # SQLite would fill a last page that is cut off with zeros.
                     ((whole,),) = opened._rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-                    if not is_copy and path.stat().st_size < whole:
-                        raise DamagedError("its end is missing")
-                    rows = opened._contents()
-                    if opened._rows("SELECT rows, checksum FROM contents") != [(rows, checksum(rows))]:
-                        raise DamagedError("parts of it are missing")
+                    require(is_copy or path.stat().st_size >= whole, "its end is missing")
+                    rows, stored = opened._contents(), opened._rows("SELECT rows, checksum FROM contents")
+                    require(stored == [(rows, checksum(rows))], "parts of it are missing")
             except BaseException:
                 database.close()
                 raise
@@ -185,8 +181,7 @@ class ModelFile:
         if not rows:
             raise KeyError(name)
         found, *packed = rows[0]
-        if found != checksum(name, *packed):
-            raise DamagedError(f"the checksum of its {name} is wrong")
+        require(found == checksum(name, *packed), f"the checksum of its {name} is wrong")
         return unpack(Packed(*packed))
 
     def parts(self) -> list[str]:
@@ -213,8 +208,7 @@ class ModelFile:
         """Return what is known of every draw without reading it, chain by chain."""
         self._write_waiting()
         rows = self._rows("SELECT chain, sweep, figures, content, checksum FROM draw ORDER BY chain, sweep")
-        if any(found != checksum(*values) for *values, found in rows):
-            raise DamagedError("a draw's checksum is wrong")
+        require(all(found == checksum(*values) for *values, found in rows), "a draw's checksum is wrong")
         return [
             StoredRow(int(c), int(sweep), list(map(float, json.loads(text))), one) for c, sweep, text, one, _ in rows
         ]
@@ -229,8 +223,7 @@ class ModelFile:
         if not rows or not rows[0][0]:
             raise KeyError((chain, sweep))
         content, *packed = rows[0]
-        if content != checksum(*packed):
-            raise DamagedError("a draw's checksum is wrong")
+        require(content == checksum(*packed), "a draw's checksum is wrong")
         return Packed(*packed)
 
     def remove_draws(self, chain: int, after: int) -> None:
@@ -244,8 +237,7 @@ class ModelFile:
     def choices(self) -> list[Choice]:
         """Return all choices in the order they were made."""
         rows = self._rows("SELECT * FROM choice ORDER BY number")
-        if any(found != checksum(*values) for *values, found in rows):
-            raise DamagedError("a choice's checksum is wrong")
+        require(all(found == checksum(*values) for *values, found in rows), "a choice's checksum is wrong")
         return [Choice(*values) for _, *values, _ in rows]
 
     def add_choices(self, choices: Sequence[Choice]) -> None:
@@ -343,28 +335,20 @@ def _check_first_bytes(path: Path) -> None:
             first = file.read(100)
     except OSError as error:
         raise StorageError(f"{name!r} cannot be read: {error.strerror or error}.") from None
-    problem, number = None, int.from_bytes(first[60:64], "big")
+    problem, number = "", int.from_bytes(first[60:64], "big")
     if first.startswith(b"PK\x03\x04"):
-        problem = (
-            "is not a superwords model of this version: files of the first versions were zips, which it does not read; "
-            "fit the model again."
-        )
+        problem = "is not a superwords model of this version but a zip, as those of the first versions; fit the model again"
     elif len(first) < 100 or not first.startswith(_MAGIC):
-        problem = "is not a superwords model, or it is damaged."
+        problem = "is not a superwords model, or it is damaged"
     elif int.from_bytes(first[68:72], "big") != APPLICATION:
-        problem = "is not a superwords model but another program's database."
+        problem = "is not a superwords model but another program's database"
     elif number > FORMAT:
-        problem = (
-            f"is in format {number}, and this version of superwords reads formats up to {FORMAT}; "
-            "install a newer superwords."
-        )
+        problem = f"is in format {number}, and this superwords reads formats up to {FORMAT}; install a newer superwords"
     elif number < FORMAT:
-        problem = (
-            f"is a model of an earlier version of superwords (file format {number}; format 3 was written up to commit "
-            f"7efc570). This version reads format {FORMAT} only; fit the model again."
-        )
-    if problem is not None:
-        raise StorageError(f"{name!r} {problem}")
+        problem = f"is a model of an earlier version of superwords (file format {number}; format 3 was written up to "
+        problem += f"commit 7efc570). This version reads format {FORMAT} only; fit the model again"
+    if problem:
+        raise StorageError(f"{name!r} {problem}.")
 
 
 def _recovered(path: Path, write: bool) -> tuple[sqlite3.Connection, bool]:
