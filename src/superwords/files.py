@@ -134,8 +134,6 @@ def _may_be_written(path: Path, owner: list[str]) -> bool:
         return time.time() - path.stat().st_mtime < _STALE_AFTER
     try:
         os.kill(int(owner[1]), 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
+    except (OSError, OverflowError) as error:
+        return not isinstance(error, ProcessLookupError)
     return True

@@ -152,15 +152,11 @@ def new_counts(known: Corpus, X_new: Any) -> tuple[sparse.csr_array, UnknownWord
 def _read_texts(known: Corpus, texts: Any) -> Corpus:
     recipe = known.notes.get("recipe")
     if recipe is None or recipe.get("words", "tokens") == "tokens":
-        raise InputError(
-            "The model was not fitted to raw texts, so it does not know how to find words in them; "
-            "give counts, or a Corpus of tokens (Corpus.from_tokens)."
-        )
+        problem = "The model was not fitted to raw texts, so it does not know how to find words in them"
+        raise InputError(f"{problem}; give counts, or a Corpus of tokens (Corpus.from_tokens).")
     if recipe.get("language") is None:
-        raise InputError(
-            "The model was fitted to texts of several languages; give "
-            "Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])."
-        )
+        remedy = "give Corpus.from_texts(texts, language=[one per text], recipe=model.corpus_.notes['recipe'])"
+        raise InputError(f"The model was fitted to texts of several languages; {remedy}.")
     how = {"language": recipe["language"], "vocabulary": known.vocabulary, "recipe": recipe, "keep_texts": False}
     return Corpus.from_texts(texts if isinstance(texts, str) else list(texts), **how)
 

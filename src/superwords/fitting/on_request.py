@@ -142,9 +142,8 @@ def _set_at_conditioned(model: FittedModel, fixed: Mapping[int, np.ndarray]) -> 
         partners.append([int(of[one - 1]) for one in fixed])
     known = [c for c, found in enumerate(partners) if min(found, default=0) >= 0]
     if not known:
-        raise InputError(
-            f"No chain has concepts {', '.join(map(str, fixed))} in its last state; condition on one at a time."
-        )
+        numbers = ", ".join(map(str, fixed))
+        raise InputError(f"No chain has concepts {numbers} in its last state; condition on one at a time.")
     rows = np.array(list(fixed.values()), np.int8).reshape(len(fixed), model.corpus_.n_words)
     states = {c: _conditioned(model.chains_[c], partners[c], rows) for c in known}
     for c, chain in enumerate(model.chains_):

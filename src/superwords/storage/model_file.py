@@ -337,7 +337,7 @@ def _check_first_bytes(path: Path) -> None:
         raise StorageError(f"{name!r} cannot be read: {error.strerror or error}.") from None
     problem, number = "", int.from_bytes(first[60:64], "big")
     if first.startswith(b"PK\x03\x04"):
-        problem = "is not a superwords model of this version but a zip, as those of the first versions; fit the model again"
+        problem = "is not a superwords model of this version but one of the first, a zip; fit the model again"
     elif len(first) < 100 or not first.startswith(_MAGIC):
         problem = "is not a superwords model, or it is damaged"
     elif int.from_bytes(first[68:72], "big") != APPLICATION:
