@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 import typer.core
 
 from superwords.cli.options import AS_JSON, MODEL_FILE, QUIET, load_model, option
-from superwords.cli.printing import left, print_json, print_line, print_table, right, say
+from superwords.cli.printing import left, print_json, print_line, print_table, say
 from superwords.errors import InputError
-
-if TYPE_CHECKING:
-    from superwords.fitting.estimator import ConceptModel
 
 app = typer.Typer(add_completion=False)
 
@@ -69,7 +66,7 @@ def edit(
     superwords edit model.sw --pin 3 "coal,gas" --ban 3 "tax" --sweeps 400
     superwords edit model.sw --undo
     """
-    from superwords.analysis.curation import add_choices, decisions_page, held, undo_choices
+    from superwords.analysis.curation import add_choices, decisions_page, held, history, undo_choices
 
     model = load_model(model_file)
     if prompt is not None:
@@ -118,7 +115,9 @@ def edit(
     if as_json:
         print_json(decisions_page(model.result_, model.choices_))
     elif not quiet:
-        _print(model)
+        decided = [one["said"] for one in reversed(history(model.choices_))]
+        shown = f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown."
+        print_line(*[*decided, shown] if decided else ["Nothing has been decided about the concepts."])
 
 
 def _cell(value: Any) -> str:
@@ -153,25 +152,3 @@ def _reply(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The names cannot be read from {str(path)!r}: {error}.") from None
-
-
-def _print(model: ConceptModel) -> None:
-    """Print what was decided about each concept."""
-    from superwords.analysis.curation import decisions
-    from superwords.analysis.tables import concept_names
-
-    decided, names, away = decisions(model.choices_), concept_names(model.result_), model.result_.away
-    if not any(decided):
-        print_line("Nothing has been decided about the concepts.")
-        return
-    merged = {into: [into] for into in decided.merged.values()}
-    for one, into in decided.merged.items():
-        merged[into].append(one)
-    rows = []
-    for j in sorted({*decided.names, *decided.proposed, *decided.merged, *decided.hidden, *decided.themes, *merged}):
-        notes = [away[j]] if j in away else []
-        notes += [f"merged from {', '.join(map(str, merged[j]))}"] if j in merged else []
-        notes += [f"theme: {decided.themes[j]}"] if j in decided.themes else []
-        rows.append({"concept": j, "name": "" if j in away else names[j - 1], "decided": "; ".join(notes)})
-    print_table(rows, {"": right("concept"), "concept": left("name"), "decided": left("decided")})
-    print_line(f"{len(model.result_.shown)} of {model.n_concepts_} concepts are shown.")

@@ -105,11 +105,9 @@ def _print_trends(periods: pd.DataFrame, table: pd.DataFrame, rows: str) -> None
         print_line(f"… and {len(table) - len(sure)} that rise or fall with less than {_SURE:.0%} probability.")
     first, last = table[["first", "last"]].iloc[0] if len(table) else ("", "")
     print_line(
-        f"By period: the share of {rows} that use the concept, from {first} to {last}; each line is scaled to its own "
-        f"highest share, given beside it. {_GAP} marks a period without {rows}.",
-        "Change in points: how far the prevalence rises or falls along a straight line from the first document to the "
-        "last, in percentage points, with a 95% interval; the regression of `superwords effects` on this column alone, "
-        "whatever the periods. Rises: the probability that it rises.",
+        f"By period: share of {rows} that use the concept, from {first} to {last}, each line scaled to its own highest "
+        f"({_GAP}: no {rows}). Change in points: the slope of the regression of `superwords effects` on this column "
+        "alone, from the first document to the last, with a 95% interval. Rises: the probability that it rises."
     )
 
 
@@ -122,16 +120,10 @@ def _print_concept(concept: int, periods: pd.DataFrame, changes: pd.DataFrame, r
     columns = {"period": left("period"), rows: right("n_rows"), "used by": where_any(percent, "prevalence")}
     columns["interval"] = where_any(p.interval, "prevalence_low", "prevalence_high")
     print_table(periods, columns | {"strength": where_any(percent, "strength")})
-    print_line(
-        f"Used by: share of the period's {rows} that use the concept, with a 95% interval; strength: its mean "
-        "weight in those that use it."
-    )
+    print_line(f"Used by: share of the period's {rows} that use the concept; strength: its mean weight in those.")
     halves = {"word": left("word"), "early": share("early"), "late": share("late")}
     print_table(changes, halves | {"change in points": right("change", text=points)})
-    print_line(
-        f"Early, late: of the {rows} that use the concept, the share that use the word for it, in the earlier "
-        f"and in the later half of all {rows}."
-    )
+    print_line(f"Early, late: share of the {rows} using the concept that use the word for it, by half of all {rows}.")
 
 
 @app.command()
@@ -193,10 +185,7 @@ def effects(
         )
     else:
         _print_predicted(table, by)
-        print_line(
-            f"Predicted: {what}, with a 95% interval, averaged over the other columns of the formula as the documents "
-            "have them."
-        )
+        print_line(f"Predicted: {what}, with a 95% interval, averaged over the other columns of the formula.")
     for note in notes:
         print_line(note)
     n_cases, n_documents = int(table["documents"].iloc[0]) if len(table) else 0, n_sources(model.corpus_)
@@ -264,11 +253,9 @@ def themes(
     concepts = left("concepts", "names", text=p.numbered)
     print_table(table, {"theme": left("theme")} | used | {"concepts": concepts})
     print_line(
-        f"Used by: share of {_rows(model)} that use any concept of the theme, mean over the draws "
-        "that find all of them, with a 95% interval."
+        f"Used by: share of {_rows(model)} that use any concept of the theme, in the draws that find all of them."
     )
     if len(table) and table["proposed"].all():
         print_line(
-            "These themes are proposed, from the words and documents that concepts share; "
-            "`superwords edit --theme` makes your own."
+            "These themes are proposed, from shared words and documents; `superwords edit --theme` makes your own."
         )

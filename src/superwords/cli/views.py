@@ -92,15 +92,13 @@ def print_concepts(
         like = "" if other is None else f" (much like {other})"
         return Text.assemble((name, "bold"), f": {others}" if others else "", like)
 
-    # Each column of figures with its key in CONCEPT_COLUMNS.
-    counts = right("rows", "prevalence", text=lambda n, of: f"{p.number(n)} ({percent(of)})")
-    figures: dict[str, tuple[str, Column]] = {rows: ("rows", counts)}
+    figures = {rows: right("rows", "prevalence", text=lambda n, of: f"{p.number(n)} ({percent(of)})")}
     if result.corpus.parent is not None:
-        figures["documents"] = "documents", right("documents", text=p.number)
-    figures["coherence"] = "coherence", right("coherence", text=p.figure)
+        figures["documents"] = right("documents", text=p.number)
+    figures["coherence"] = right("coherence", text=p.figure)
     if sort not in ("rows", "coherence"):
-        figures[sort] = sort, share(sort)
-    figures |= {name: (name.replace(" ", "_"), column) for name, column in standing.columns.items()}
+        figures[sort] = share(sort)
+    figures |= standing.columns
     by_group: dict[str, Column] = {}
     for column in columns:
         of_groups = groups.by_group(result, column, 0)
@@ -108,11 +106,12 @@ def print_concepts(
             by_group |= {f"{column} {label}": shares for label, shares in _shares_by_group(of_groups).items()}
     heads = {"": standing.numbers, "concept": left("name", "top_words", "much_like", text=in_words)}
     may_go = [name for name in ("coherence", "documents") if name in figures and name != sort]
-    all_columns = {**heads, **{name: column for name, (_, column) in figures.items()}, **by_group}
-    left_out = print_table(shown, all_columns, optional=[*may_go, *reversed(by_group)])
-    of_columns = {name: tables.CONCEPT_COLUMNS[key].format(rows=rows) for name, (key, _) in figures.items()}
-    of_columns |= {", ".join(n for n in by_group if n not in left_out): f"the share of the group's {rows} that use it"}
-    legend = "; ".join(f"{name}: {note}" for name, note in of_columns.items() if name and name not in left_out)
+    left_out = print_table(shown, heads | figures | by_group, optional=[*may_go, *reversed(by_group)])
+    keys = {name: name.replace(" ", "_") for name in figures if name not in left_out} | {rows: "rows"}
+    notes = [f"{name}: {tables.CONCEPT_COLUMNS[key].format(rows=rows)}" for name, key in keys.items()]
+    if beside := [name for name in by_group if name not in left_out]:
+        notes.append(f"{', '.join(beside)}: the share of the group's {rows} that use it")
+    legend = "; ".join(notes)
     print_line(
         f"Sorted by {rows if sort == 'rows' else sort}, leftovers last. A concept's number is a label, the same in "
         f"every table, not a rank. {legend[:1].upper()}{legend[1:]}. {_OVER_DRAWS}"
@@ -167,12 +166,11 @@ def all_concepts(result: Result, sort: str, form: str | None) -> None:
 def one_concept(result: Result, concept: int, form: str | None) -> None:
     """Print a concept's words, and documents that show what it is."""
     table, shown_by = tables.word_table(result, concept), documents.representative_documents(result, concept)
-    row: Any = tables.concept_list(result).set_index("concept", drop=False).loc[concept]
-
-    def as_json() -> dict[str, Any]:
-        return records(row.to_frame().T)[0] | {"word_table": records(table), "documents_shown": records(shown_by)}
-
-    if p.printed(form, table, as_json):
+    listed = tables.concept_list(result)
+    own = listed[listed["concept"] == concept]
+    row = own.to_dict("records")[0]
+    tables_ = {"word_table": table, "documents_shown": shown_by}
+    if p.printed(form, table, lambda: records(own)[0] | {name: records(one) for name, one in tables_.items()}):
         return
     corpus, standing = result.corpus, Standing(result)
     rows = row_name(corpus)
@@ -251,9 +249,8 @@ def named_words(result: Result, text: str, form: str | None) -> None:
     print_line(f"Words that belong with {', '.join(given)}:")
     print_table(table, {"word": left("word"), "evidence": right("evidence", text="{:.1f}".format)} | _TOGETHER)
     print_line(
-        "Evidence: how far the word is used for their concepts, and beside them, beyond chance, in standard "
-        "deviations. Together: the probability that a use of it and a use of one of them are for the same concept, "
-        "with its Monte-Carlo error."
+        "Evidence: how many standard deviations beyond chance the word is used for their concepts and beside them. "
+        "Together: the probability that a use of it and one of theirs are for one concept, with its Monte-Carlo error."
     )
 
 
@@ -321,14 +318,10 @@ def by_groups(result: Result, columns: list[str], form: str | None) -> None:
     several = len(by_column) > 1
     named = [table.assign(column=name) if several else table for name, table in by_column.items()]
     table = pd.concat(named, ignore_index=True)
-
-    def as_json() -> Any:
-        """Return one column's tables; of several columns, those of each under its name."""
-        differences = {name: records(compared[name]) if name in compared else None for name in by_column}
-        pages = {name: {"groups": records(own), "differences": differences[name]} for name, own in by_column.items()}
-        return pages if several else pages[columns[0]]
-
-    if p.printed(form, table, as_json):
+    differences = {name: records(compared[name]) if name in compared else None for name in by_column}
+    pages = {name: {"groups": records(own), "differences": differences[name]} for name, own in by_column.items()}
+    # One column's tables; of several columns, those of each under its name.
+    if p.printed(form, table, lambda: pages if several else pages[columns[0]]):
         return
     standing = Standing(result)
     for name, own in by_column.items():
@@ -359,9 +352,8 @@ def _print_groups(
         print_table(compared, columns | shares | difference | found_by, optional=[FOUND_BY])
         print_line(
             f"{first}, {second}: share of the group's {rows} that use the concept (prevalence). Difference: {first} − "
-            f"{second} in percentage points, with a 95% interval. The largest differences come first. These are shares "
-            "in the draws as they are; `superwords effects` estimates differences between documents, which can be "
-            "larger (docs/effects.md)."
+            f"{second} in percentage points, with a 95% interval. `superwords effects` estimates differences between "
+            "documents, which can be larger (docs/effects.md)."
         )
         order = compared["concept"].tolist()
     elif len(labels) <= _MOST_GROUPS:
@@ -370,8 +362,7 @@ def _print_groups(
         of_concepts = table.drop_duplicates("concept").set_index("concept", drop=False).loc[order]
         print_table(of_concepts, columns | _shares_by_group(table) | found_by, optional=[FOUND_BY])
         print_line(
-            f"Shares of each group's {rows} that use the concept (prevalence). First come concepts on which two groups "
-            "clearly differ: their 95% intervals lie farthest apart."
+            f"Prevalence: share of each group's {rows} that use the concept; the clearest differences come first."
         )
     is_cut = len(labels) > _MOST_GROUPS
     if is_cut:
@@ -389,6 +380,6 @@ def _print_groups(
     print_table(lines.assign(is_first=~lines.index.duplicated()), columns, optional=["interval"])
     which = f"The {_MOST_HOLDERS} groups that most surely use a concept; --csv has all. " if is_cut else ""
     print_line(
-        f"{which}Used by: share of the group's {rows} that use the concept, mean over the draws that find it, "
-        "with a 95% interval. With the words: what the group uses for it, the most telling words first."
+        f"{which}Used by: share of the group's {rows} that use the concept, with a 95% interval. "
+        "With the words: what the group uses for it, the most telling words first."
     )
