@@ -30,6 +30,7 @@ def pytest_collection_finish():
     """Exclude all that is imported from garbage collection, which many tests ask for."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

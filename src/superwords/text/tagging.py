@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import re
 from collections.abc import Callable
@@ -41,7 +42,13 @@ class FastHanTa(HanoverTagger):
     """
 
     def __init__(self, filename: str) -> None:
-        super().__init__(filename)
+        collects = gc.isenabled()
+        gc.disable()  # looking for garbage takes most of the time of loading, and finds none
+        try:
+            super().__init__(filename)
+        finally:
+            if collects:
+                gc.enable()
         self.analyze_forward = lru_cache(MOST_ANALYSES)(super().analyze_forward)
         self._tags_of = cache(self._find_tags)
 
