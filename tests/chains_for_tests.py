@@ -11,7 +11,7 @@ from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
 from superwords.sampler.simulate import Simulated, simulate
-from superwords.sampler.state import State, empty_state
+from superwords.sampler.state import State, new_state
 
 N_WORDS, N_BLOCKS = 20, 4
 
@@ -61,8 +61,8 @@ def assert_same_chain(one, other):
         np.testing.assert_array_equal(a, b)
 
 
-def tiny_state(like, n_rows):
-    return empty_state(n_rows, 1, 1, like.theta)
+def tiny_state(n_documents, n_pairs, n_entries, theta):
+    return new_state(n_documents, 1, 1, theta)
 
 
 def same(one: State, other: State) -> bool:

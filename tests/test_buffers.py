@@ -10,6 +10,7 @@ from superwords.sampler.moves import documents as concepts
 from superwords.sampler.moves import word_inclusion as words
 from superwords.sampler.moves.split_merge import unused_words
 
+N_DOCUMENTS = 60  # of `some_chain`
 FOUND_SHORT = {concepts: "_sweep_documents", words: "_sweep_some", unused_words: "_go_through"}
 
 
@@ -19,7 +20,7 @@ def make_tiny(monkeypatch):
     monkeypatch.setattr(concepts, "new_state", tiny_state)
     enough = "2 * int(before.ptr[last] - before.ptr[first]) + n_pairs"
     rewrite(monkeypatch, words, "_sweep_block", enough, "n_pairs")
-    rewrite(monkeypatch, unused_words, "propose", "np.empty(len(side.word) + n_words,", "np.empty(n_words,")
+    rewrite(monkeypatch, unused_words, "propose", "np.empty(len(used.word) + n_words,", "np.empty(n_words,")
     short: Counter[str] = Counter()
     for module, name in FOUND_SHORT.items():
         monkeypatch.setattr(module, name, counted(getattr(module, name), name, short))
@@ -28,9 +29,9 @@ def make_tiny(monkeypatch):
 
 def counted(kernel, name, short):
     def call(*given):
-        has_room = kernel(*given)
-        short[name] += not has_room
-        return has_room
+        done = kernel(*given)
+        short[name] += done < N_DOCUMENTS if name == "_sweep_documents" else not done
+        return done
 
     return call
 

@@ -97,8 +97,8 @@ SCREEN_BUG = ("        log_rough -= log_screened\n", "")
 SCREENED = (ALONE._replace(flips=True), ALONE._replace(swaps=3))
 SWAPS = {
     "swap without its choice": (
-        "concepts.odds[t] * chance_back / (concepts.odds[j] * chance)",
-        "concepts.odds[t] / concepts.odds[j]",
+        "log_choice = math.log(chance_back / chance)",
+        "log_choice = 0.0",
         ALONE._replace(swaps=3),
     ),
     "division's Jacobian": (
@@ -129,8 +129,8 @@ SWAPS = {
     [
         (
             "proposals",
-            "            product *= power(gain, times) / factor[a]\n",
-            "            product *= power(gain, times)\n",
+            "(doc.factor_back[a] if was else 1.0) / (doc.factor[a] if will_be else 1.0)",
+            "(doc.factor_back[a] if was else 1.0)",
             Setting(length=6),
             ALONE._replace(flips=True),
         ),
@@ -156,7 +156,7 @@ SWAPS = {
             ALONE._replace(swaps=3, divisions=3),
         ),
         (
-            "join_leave",
+            "exchange",
             "uniform(stream) < doc.rate[j])",
             "uniform(stream) < doc.rate[j] * (1.0 + (doc.place[j] > 0)))",
             Setting(length=6),
@@ -164,7 +164,7 @@ SWAPS = {
         ),
         *(("proposals", *SCREEN_BUG, Setting(length=6), steps) for steps in SCREENED),
         *(
-            ("replace" if steps.swaps else "divide_unite", old, new, Setting(length=6), steps)
+            ("exchange" if steps.swaps else "divide_unite", old, new, Setting(length=6), steps)
             for old, new, steps in SWAPS.values()
         ),
     ],
@@ -291,13 +291,13 @@ def test_words_held_back_by_the_document_itself_are_caught(monkeypatch, tmp_path
 @pytest.mark.parametrize(
     ("where", "old", "new"),
     [
-        ("attempt", "math.log(partners[b] * (n_concepts - 1) / n_concepts)", "math.log((n_concepts - 1) / n_concepts)"),
+        ("attempt", "math.log(partner * (n_split", "math.log((1.0 if is_merge else partner) * (n_split"),
         ("attempt", "    change = log_weights(", "    change = 0.5 * log_weights("),
-        ("attempt", "sign * log_ratio - first", "sign * log_ratio - (1.0 + 3.0 * is_merge) * first"),
+        ("attempt", "log_choice) - first", "log_choice) - (1.0 + 3.0 * is_merge) * first"),
         ("division", "    return n * math.log(2.0) + math.log1p(-(2.0 ** (1 - n)))\n", "    return 0.0\n"),
         ("division", "        log_q += math.log(p / total)\n", ""),
         ("unused_words", "            log_q += math.log(product * odds * p_off)\n", ""),
-        ("unused_words", "        log_p -= side.per_doc[n] * math.log(mass)\n", ""),
+        ("unused_words", "            log_p -= side.per_doc[n] * math.log(mass)\n", ""),
         ("assignments", "scale = gamma(stream, (last - first) * alpha_pi) / total", "scale = 1.0"),
     ],
     ids=[

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,14 +23,13 @@ from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import birth_death as births
 from superwords.sampler.moves import divide_unite
 from superwords.sampler.moves import documents as concepts
-from superwords.sampler.moves import join_leave as flips
 from superwords.sampler.moves import proposals as word_sets
 from superwords.sampler.moves import reassign_word as word_move
 from superwords.sampler.moves.assignments import impute_tokens
 from superwords.sampler.moves.documents import sweep_membership, take_pairs
 from superwords.sampler.moves.word_inclusion import sweep_words
 from superwords.sampler.random import new_stream, open_stream_from_python
-from superwords.sampler.state import Sizes, grow_state, new_state, relabel, sizes_of
+from superwords.sampler.state import Sizes, relabel, sizes_of
 
 V = 5
 THETA = np.linspace(0.6, 1.4, V)
@@ -84,7 +82,7 @@ def test_text_gain_and_loss_are_ratios_of_the_text_likelihood(seed):
         assert fast == pytest.approx(slow, abs=1e-11)
     for k, j in enumerate(held):
         slow = naive.log_document({i: h for i, h in held.items() if i != j}, counts, THETA) - now
-        assert from_python(flips.log_leave)(k, doc) == pytest.approx(slow, abs=1e-11)
+        assert from_python(births.log_leave)(k, doc) == pytest.approx(slow, abs=1e-11)
 
 
 def all_sets():
@@ -101,9 +99,10 @@ def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     open_to = np.flatnonzero((counts.holders > 0) & (doc.place == 0))
     j, k = int(open_to[0]), int(doc.n_pairs)
     absent, draw_absent = from_python(word_sets.log_absent), from_python(word_sets.draw_absent)
+    doc.rest[:] = doc.explained
     tilt = from_python(word_sets.tilt_of)(j, 0.8, doc.total_weight, True, doc, counts)
     assert (tilt.absent > 0) == (length > 60)
-    log_tilt = from_python(word_sets.tilt_words)(j, tilt, doc.explained, doc.factor, doc)
+    log_tilt = from_python(word_sets.tilt_words)(j, tilt, doc.factor, doc)
     p = (counts.m[:, j] + PRIOR.b2 * PRIOR.lam) / (counts.holders[j] + PRIOR.b2)
     q = {}
     for words in all_sets():
@@ -371,17 +370,3 @@ def test_a_small_arena_changes_no_bit(planted, monkeypatch):
     next(chains[1].advance(1))
     for one, other in zip(chains[0].state, chains[1].state):
         np.testing.assert_array_equal(one, other)
-
-
-def test_the_new_state_grows_where_it_is_short_and_nowhere_else():
-    new = new_state(simulate_words(PRIOR, np.full(4, 6), 0, THETA, 1).state, 4)
-    pairs, entries = len(new.concept), len(new.word)
-    new.doc_ptr[1:] = pairs - 1
-    three, one = (SimpleNamespace(n_pairs=n, size=np.array([10, 0, 0])) for n in (3, 1))
-    short = grow_state(new, 1, three)
-    assert len(short.concept) >= pairs + 2
-    assert len(short.pair_ptr) == len(short.concept) + 1
-    assert len(short.word) == entries
-    new.pair_ptr[new.doc_ptr[1]] = entries - 5
-    assert len(grow_state(new, 1, one).word) >= entries + 5
-    assert len(grow_state(new, 1, one).concept) == pairs

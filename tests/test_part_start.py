@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chains_for_tests import N_BLOCKS, N_WORDS, Saying, blocks, prior_of, same, tiny_state
+from chains_for_tests import N_BLOCKS, N_WORDS, Saying, blocks, prior_of, same
 from superwords import ConceptModel
 from superwords.errors import InputError
 from superwords.fitting import settings, starting
@@ -55,15 +55,6 @@ def test_rows_that_join_do_not_depend_on_the_number_of_threads(monkeypatch):
     one, two, three = (join_rows(chain, counts[30:], new_stream(1, 0), n) for n in (1, 2, 3))
     assert same(one, two)
     assert same(one, three)
-
-
-def test_a_new_state_that_is_short_of_room_grows(monkeypatch):
-    counts = blocks()
-    chain = part_chain(counts[:30])
-    enough = join_rows(chain, counts[30:], new_stream(1, 0))
-
-    monkeypatch.setattr(part_start, "new_state", tiny_state)
-    assert same(join_rows(chain, counts[30:], new_stream(1, 0)), enough)
 
 
 def test_the_rows_of_the_part_start_as_they_are_there():

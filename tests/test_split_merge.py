@@ -20,6 +20,7 @@ from superwords.sampler.moves.split_merge.division import (
     BOTH,
     Side,
     Sides,
+    Words,
     count_sides,
     divide,
     divide_blindly,
@@ -27,14 +28,7 @@ from superwords.sampler.moves.split_merge.division import (
     make_rules,
     undivided,
 )
-from superwords.sampler.moves.split_merge.unused_words import (
-    Unused,
-    Urn,
-    propose,
-    unused_of,
-    with_unused,
-    without_unused,
-)
+from superwords.sampler.moves.split_merge.unused_words import Urn, propose, unused_of, with_unused, without_unused
 from superwords.sampler.random import new_stream, open_stream_from_python
 from superwords.sampler.state import sizes_of
 
@@ -63,7 +57,7 @@ def divided(snapshot, stream):
     """Splits that leave both halves with documents, whatever their ratio: (concept, group, division, merged, split)."""
     model, theta, found = snapshot.model, snapshot.state.theta, []
     for j in range(len(snapshot.sizes.holders)):
-        group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
+        group, now = gather(snapshot.state, snapshot.tokens, model, [j])
         elsewhere = snapshot.sizes.total - snapshot.sizes.m[j]
         for attempt in range(20):
             open_stream_from_python(stream, 99, attempt, j)
@@ -72,8 +66,8 @@ def divided(snapshot, stream):
             if sides.holders.all():
                 present = [unused_of(snapshot.state, snapshot.tokens, group, j)]
                 frame = moves.make_context(snapshot, [j], (sides.doc == BOTH) | (j % 2 == 0), present)
-                merged = with_unused(without_unused(group, now, theta), frame, present, stream)
-                split = with_unused(without_unused(group, sides, theta), frame, None, stream)
+                merged = with_unused(without_unused(group, now, theta), frame, present, theta, stream)
+                split = with_unused(without_unused(group, sides, theta), frame, None, theta, stream)
                 found.append((j, group, sides, merged, split))
                 break
     assert len(found) >= 3
@@ -82,10 +76,9 @@ def divided(snapshot, stream):
 
 def after(snapshot, j, group, split, stream):
     """The state once a split was accepted, its sizes, and the new concept's number."""
-    sizes = moves.split_sizes(snapshot.sizes, j, split)
-    last = len(sizes.holders) - 1
-    new = rebuild(snapshot, group, split, (j, last), sizes, stream)
-    return new.state, new.tokens, sizes, last
+    sizes = moves.change_sizes(snapshot.sizes, [j], split)
+    new = rebuild(snapshot, moves.Attempt([j], group, split, sizes, 0.0), stream)
+    return new.state, new.tokens, sizes, len(sizes.holders) - 1
 
 
 def test_the_density_of_a_split_is_that_of_the_two_states(chain):
@@ -107,13 +100,13 @@ def test_counts_after_a_split_equal_a_rebuild_and_a_merge_takes_it_back(chain):
         state, tokens, sizes, last = after(snapshot, j, group, split, stream)
         assert_same_sizes(sizes, sizes_of(state))
         assert tokens.pair.sum() == snapshot.tokens.pair.sum()
-        again, found = gather(state, tokens, model, j, last)
+        again, found = gather(state, tokens, model, [j, last])
         for mine, theirs in zip(found, sides):
             np.testing.assert_array_equal(mine, theirs)
-        back = moves.merged_sizes(sizes, (j, last), merged)
+        back = moves.change_sizes(sizes, [j, last], merged)
         assert_same_sizes(back, snapshot.sizes)
         snapshot_after = moves.Snapshot(state, tokens, sizes, model)
-        united = rebuild(snapshot_after, again, merged, (j, last), back, stream)
+        united = rebuild(snapshot_after, moves.Attempt([j, last], again, merged, back, 0.0), stream)
         assert log_score(united.state, united.tokens, model) == pytest.approx(
             log_score(snapshot.state, snapshot.tokens, model), abs=1e-7
         )
@@ -131,13 +124,13 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
     snapshot, log_q = snapshot_of(chain), []
     for j, group, _, _, split in divided(snapshot, stream):
         state, tokens, sizes, last = after(snapshot, j, group, split, stream)
-        again, sides = gather(state, tokens, model, j, last)
+        again, sides = gather(state, tokens, model, [j, last])
         present = [unused_of(state, tokens, again, row) for row in (j, last)]
         changing = (sides.doc == BOTH) | (j % 2 == 0)
         frame = moves.make_context(moves.Snapshot(state, tokens, sizes, model), [j, last], changing, present)
-        found = with_unused(without_unused(again, sides, state.theta), frame, present, stream)
+        found = with_unused(without_unused(again, sides, state.theta), frame, present, state.theta, stream)
         assert found.log_q == pytest.approx(split.log_q, abs=1e-8)
-        for mine, theirs in zip(found.unused, split.unused):
+        for mine, theirs in zip(found.words, split.words):
             np.testing.assert_array_equal(mine.word, theirs.word)
             np.testing.assert_array_equal(mine.ptr, theirs.ptr)
         log_q.append(split.log_q)
@@ -148,7 +141,9 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
 def small_side():
     """Three documents, four words: the first uses two of them, the second does not hold the concept."""
     return Side(
-        np.array([True, False, True]), np.array([0, 2, 2, 2]), np.array([0, 2]), np.array([3, 1]), np.array([4, 0, 0])
+        np.array([True, False, True]),
+        np.array([4, 0, 0]),
+        Words(np.array([0, 2, 2, 2]), np.array([0, 2]), np.array([3, 1])),
     )
 
 
@@ -169,7 +164,7 @@ def test_the_unused_words_probabilities_sum_to_one():
     for first in powerset([1, 3]):
         for third in powerset([0, 1, 2, 3]):
             n, m = len(first), len(third)
-            unused = Unused(np.array([0, n, n, n + m]), np.array([*first, *third], np.int32))
+            unused = Words(np.array([0, n, n, n + m]), np.array([*first, *third], np.int32), np.zeros(n + m, int))
             found, log_q = propose(side, urn, unused, stream)
             np.testing.assert_array_equal(found.word, unused.word)
             total += math.exp(log_q)
@@ -205,7 +200,7 @@ def test_the_way_back_has_the_probability_of_the_way_there(chain, share):
     """The last pass, made again by force from the same launch, gives the same log probability."""
     model = chain.model
     snapshot = snapshot_of(chain)
-    group, _ = gather(snapshot.state, snapshot.tokens, model, 0, -1)
+    group, _ = gather(snapshot.state, snapshot.tokens, model, [0])
     rules, leaning = make_rules(model, group, share), np.linspace(-2.0, 2.0, len(group.support))
     stream = new_stream(7, 0)
     open_stream_from_python(stream, 99, 0, 0)
@@ -246,7 +241,7 @@ def test_the_divisions_probabilities_sum_to_one(chain, share):
     model = chain.model
     snapshot = snapshot_of(chain)
     largest = int((snapshot.sizes.m > 0).sum(axis=1).argmax())
-    whole_group, _ = gather(snapshot.state, snapshot.tokens, model, largest, -1)
+    whole_group, _ = gather(snapshot.state, snapshot.tokens, model, [largest])
     group = whole_group._replace(
         doc=np.array([3, 5]),
         ptr=np.array([0, 2, 4]),

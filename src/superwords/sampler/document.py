@@ -17,6 +17,7 @@ from superwords.sampler.leave_one_out import expected_mass
 KINDS = ("join", "leave", "birth", "death", "swap", "divide", "unite")
 JOIN, LEAVE, BIRTH, DEATH, SWAP, DIVIDE, UNITE = range(len(KINDS))
 
+NONE = -1  # in place of a concept that is held
 _FEW_DIGITS = 1e-6
 
 
@@ -156,6 +157,13 @@ def set_weight(doc, k, weight, mass):
 
 
 @helper
+def set_words(doc, k, start, end, weight, mass):
+    """Give the k-th concept this part of the arena as its word set."""
+    doc.start[k], doc.size[k], doc.used = start, end - start, end
+    set_weight(doc, k, weight, mass)
+
+
+@helper
 def drop_pair(doc, k):
     """Remove the k-th concept; the last one takes its index."""
     last = doc.n_pairs - 1
@@ -189,13 +197,13 @@ def set_explained(doc):
 
 @helper
 def set_rest(doc, k, also):
-    """Fill doc.rest with `explained` without concepts k and `also`.
+    """Fill doc.rest with `explained` without concepts k and `also` (which may be NONE).
 
     It is 0 where no other concept has the word, and summed again where the difference would lose digits.
     """
     for a in range(doc.n_words):
         own, n = 0.0, doc.n_explaining[a]
-        if doc.on[k, a] > 0:
+        if k != NONE and doc.on[k, a] > 0:
             own, n = doc.share[k], n - 1
         if also != k and doc.on[also, a] > 0:
             own, n = own + doc.share[also], n - 1
@@ -208,6 +216,15 @@ def set_rest(doc, k, also):
                 if other != k and other != also and doc.on[other, a] > 0:
                     rest += doc.share[other]
         doc.rest[a] = rest
+
+
+@helper
+def leaves_unexplained(k, doc):
+    """Return whether only the k-th concept explains some word of the document."""
+    for a in range(doc.n_words):  # noqa: SIM110 (numba has no generators)
+        if doc.on[k, a] > 0 and doc.n_explaining[a] == 1:
+            return True
+    return False
 
 
 @helper
@@ -246,14 +263,9 @@ def close_gaps(doc):
 
 @helper
 def append_document(new, doc, d):
-    """Append the loaded document, words ascending; return False if there is no space."""
+    """Append the loaded document to a state with room for it, words ascending."""
     pairs = new.doc_ptr[d]
     at = new.pair_ptr[pairs]
-    need = at
-    for k in range(doc.n_pairs):
-        need += doc.size[k]
-    if pairs + doc.n_pairs > len(new.concept) or need > len(new.word):
-        return False
     for k in range(doc.n_pairs):
         new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
         start = at
@@ -267,4 +279,3 @@ def append_document(new, doc, d):
         pairs += 1
         new.pair_ptr[pairs] = at
     new.doc_ptr[d + 1] = pairs
-    return True

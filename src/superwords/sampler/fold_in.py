@@ -22,17 +22,17 @@ from superwords.sampler.document import (
     new_document,
     set_explained,
     set_weight,
+    set_words,
 )
 from superwords.sampler.feature_draw import no_features
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.leave_one_out import LeaveOneOutCounts
 from superwords.sampler.model import Data, make_data
 from superwords.sampler.moves.divide_unite import divide_and_unite
-from superwords.sampler.moves.join_leave import flip_concepts
+from superwords.sampler.moves.exchange import flip_concepts, swap_concepts
 from superwords.sampler.moves.proposals import downweighted, draw_absent
-from superwords.sampler.moves.replace import swap_concepts
 from superwords.sampler.random import FOLD_IN, gamma, new_stream, open_stream, uniform
-from superwords.sampler.state import State, Work, empty_state, finish_state, grow_state
+from superwords.sampler.state import State, finish_state, new_state
 
 _OVERLAP = 2.0  # joins and leaves tried per share of the tokens in a concept, as in Steps.overlap
 _SWAPS = 3
@@ -75,55 +75,46 @@ def sample_documents(
     n_burn_in: int,
     sums: Sums | None = None,
     held_out: HeldOut | None = None,
-    new: State | None = None,
 ) -> State:
     """Run an independent chain for each new document, and fill `sums`.
 
-    If an empty state is given it is returned with each document's last sweep.
+    Without sums, return the state after the last sweep, in which every word has a token.
     """
     n_words, n_concepts = concepts.m.shape
-    is_start = new is not None
-    new = new or empty_state(0, 0, 0, concepts.theta)
+    n_tokens = 0 if sums else int(data.length.sum())
+    new = new_state(len(data.length), n_tokens, n_tokens, concepts.theta)
     doc = new_document(n_words, int(np.diff(data.doc_ptr).max(initial=0)), n_concepts)
-    regression, work = no_features(n_concepts, n_words), Work(np.array(0), np.array(0))
-    rest = doc, regression, stream, (n_sweeps, n_burn_in, is_start), sums or Sums(), held_out or HeldOut()
-    while not _sample_documents(work, data, concepts, *rest, new):
-        new = grow_state(new, int(work.document), doc)
+    schedule = n_sweeps, n_burn_in, sums is None
+    rest = sums or Sums(), held_out or HeldOut(), new
+    _sample_documents(data, concepts, doc, no_features(n_concepts, n_words), stream, schedule, *rest)
     return finish_state(new)
 
 
 @ref_kernel
-def _sample_documents(work, data, concepts, doc, regression, stream, schedule, sums, held_out, new):
-    """Sample from work.document on; return False if the new state is too small."""
+def _sample_documents(data, concepts, doc, regression, stream, schedule, sums, held_out, new):
     n_sweeps, n_burn_in, is_start = schedule
-    while work.document < len(data.length):
-        d = work.document
-        if work.is_loaded == 0 and data.length[d] > 0:
+    for d in range(len(data.length)):
+        if data.length[d] > 0:
             load_document(doc, concepts, data, d, 0.0, _OVERLAP)
             key = _content_key(doc)
             open_stream(stream, FOLD_IN, 0, key)
             _start(doc, concepts)
-            _redraw_words(doc, concepts, stream)
+            _redraw_words(False, doc, concepts, stream)
             for sweep in range(1, n_sweeps + 1):
                 open_stream(stream, FOLD_IN, sweep, key)
                 flip_concepts(True, doc, concepts, regression, stream)
                 swap_concepts(_SWAPS, True, doc, concepts, regression, stream)
                 divide_and_unite(_DIVISIONS, True, doc, concepts, regression, stream)
                 _impute(doc, stream)
-                if is_start and sweep == n_sweeps:
-                    _keep_used(doc, concepts, stream)
-                    break
-                _flip_unused(doc, concepts, stream)
+                is_last = is_start and sweep == n_sweeps
+                if not is_last:
+                    _flip_unused(doc, concepts, stream)
                 if sweep > n_burn_in:
                     _add_up(d, doc, concepts, stream, sums, held_out)
-                _redraw_words(doc, concepts, stream)
-            work.is_loaded = 1
-        if is_start and not append_document(new, doc, d):
-            return False
+                _redraw_words(is_last, doc, concepts, stream)
+        if is_start:
+            append_document(new, doc, d)
         clear(doc)
-        work.is_loaded = 0
-        work.document += 1
-    return True
 
 
 @helper
@@ -250,57 +241,40 @@ def _hold_unused(j, doc):
 
 
 @helper
-def _redraw_words(doc, concepts, stream):
-    """Draw f and π given z.
+def _redraw_words(only_used, doc, concepts, stream):
+    """Draw f and π given z; with `only_used` keep only concepts and words with tokens.
 
     With u ~ Gamma(n_j, rate T_j) the factor T_j^{−n_j} of the text becomes Π_i e^{−u θ_i f_ji}: words are independent,
     and those with tokens stay on. π as in docs/algebra.md section 7: its direction given z, its sum from the prior.
     """
+    for k in range(doc.n_pairs - 1, -1, -1):
+        if only_used and doc.tokens[k] == 0:
+            drop_pair(doc, k)
     n_pairs, alpha_pi, total = doc.n_pairs, concepts.alpha_pi, 0.0
     doc.used = 0
     for k in range(n_pairs):
-        j, u, mass = doc.concept[k], 0.0, 0.0
+        j, u, mass, absent = doc.concept[k], 0.0, 0.0, 0.0
         start = doc.used
         end = start
-        if doc.tokens[k] > 0 and doc.mass[k] > 0.0:
+        if doc.tokens[k] > 0 and doc.mass[k] > 0.0 and not only_used:
             u = gamma(stream, float(doc.tokens[k])) / doc.mass[k]
         for a in range(doc.n_words):
-            stays = doc.on[k, a] == 2 or uniform(stream) < downweighted(doc.p[a, j], u * doc.theta[a])
+            stays = doc.on[k, a] == 2
+            if not (stays or only_used):
+                stays = uniform(stream) < downweighted(doc.p[a, j], u * doc.theta[a])
             doc.on[k, a] = stays
             if stays:
                 doc.arena[end] = doc.word[a]
                 end += 1
                 mass += doc.theta[a]
-        end, absent = draw_absent(j, u, u, end, doc, concepts, stream)
-        doc.start[k], doc.size[k], doc.used = start, end - start, end
-        doc.weight[k], doc.mass[k] = gamma(stream, alpha_pi + doc.tokens[k]), mass + absent
+        if not only_used:
+            end, absent = draw_absent(j, u, u, end, doc, concepts, stream)
+        set_words(doc, k, start, end, gamma(stream, alpha_pi + doc.tokens[k]), mass + absent)
         total += doc.weight[k]
     scale = gamma(stream, n_pairs * alpha_pi) / total
     for k in range(n_pairs):
         set_weight(doc, k, max(doc.weight[k] * scale, 1e-300), doc.mass[k])
     set_explained(doc)
-
-
-@helper
-def _keep_used(doc, concepts, stream):
-    """Keep only concepts and words with tokens, and draw π given them."""
-    for k in range(doc.n_pairs - 1, -1, -1):
-        if doc.tokens[k] == 0:
-            drop_pair(doc, k)
-    n_pairs, total = doc.n_pairs, 0.0
-    doc.used = 0
-    for k in range(n_pairs):
-        start, doc.size[k] = doc.used, 0
-        for a in range(doc.n_words):
-            if doc.on[k, a] == 2:
-                doc.arena[start + doc.size[k]] = doc.word[a]
-                doc.size[k] += 1
-        doc.start[k], doc.used = start, start + doc.size[k]
-        doc.weight[k] = gamma(stream, concepts.alpha_pi + doc.tokens[k])
-        total += doc.weight[k]
-    scale = gamma(stream, n_pairs * concepts.alpha_pi) / total
-    for k in range(n_pairs):
-        doc.weight[k] = max(doc.weight[k] * scale, 1e-300)
 
 
 @helper

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from superwords.sampler.jit import ref_kernel
@@ -56,43 +54,19 @@ def _shuffle(numbers, stream, sweep, turn):
         numbers[k], numbers[swap] = numbers[swap], numbers[k]
 
 
-class Work(NamedTuple):
-    """Progress of a pass over the documents, which may stop to grow its arrays."""
-
-    document: np.ndarray  # () the next document
-    is_loaded: np.ndarray  # () whether its moves have been made
-
-
-def new_state(like: State, n_rows: int) -> State:
-    """Allocate a state for `n_rows` documents like those of a state."""
-    share = n_rows / max(1, len(like.doc_ptr) - 1)
-    n_pairs, n_entries = int(share * len(like.concept)) + 64, int(share * len(like.word)) + 1024
-    return empty_state(n_rows, n_pairs, n_entries, like.theta)
-
-
-def empty_state(n_rows: int, n_pairs: int, n_entries: int, theta: np.ndarray) -> State:
+def new_state(n_documents: int, n_pairs: int, n_entries: int, theta: np.ndarray) -> State:
+    """Allocate a state to which `document.append_document` writes."""
+    doc_ptr, pair_ptr = np.zeros(n_documents + 1, np.int64), np.zeros(n_pairs + 1, np.int64)
     return State(
-        np.zeros(n_rows + 1, np.int64),
-        np.zeros(n_pairs, np.int32),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs + 1, np.int64),
-        np.zeros(n_entries, np.int32),
-        theta,
+        doc_ptr, np.zeros(n_pairs, np.int32), np.zeros(n_pairs), pair_ptr, np.zeros(n_entries, np.int32), theta
     )
 
 
-def grow_state(new: State, d: int, doc: Any) -> State:
-    """Return a copy with space for the loaded document as the d-th."""
-    pairs, n_pairs = new.doc_ptr[d], int(doc.n_pairs)
-    n_entries = int(doc.size[:n_pairs].sum())
-    if pairs + n_pairs > len(new.concept):
-        n = 2 * len(new.concept) + n_pairs
-        new = new._replace(
-            concept=longer(new.concept, n), weight=longer(new.weight, n), pair_ptr=longer(new.pair_ptr, n + 1)
-        )
-    if new.pair_ptr[pairs] + n_entries > len(new.word):
-        new = new._replace(word=longer(new.word, 2 * len(new.word) + n_entries))
-    return new
+def grow_state(new: State) -> State:
+    """Return a copy with room for twice as many pairs and entries."""
+    n_pairs, n_entries = 2 * len(new.concept) + 1, 2 * len(new.word) + 1
+    pairs = longer(new.concept, n_pairs), longer(new.weight, n_pairs), longer(new.pair_ptr, n_pairs + 1)
+    return State(new.doc_ptr, *pairs, longer(new.word, n_entries), new.theta)
 
 
 def finish_state(new: State) -> State:

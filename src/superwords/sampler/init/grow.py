@@ -21,7 +21,7 @@ from superwords.sampler.leave_one_out import leave_one_out_counts
 from superwords.sampler.model import Data, Model, make_data, n_documents
 from superwords.sampler.moves.contract import map_blocks
 from superwords.sampler.random import INITIAL, new_stream
-from superwords.sampler.state import State, concatenated, new_state, sizes_of, take_rows
+from superwords.sampler.state import State, concatenated, sizes_of, take_rows
 
 GROWING = ("topics",)  # starts without a given number of concepts
 _MOST_SWEEPS = 100
@@ -79,7 +79,6 @@ def join_rows(chain: Chain, counts: sparse.csr_array, stream: np.ndarray, n_thre
     concepts = leave_one_out_counts(sizes_of(state), n_documents(model.data), state.theta, model.prior)
 
     def join(first: int, last: int) -> State:
-        data, new = make_data(counts[first:last], None), new_state(state, last - first)
-        return sample_documents(data, concepts, stream.copy(), _JOINING, _JOINING, new=new)
+        return sample_documents(make_data(counts[first:last], None), concepts, stream.copy(), _JOINING, _JOINING)
 
     return concatenated(map_blocks(join, counts.shape[0], n_threads), state.theta)

@@ -11,17 +11,19 @@ import math
 from superwords.sampler.document import (
     BIRTH,
     DEATH,
+    NONE,
     add_pair,
     drop_pair,
+    leaves_unexplained,
     make_room,
     set_explained,
     set_on,
+    set_rest,
     weight_without,
 )
 from superwords.sampler.feature_draw import change_counts, draw_newborn, log_fit_newborn
 from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import ELSEWHERE, is_fixed
-from superwords.sampler.moves.join_leave import log_leave
 from superwords.sampler.moves.proposals import log_gain
 from superwords.sampler.random import accepts, below, gamma, skip, uniform
 
@@ -65,8 +67,7 @@ def _birth(unique, mu, doc, concepts, model, regression, stream):
     """Try a birth; q(f) ≥ w₀ P(f), so drawing u first rejects most before f is drawn."""
     k, start = doc.n_pairs, doc.used
     weight = gamma(stream, concepts.alpha_pi)
-    for a in range(doc.n_words):
-        doc.rest[a] = doc.explained[a]
+    set_rest(doc, NONE, NONE)
     _weigh_seeds(doc, doc.total_weight)
     end = _draw_words(doc, concepts, model, stream)
     words = doc.arena[start:end]
@@ -133,6 +134,20 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
     concepts.free[concepts.n_free] = j
     concepts.n_free += 1
     return True
+
+
+@helper
+def log_leave(k, doc):
+    """Return log P(w^(d)) without the k-th concept less with it; −inf if unexplained.
+
+    Fills doc.rest with what the others explain.
+    """
+    if leaves_unexplained(k, doc):
+        return -math.inf
+    set_rest(doc, k, k)
+    if doc.n_pairs == 1:
+        return 0.0
+    return doc.length * math.log1p(doc.weight[k] / weight_without(doc, k)) - log_gain(k, doc.share[k], doc)
 
 
 @helper

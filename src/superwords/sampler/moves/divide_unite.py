@@ -1,6 +1,6 @@
 """Divide a concept of one document in two, or unite two (docs/algebra.md 4).
 
-These moves leave S_d unchanged, as a replacement does (`replace.py`). They are Metropolis–Hastings steps on (c, f, π)
+These moves leave S_d unchanged, as a replacement does (`exchange.py`). They are Metropolis–Hastings steps on (c, f, π)
 with z summed out, with delayed acceptance.
 """
 
@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superwords.sampler.document import DIVIDE, UNITE, add_pair, drop_pair, make_room, set_explained, set_rest
+from superwords.sampler.document import (
+    DIVIDE,
+    UNITE,
+    add_pair,
+    drop_pair,
+    make_room,
+    set_explained,
+    set_rest,
+    set_words,
+)
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
 from superwords.sampler.leave_one_out import expected_mass, is_fixed
+from superwords.sampler.moves.exchange import chance_of, pick_explained, pick_replacement
 from superwords.sampler.moves.proposals import draw_absent, log_absent, power, screen, tilt_of
-from superwords.sampler.moves.replace import (
-    chance_of,
-    hold_words,
-    pick_covering,
-    pick_replacement,
-    random_token,
-    weigh_replacements,
-)
 from superwords.sampler.random import accepts, below, gamma, uniform
 
 _SMALLEST = 1e-300
@@ -64,12 +66,9 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     the expected π and the expected words that the document does not use.
     """
     n_words, new, alpha_pi = doc.n_words, doc.n_pairs, concepts.alpha_pi
-    at = random_token(doc, stream)
-    weigh_replacements(at, doc)
-    k = pick_covering(at, doc, stream)
-    t = pick_replacement(at, doc, stream)
+    at, k = pick_explained(doc, stream)
+    t, chance = pick_replacement(at, doc, stream)
     j, whole = doc.concept[k], doc.weight[k]
-    chance = chance_of(at, t, doc)
     if doc.place[t] > 0 or chance <= 0.0 or is_fixed(concepts, j) or is_fixed(concepts, t):
         return False
     for a in range(n_words):
@@ -108,7 +107,7 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
         return False
     for a in range(n_words):
         doc.on[k, a], doc.on[new, a] = doc.side[a] & 1, doc.side[a] >> 1
-    hold_words(k, start, middle, weight_j, absent_j + division.mass_old, doc)
+    set_words(doc, k, start, middle, weight_j, absent_j + division.mass_old)
     add_pair(doc, t, weight_t, absent_t + division.mass_new, len(words))
     set_explained(doc)
     return True
@@ -120,9 +119,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     n_words, n_left, alpha_pi = doc.n_words, doc.n_pairs - 1, concepts.alpha_pi
     if n_left == 0:
         return False
-    at = random_token(doc, stream)
-    weigh_replacements(at, doc)
-    out = pick_covering(at, doc, stream)
+    at, out = pick_explained(doc, stream)
     k = below(stream, n_left)
     k += 1 if k >= out else 0
     j, t, weight_j, weight_t = doc.concept[k], doc.concept[out], doc.weight[k], doc.weight[out]
@@ -157,7 +154,7 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
         return False
     for a in range(n_words):
         doc.on[k, a] = doc.side[a] > 0
-    hold_words(k, start, end, whole, absent_j + division.mass_either, doc)
+    set_words(doc, k, start, end, whole, absent_j + division.mass_either)
     drop_pair(doc, out)
     set_explained(doc)
     return True

@@ -27,10 +27,9 @@ from superwords.sampler.model import Model
 from superwords.sampler.moves.birth_death import birth_or_death
 from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
 from superwords.sampler.moves.divide_unite import divide_and_unite
-from superwords.sampler.moves.join_leave import flip_concepts
-from superwords.sampler.moves.replace import swap_concepts
+from superwords.sampler.moves.exchange import flip_concepts, swap_concepts
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
-from superwords.sampler.state import AFTER_CONCEPTS, State, Work, finish_state, grow_state, new_state, relabel, sizes_of
+from superwords.sampler.state import AFTER_CONCEPTS, State, finish_state, grow_state, new_state, relabel, sizes_of
 
 _SPARE = 16
 _SHORT = 100  # tokens
@@ -54,62 +53,55 @@ def sweep_membership(
     """Update the documents in turn; return state, counts, regression and info."""
     data, n_words, sizes = model.data, len(state.theta), sizes_of(state)
     n_spare = max(_SPARE, math.ceil(model.steps.births))
-    n_slots = len(sizes.holders) + n_spare
+    n_slots, longest = len(sizes.holders) + n_spare, int(np.diff(data.doc_ptr).max())
     regression = draw_regression(sizes, data, model.prior, stream, sweep, n_spare=n_spare)
     concepts = leave_one_out_counts(sizes, len(data.length) - 1, state.theta, model.prior, n_spare, model.fixed)
-    longest = int(np.diff(data.doc_ptr).max())
     doc = new_document(n_words, longest, n_slots)
-    new = new_state(state, len(data.length))
-    work = Work(np.array(0), np.array(0))
-    while not _sweep_documents(work, state, model, regression, concepts, doc, new, stream, sweep):
-        if work.is_loaded:
-            new = grow_state(new, int(work.document), doc)
-        else:
+    room = len(state.concept) + n_slots + _SPARE, len(state.word) + n_slots * n_words + _SPARE * n_words
+    new, d = new_state(len(data.length), *room, state.theta), 0
+    while (d := _sweep_documents(d, state, model, regression, concepts, doc, new, stream, sweep)) < len(data.length):
+        if concepts.n_free < model.steps.births:
             n_slots *= 2
-            concepts = grow_counts(concepts, n_slots)
-            regression = grow_regression(regression, n_slots)
-            counts = {"tried": doc.tried, "accepted": doc.accepted}
-            doc = new_document(n_words, longest, n_slots)._replace(**counts)
+            concepts, regression = grow_counts(concepts, n_slots), grow_regression(regression, n_slots)
+            doc = new_document(n_words, longest, n_slots)._replace(tried=doc.tried, accepted=doc.accepted)
+        else:
+            new = grow_state(new)
     info = make_info(KINDS, doc.tried, doc.accepted)
     return finish_state(new), concepts, regression, info
 
 
 @ref_kernel
-def _sweep_documents(work, state, model, regression, concepts, doc, new, stream, sweep):
-    """Update from work.document on; return False if space runs out."""
-    while work.document < len(model.data.length):
-        d = work.document
-        if work.is_loaded == 0:
-            if concepts.n_free < math.ceil(model.steps.births):
-                return False
-            open_stream(stream, MEMBERSHIP, sweep, d)
-            for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
-                words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
-                count_pair(concepts, np.int64(state.concept[p]), words, -1)
-            load_document(doc, concepts, model.data, d, model.steps.attempts, model.steps.overlap)
-            take_pairs(doc, state, concepts, d)
-            steps = model.steps
-            if steps.flips:
-                flip_concepts(steps.data_driven, doc, concepts, regression, stream)
-            if steps.swaps > 0:
-                n = times(steps.swaps, doc, stream)
-                swap_concepts(n, steps.data_driven, doc, concepts, regression, stream)
-            if steps.divisions > 0:
-                n = times(steps.divisions, doc, stream)
-                divide_and_unite(n, steps.data_driven, doc, concepts, regression, stream)
-            births = steps.births
-            while births >= 1.0 or (births > 0.0 and uniform(stream) < births):
-                birth_or_death(doc, concepts, model, regression, stream)
-                births -= 1.0
-            work.is_loaded = 1
-        if not append_document(new, doc, d):
-            return False
+def _sweep_documents(first, state, model, regression, concepts, doc, new, stream, sweep):
+    """Update the documents from `first` on; return the first that may need more room than there is, or D."""
+    steps, n_slots = model.steps, len(concepts.holders)
+    for d in range(first, len(model.data.length)):
+        n_pairs = new.doc_ptr[d] + n_slots
+        n_entries = new.pair_ptr[new.doc_ptr[d]] + n_slots * len(concepts.theta)
+        if n_pairs > len(new.concept) or n_entries > len(new.word) or concepts.n_free < steps.births:
+            return d
+        open_stream(stream, MEMBERSHIP, sweep, d)
+        for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
+            words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
+            count_pair(concepts, np.int64(state.concept[p]), words, -1)
+        load_document(doc, concepts, model.data, d, steps.attempts, steps.overlap)
+        take_pairs(doc, state, concepts, d)
+        if steps.flips:
+            flip_concepts(steps.data_driven, doc, concepts, regression, stream)
+        if steps.swaps > 0:
+            n = times(steps.swaps, doc, stream)
+            swap_concepts(n, steps.data_driven, doc, concepts, regression, stream)
+        if steps.divisions > 0:
+            n = times(steps.divisions, doc, stream)
+            divide_and_unite(n, steps.data_driven, doc, concepts, regression, stream)
+        births = steps.births
+        while births >= 1.0 or (births > 0.0 and uniform(stream) < births):
+            birth_or_death(doc, concepts, model, regression, stream)
+            births -= 1.0
+        append_document(new, doc, d)
         for k in range(doc.n_pairs):
             count_pair(concepts, doc.concept[k], doc.arena[doc.start[k] : doc.start[k] + doc.size[k]], 1)
         clear(doc)
-        work.is_loaded = 0
-        work.document += 1
-    return True
+    return len(model.data.length)
 
 
 @helper

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superwords.sampler.document import NONE
 from superwords.sampler.jit import helper
 from superwords.sampler.leave_one_out import expected_mass
 from superwords.sampler.random import skip_by_log, uniform
@@ -41,12 +42,12 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
 
 
 @helper
-def tilt_words(j, tilt, rest, factor, doc):
+def tilt_words(j, tilt, factor, doc):
     """Set the odds factors of present words; return log Π (1 − p + p · factor).
 
-    That is log P(f)/q(f) without the factors of the words that are on; `rest` is what other concepts explain.
+    That is log P(f)/q(f) without the factors of the words that are on.
     """
-    p, times, n_words = doc.p, doc.times, doc.n_words
+    p, rest, times, n_words = doc.p, doc.rest, doc.times, doc.n_words
     if tilt.share == 0.0:
         for a in range(n_words):
             factor[a] = 1.0
@@ -114,19 +115,21 @@ def draw_present(k, j, factor, doc, stream):
 
 
 @helper
-def log_gain_over_tilt(k, share, rest, factor, doc):
-    """Return the log gain of present words by adding `share`, less the tilt's part.
+def log_gain_over_tilt(k, new, share, doc):
+    """Return the text's log gain if row `new` of `on` replaces the k-th, less the tilts' part.
 
-    S is left out.
+    Either may be NONE, and `share` is that of the new row. The factors of S are left out.
     """
     log_ratio, product = 0.0, 1.0
     for a in range(doc.n_words):
-        if doc.on[k, a] > 0:
-            gain, times = 1.0 + share / rest[a], doc.times[a]
-            if times > _FEW_TIMES or gain > _MOST_FACTOR:
+        was, will_be = k != NONE and doc.on[k, a] > 0, new != NONE and doc.on[new, a] > 0
+        if was or will_be:
+            before = doc.rest[a] + (doc.share[k] if was else 0.0)
+            gain, times = (doc.rest[a] + (share if will_be else 0.0)) / before, doc.times[a]
+            if times > _FEW_TIMES or not 1.0 / _MOST_FACTOR < gain < _MOST_FACTOR:
                 log_ratio += times * math.log(gain)
                 gain = 1.0
-            product *= power(gain, times) / factor[a]
+            product *= power(gain, times) * (doc.factor_back[a] if was else 1.0) / (doc.factor[a] if will_be else 1.0)
             if not 1e-100 < product < 1e100:
                 log_ratio += math.log(product)
                 product = 1.0

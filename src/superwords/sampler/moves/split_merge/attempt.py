@@ -10,8 +10,6 @@ pass. It is accepted or rejected by Metropolis–Hastings, after a cheap screen 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,24 +24,18 @@ from superwords.sampler.moves.split_merge.division import (
     BOTH,
     Group,
     Sides,
+    Words,
     divide,
     divide_blindly,
     gather,
+    join,
     log_weights,
     make_rules,
+    pick,
     undivided,
     whole,
 )
-from superwords.sampler.moves.split_merge.unused_words import (
-    Context,
-    Proposal,
-    Unused,
-    all_words,
-    keep,
-    unused_of,
-    with_unused,
-    without_unused,
-)
+from superwords.sampler.moves.split_merge.unused_words import Context, Proposal, unused_of, with_unused, without_unused
 from superwords.sampler.random import (
     SPLIT_MERGE,
     accepts_from_python,
@@ -67,41 +59,24 @@ _ON_REQUEST = 1 << 42  # offset of sweep numbers, for separate random streams
 _LEAST_PART = 0.1  # minimum share of the documents in the smaller concept of a split on request
 
 
-class Seeds(NamedTuple):
-    """Two seed words of a division, and the share of the second concept."""
-
-    first: int  # index into a group's support
-    second: int
-    share: float
+Seeds = tuple[int, int, float]  # two words, as indices into a group's support, and the share of the second concept
 
 
-@dataclass
-class Snapshot:
-    """A state, its z, and quantities derived from them on demand."""
-
+class Snapshot(NamedTuple):
     state: State
     tokens: Tokens
     sizes: Sizes
     model: Model
 
-    @cached_property
-    def m(self) -> np.ndarray:
-        return self.sizes.m.astype(float)
 
-    @cached_property
-    def feature_sum(self) -> np.ndarray:
-        """Return (J, F) Σ_i m_ji y_i: where a concept's words lie."""
-        return self.m @ self.model.data.Y
+class Attempt(NamedTuple):
+    """A split of the concept `rows[0]`, or a merge of the two of `rows`, before it is accepted."""
 
-    @cached_property
-    def n_used(self) -> np.ndarray:
-        """Return (J) the number of words used, over all documents."""
-        concept = np.repeat(self.state.concept, np.diff(self.state.pair_ptr))
-        return np.bincount(concept[self.tokens.entry > 0], minlength=len(self.m))
-
-    @cached_property
-    def log_p(self) -> float:
-        return log_features(self.sizes, self.model.data, self.model.prior)
+    rows: list[int]
+    group: Group
+    new: Proposal
+    sizes: Sizes
+    log_ratio: float  # of Metropolis–Hastings, without that of the features
 
 
 def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
@@ -114,109 +89,57 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     snapshot = Snapshot(now.state, now.tokens, sizes_of(now.state), model)
     for attempt in range(model.steps.split_merges):
         open_stream_from_python(stream, SPLIT_MERGE, sweep, attempt)
-        is_merge = uniform_from_python(stream) < 0.5
-        if is_merge and len(snapshot.sizes.holders) < 2:
+        is_merge, n_concepts = uniform_from_python(stream) < 0.5, len(snapshot.sizes.holders)
+        if is_merge and n_concepts < 2:
             continue
         tried[int(is_merge)] += 1
-        new = (_merge if is_merge else _split)(snapshot, stream)
-        if new is not None:
-            snapshot = new
+        rows = [below_from_python(stream, n_concepts)]
+        if is_merge:
+            rows.append(_draw(_partner_weights(snapshot.sizes, model, rows[0]), stream))
+        made = None if min(rows) < len(model.fixed) else propose_attempt(snapshot, rows, stream)
+        if made and accepts_from_python(made.log_ratio + feature_gain(snapshot, made.sizes), stream):
+            snapshot = rebuild(snapshot, made, stream)
             accepted[int(is_merge)] += 1
     relabel(snapshot.state, stream, sweep, AFTER_SPLIT_MERGE, len(model.fixed))
     now = now._replace(state=snapshot.state, tokens=snapshot.tokens)
     return now, make_info(("split", "merge"), tried, accepted)
 
 
-def _split(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
-    """Try to split a concept chosen uniformly."""
-    j = below_from_python(stream, len(snapshot.sizes.holders))
-    if j < len(snapshot.model.fixed):
-        return None
-    proposed = propose_split(snapshot, j, stream)
-    if proposed is None or not _accepts(proposed.log_ratio, snapshot, proposed.sizes, stream):
-        return None
-    return proposed.apply(snapshot, j, stream)
-
-
-class SplitProposal(NamedTuple):
-    """A concept split in two, before it is accepted."""
-
-    group: Group
-    split: Proposal
-    sizes: Sizes
-    log_ratio: float  # of Metropolis–Hastings, without that of the features
-
-    def apply(self, snapshot: Snapshot, j: int, stream: np.ndarray) -> Snapshot:
-        """Return the state with concept j split into j and a new, last one."""
-        rows = (j, len(snapshot.sizes.holders))
-        return rebuild(snapshot, self.group, self.split, rows, self.sizes, stream)
-
-
-def propose_split(snapshot: Snapshot, j: int, stream: np.ndarray) -> SplitProposal | None:
-    """Propose a division of concept j; None if a part is empty or it is screened out."""
-    model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
-    group, now = gather(snapshot.state, snapshot.tokens, model, j, -1)
-    seeds = _draw_seeds(group, now.m[0], now.m[0], model, stream)
-    n_outside = snapshot.sizes.total - snapshot.sizes.m[j]
-    sides, log_q = _launch(group, None, seeds, n_outside, model, stream)
-    if not sides.holders.all():
-        return None
-    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    split, log_ratio = _outcome(snapshot, group, sides, [j], log_ways, stream)
-    if split is None:
-        return None
-    log_ratio += math.log(_partners_after_split(snapshot, split, j)[-1] * n_concepts / (n_concepts + 1))
-    return SplitProposal(group, split, split_sizes(snapshot.sizes, j, split), log_ratio)
-
-
-def _merge(snapshot: Snapshot, stream: np.ndarray) -> Snapshot | None:
-    """Try to merge concept b into concept a."""
-    model, n_concepts = snapshot.model, len(snapshot.sizes.holders)
-    a = below_from_python(stream, n_concepts)
-    partners = _partner_weights(snapshot.m, snapshot.feature_sum, a)
-    b = _draw(partners, stream)
-    if min(a, b) < len(model.fixed):
-        return None
-    group, sides = gather(snapshot.state, snapshot.tokens, model, a, b)
-    seeds = _draw_seeds(group, *_seed_weights(sides), model, stream)
-    n_outside = snapshot.sizes.total - snapshot.sizes.m[a] - snapshot.sizes.m[b]
-    _, log_q = _launch(group, sides, seeds, n_outside, model, stream)
-    log_ways = _log_seeds_ratio(group, sides, seeds, model) - log_q
-    merged, log_ratio = _outcome(snapshot, group, sides, [a, b], log_ways, stream)
-    if merged is None:
-        return None
-    log_ratio -= math.log(partners[b] * (n_concepts - 1) / n_concepts)
-    sizes = merged_sizes(snapshot.sizes, (a, b), merged)
-    if not _accepts(log_ratio, snapshot, sizes, stream):
-        return None
-    new = rebuild(snapshot, group, merged, (a, b), sizes, stream)
-    new.state.concept[new.state.concept == n_concepts - 1] = b  # the last concept takes the free number
-    return new
-
-
-def _outcome(
-    snapshot: Snapshot, group: Group, sides: Sides, rows: list[int], log_ways: float, stream: np.ndarray
-) -> tuple[Proposal | None, float]:
-    """Return the proposal and the remaining log ratio; None if it is screened out.
+def propose_attempt(snapshot: Snapshot, rows: list[int], stream: np.ndarray) -> Attempt | None:
+    """Propose to split a concept or to merge two; None if screened out, or a part is empty.
 
     The screen uses part of the ratio without unused words and features, which is left out of the remaining ratio.
-    `log_ways` is the log proposal probability from split to merged, less the reverse.
     """
-    model, theta = snapshot.model, snapshot.state.theta
-    is_merge = len(rows) == 2
+    state, tokens, before, model = snapshot
+    is_merge, n_concepts = len(rows) == 2, len(before.holders)
     sign = -1.0 if is_merge else 1.0
-    merged, split = without_unused(group, whole(group), theta), without_unused(group, sides, theta)
+    group, now = gather(state, tokens, model, rows)
+    together = np.bincount(group.word, minlength=len(group.support)).astype(float)
+    seeds = _draw_seeds(group, *(_seed_weights(now) if is_merge else (together, together)), model, stream)
+    n_outside = before.total - before.m[rows].sum(axis=0)
+    sides, log_q = _launch(group, now if is_merge else None, seeds, n_outside, model, stream)
+    if not sides.holders.all():
+        return None
+    # The log proposal probability from split to merged, less the reverse
+    log_ways = _log_seeds(group, seeds, *_seed_weights(sides), model) - log_q
+    log_ways -= _log_seeds(group, seeds, together, together, model)
+    merged, split = (without_unused(group, one, state.theta) for one in (whole(group), sides))
     first = sign * _screen(log_density_change(group, sides, merged, split, model) + log_ways)
     if not accepts_from_python(first, stream):
-        return None, 0.0
-    present = [unused_of(snapshot.state, snapshot.tokens, group, row) for row in rows]
+        return None
+    present = [unused_of(state, tokens, group, row) for row in rows]
     # New unused words are drawn for all documents, or for those that hold both
     changing = (sides.doc == BOTH) | (uniform_from_python(stream) < _REDRAWN)
     context = make_context(snapshot, rows, changing, present)
-    merged = with_unused(merged, context, None if is_merge else present, stream)
-    split = with_unused(split, context, present if is_merge else None, stream)
+    merged = with_unused(merged, context, None if is_merge else present, state.theta, stream)
+    split = with_unused(split, context, present if is_merge else None, state.theta, stream)
     log_ratio = log_density_change(group, sides, merged, split, model) + merged.log_q - split.log_q + log_ways
-    return (merged if is_merge else split), sign * log_ratio - first
+    new = merged if is_merge else split
+    sizes = change_sizes(before, rows, new)
+    a, b, n_split = (*rows, n_concepts) if is_merge else (*rows, n_concepts, n_concepts + 1)
+    partner = _partner_weights(before if is_merge else sizes, model, a)[b]
+    log_choice = math.log(partner * (n_split - 1) / n_split)
+    return Attempt(rows, group, new, sizes, sign * (log_ratio + log_choice) - first)
 
 
 def _screen(log_ratio: float) -> float:
@@ -225,33 +148,24 @@ def _screen(log_ratio: float) -> float:
     return _SCREEN * (min(log_ratio - low, 0.0) + max(log_ratio - high, 0.0))
 
 
-def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Unused]) -> Context:
+def make_context(snapshot: Snapshot, rows: list[int], changing: np.ndarray, present: list[Words]) -> Context:
     """Return what does not change when these concepts are split or merged."""
     rest = Sizes(
         np.delete(snapshot.sizes.m, rows, axis=0),
         np.delete(snapshot.sizes.holders, rows),
         snapshot.sizes.total - snapshot.sizes.m[rows].sum(axis=0),
     )
-    n_used = snapshot.n_used.sum() - snapshot.n_used[rows].sum()
+    concept = np.repeat(snapshot.state.concept, np.diff(snapshot.state.pair_ptr))
+    n_used = np.count_nonzero(snapshot.tokens.entry[~np.isin(concept, rows)])
     fuller = min(float(rest.total.sum() / n_used), 4.0) if n_used else 2.0
-    return Context(rest, fuller, changing, keep(present, ~changing), snapshot.state.theta, snapshot.model)
-
-
-def _accepts(log_ratio: float, snapshot: Snapshot, sizes: Sizes, stream: np.ndarray) -> bool:
-    """Accept by Metropolis–Hastings, adding the features' ratio."""
-    return bool(accepts_from_python(log_ratio + feature_gain(snapshot, sizes), stream))
+    kept = [pick(one, ~changing) for one in present]
+    return Context(rest, fuller, changing, kept[0] if len(kept) == 1 else join(*kept), snapshot.model)
 
 
 def feature_gain(snapshot: Snapshot, sizes: Sizes) -> float:
     """Return log P(Y | Φ) of the new counts, less that of the present ones."""
-    return log_features(sizes, snapshot.model.data, snapshot.model.prior) - snapshot.log_p
-
-
-def _log_seeds_ratio(group: Group, sides: Sides, seeds: Seeds | None, model: Model) -> float:
-    """Return the log probability of the seeds when merging, less when splitting."""
-    together = np.bincount(group.word, minlength=len(group.support)).astype(float)
-    of_merge = _log_seeds(group, seeds, *_seed_weights(sides), model)
-    return of_merge - _log_seeds(group, seeds, together, together, model)
+    data, prior = snapshot.model.data, snapshot.model.prior
+    return log_features(sizes, data, prior) - log_features(snapshot.sizes, data, prior)
 
 
 def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Proposal, model: Model) -> float:
@@ -265,21 +179,14 @@ def log_density_change(group: Group, sides: Sides, merged: Proposal, split: Prop
     return float(change)
 
 
-def _partner_weights(m: np.ndarray, feature_sum: np.ndarray, a: int) -> np.ndarray:
+def _partner_weights(sizes: Sizes, model: Model, a: int) -> np.ndarray:
     """Return P(b | a is merged), by common words and similarity of features."""
+    m = sizes.m.astype(float)
     weights = _ANY_PARTNER + np.square(_cosine(m, a))
-    if feature_sum.shape[1]:
-        weights += np.square(np.maximum(_cosine(feature_sum, a), 0.0))
+    if model.data.Y.shape[1]:
+        weights += np.square(np.maximum(_cosine(m @ model.data.Y, a), 0.0))  # where their words lie
     weights[a] = 0.0
     return weights / weights.sum()
-
-
-def _partners_after_split(snapshot: Snapshot, split: Proposal, j: int) -> np.ndarray:
-    """Return P(b | j is merged) in the split state, in which two rows are new."""
-    own, Y = split.m.astype(float), snapshot.model.data.Y
-    m, feature_sum = np.vstack([snapshot.m, own[1:]]), np.vstack([snapshot.feature_sum, own[1:] @ Y])
-    m[j], feature_sum[j] = own[0], own[0] @ Y
-    return _partner_weights(m, feature_sum, j)
 
 
 def _cosine(rows: np.ndarray, a: int) -> np.ndarray:
@@ -328,14 +235,14 @@ def _draw_seeds(group: Group, first: np.ndarray, second: np.ndarray, model: Mode
         return None
     share = _SHARES[below_from_python(stream, len(_SHARES))]
     s = _draw(first, stream)
-    return Seeds(s, _draw(_far(group, s, second, model), stream), share)
+    return s, _draw(_far(group, s, second, model), stream), share
 
 
 def _log_seeds(group: Group, seeds: Seeds | None, first: np.ndarray, second: np.ndarray, model: Model) -> float:
     if seeds is None:
         return 0.0
-    far = _far(group, seeds.first, second, model)
-    return math.log(first[seeds.first] / first.sum()) + math.log(far[seeds.second] / far.sum())
+    far = _far(group, seeds[0], second, model)
+    return math.log(first[seeds[0]] / first.sum()) + math.log(far[seeds[1]] / far.sum())
 
 
 def _launch(
@@ -349,8 +256,9 @@ def _launch(
     is_forced = target is not None
     if seeds is None:
         return sides, divide_blindly(group, sides, target or sides, stream, is_forced)
-    rules = make_rules(model, group, seeds.share)
-    tilt = _SEED_TILT * (_nearness(group, seeds.first, model) - _nearness(group, seeds.second, model))
+    first, second, share = seeds
+    rules = make_rules(model, group, share)
+    tilt = _SEED_TILT * (_nearness(group, first, model) - _nearness(group, second, model))
     for _ in range(_PASSES):
         divide(group, sides, sides, tilt, rules, stream, False)
         tilt = _feature_tilt(group, sides, n_outside[group.support], model)
@@ -372,44 +280,41 @@ def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Mode
     return np.clip(np.where(known, gain, 0.0) / m, -_MOST_TILT, _MOST_TILT)
 
 
-def split_sizes(sizes: Sizes, j: int, split: Proposal) -> Sizes:
-    """Return the counts with concept j split into j and a new, last one."""
-    m, holders = np.vstack([sizes.m, split.m[1:]]), np.append(sizes.holders, split.holders[1])
-    m[j], holders[j] = split.m[0], split.holders[0]
-    return Sizes(m, holders, sizes.total - sizes.m[j] + split.m.sum(axis=0))
+def change_sizes(sizes: Sizes, rows: list[int], new: Proposal) -> Sizes:
+    """Return the counts after a split, whose second concept comes last, or a merge.
+
+    At a merge the last concept takes the number that becomes free.
+    """
+    m, holders = np.vstack([sizes.m, new.m[1:]]), np.append(sizes.holders, new.holders[1:])
+    m[rows[0]], holders[rows[0]] = new.m[0], new.holders[0]
+    if len(rows) == 2:
+        m[rows[1]], holders[rows[1]] = m[-1], holders[-1]
+        m, holders = m[:-1], holders[:-1]
+    return Sizes(m, holders, sizes.total - sizes.m[rows].sum(axis=0) + new.m.sum(axis=0))
 
 
-def merged_sizes(sizes: Sizes, rows: tuple[int, int], merged: Proposal) -> Sizes:
-    """Return the counts with two concepts merged and the last renumbered."""
-    a, b = rows
-    m, holders = sizes.m.copy(), sizes.holders.copy()
-    m[a], holders[a] = merged.m[0], merged.holders[0]
-    m[b], holders[b] = m[-1], holders[-1]
-    return Sizes(m[:-1], holders[:-1], sizes.total - sizes.m[a] - sizes.m[b] + merged.m[0])
-
-
-def rebuild(
-    snapshot: Snapshot, group: Group, proposal: Proposal, numbers: tuple[int, int], sizes: Sizes, stream: np.ndarray
-) -> Snapshot:
-    """Return the state with the proposed group and its π redrawn; `sizes` its counts."""
-    old, tokens = snapshot.state, snapshot.tokens
-    kept = np.flatnonzero(~np.isin(old.concept, numbers))
+def rebuild(snapshot: Snapshot, made: Attempt, stream: np.ndarray) -> Snapshot:
+    """Return the state after a split or merge, numbered as its counts, with the group's π redrawn."""
+    old, tokens, sizes, model = snapshot
+    n_concepts = len(sizes.holders)
+    kept = np.flatnonzero(~np.isin(old.concept, made.rows))
     ptr, entries = gathered(old.pair_ptr, kept)
     doc = np.searchsorted(old.doc_ptr, kept, side="right") - 1
     pairs = [(doc, old.concept[kept], old.weight[kept], tokens.pair[kept], np.diff(ptr))]
     words = [(old.word[entries], tokens.entry[entries])]
-    for j, side, unused in zip(numbers, proposal.sides, proposal.unused):
+    for j, side, on in zip((made.rows[0], n_concepts), made.new.sides, made.new.words):
         n_pairs = int(side.held.sum())
-        size = np.diff(side.ptr + unused.ptr)[side.held]
         concept, weight = np.full(n_pairs, j, np.int32), np.ones(n_pairs)
-        pairs.append((group.doc[side.held], concept, weight, side.per_doc[side.held], size))
-        words.append(all_words(side, unused))
+        pairs.append((made.group.doc[side.held], concept, weight, side.per_doc[side.held], np.diff(on.ptr)[side.held]))
+        words.append((on.word, on.tokens.astype(np.int32)))
     doc, concept, weight, n_tokens, size = (np.concatenate(part) for part in zip(*pairs))
     word, entry = (np.concatenate(part) for part in zip(*words))
     state, order, entries = sort_pairs(doc, concept, weight, size, word, old)
+    if len(made.rows) == 2:
+        state.concept[state.concept == n_concepts - 1] = made.rows[1]
     tokens = Tokens(entry[entries], n_tokens[order])
-    _draw_weights(state, tokens, group.doc, snapshot.model.prior.alpha_pi, stream)
-    return Snapshot(state, tokens, sizes, snapshot.model)
+    _draw_weights(state, tokens, made.group.doc, model.prior.alpha_pi, stream)
+    return Snapshot(state, tokens, made.sizes, model)
 
 
 @ref_kernel
@@ -431,15 +336,15 @@ def split_concept(
     best, most, after = None, -math.inf, stream
     for attempt in range(n_attempts):
         open_stream_from_python(stream, SPLIT_MERGE, _ON_REQUEST + sweep, attempt)
-        proposed = propose_split(snapshot, j, stream)
-        if proposed is None:
+        made = propose_attempt(snapshot, [j], stream)
+        if made is None:
             continue
-        holders, n_words = proposed.split.holders, (proposed.split.m > 0).sum(axis=1)
+        holders, n_words = made.new.holders, (made.new.m > 0).sum(axis=1)
         if holders.min() >= max(2, _LEAST_PART * holders.sum()) and n_words.min() > 0:
-            log_ratio = proposed.log_ratio + feature_gain(snapshot, proposed.sizes)
+            log_ratio = made.log_ratio + feature_gain(snapshot, made.sizes)
             if log_ratio > most:
-                best, most, after = proposed, log_ratio, stream.copy()
+                best, most, after = made, log_ratio, stream.copy()
     if best is None:
         return None
-    new = best.apply(snapshot, j, after)
+    new = rebuild(snapshot, best, after)
     return new.state, new.tokens, most

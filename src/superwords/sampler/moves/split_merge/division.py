@@ -50,21 +50,27 @@ class Sides(NamedTuple):
     holders: np.ndarray  # (2)
 
 
+class Words(NamedTuple):
+    """Words of a concept in each document of a group."""
+
+    ptr: np.ndarray  # (n+1) into word, tokens
+    word: np.ndarray  # ascending in a document
+    tokens: np.ndarray  # 0 where unused
+
+
 class Side(NamedTuple):
-    """One concept of a division, or the undivided concept: its documents and words."""
+    """One concept of a division, or the undivided concept."""
 
     held: np.ndarray  # (n) bool
-    ptr: np.ndarray  # (n+1) into word, tokens
-    word: np.ndarray  # (E') words used, ascending in a document
-    tokens: np.ndarray  # (E') > 0
     per_doc: np.ndarray  # (n) n_dj
+    used: Words  # those with tokens
 
 
-def gather(state: State, tokens: Tokens, model: Model, first: int, second: int) -> tuple[Group, Sides]:
-    """Return the group of two concepts and its present division."""
-    mine = np.flatnonzero((state.concept == first) | (state.concept == second))
+def gather(state: State, tokens: Tokens, model: Model, rows: list[int]) -> tuple[Group, Sides]:
+    """Return the group of one or two concepts and its present division."""
+    mine = np.flatnonzero(np.isin(state.concept, rows))
     docs, row = np.unique(np.searchsorted(state.doc_ptr, mine, side="right") - 1, return_inverse=True)
-    is_first = state.concept[mine] == first
+    is_first = state.concept[mine] == rows[0]
     ptr, entries = gathered(state.pair_ptr, mine)
     # One sparse matrix (documents, words) of the tokens of both concepts: the first one's in the upper half of a number
     shift = np.where(np.repeat(is_first, np.diff(ptr)), _SHIFT, 1)
@@ -119,19 +125,22 @@ def take_side(group: Group, sides: Sides, s: int) -> Side:
     tokens = (group.tokens - sides.tokens if s else sides.tokens)[mine]
     ptr = np.concatenate([[0], np.cumsum(mine)])[group.ptr]
     total = np.concatenate([[0], np.cumsum(tokens)])[ptr]
-    return Side((sides.doc & (1 << s)) > 0, ptr, group.support[group.word[mine]], tokens, np.diff(total))
+    return Side((sides.doc & (1 << s)) > 0, np.diff(total), Words(ptr, group.support[group.word[mine]], tokens))
 
 
-def limit(side: Side, docs: np.ndarray) -> Side:
-    """Return the same in these documents (a mask) only."""
-    ptr, mine = entries_of(side.ptr, docs)
-    return side._replace(held=side.held & docs, ptr=ptr, word=side.word[mine], tokens=side.tokens[mine])
+def pick(words: Words, docs: np.ndarray) -> Words:
+    """Return the words of these documents (a mask) only."""
+    size = np.diff(words.ptr)
+    mine = np.repeat(docs, size)
+    return Words(np.concatenate([[0], np.cumsum(size * docs)]), words.word[mine], words.tokens[mine])
 
 
-def entries_of(ptr: np.ndarray, docs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the entries of these documents (a mask) and where they begin."""
-    size = np.diff(ptr)
-    return np.concatenate([[0], np.cumsum(size * docs)]), np.repeat(docs, size)
+def join(one: Words, other: Words) -> Words:
+    """Return both sets of words, which share none in any document."""
+    ptr, word, tokens = one.ptr + other.ptr, np.append(one.word, other.word), np.append(one.tokens, other.tokens)
+    doc = np.concatenate([np.repeat(np.arange(len(words.ptr) - 1), np.diff(words.ptr)) for words in (one, other)])
+    order = np.lexsort((word, doc))
+    return Words(ptr, word[order], tokens[order])
 
 
 def count_sides(group: Group, sides: Sides) -> None:

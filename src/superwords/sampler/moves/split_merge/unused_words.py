@@ -16,7 +16,7 @@ import numpy as np
 from superwords.sampler.feature_likelihood import posterior
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.split_merge.division import Group, Side, Sides, entries_of, limit, take_side
+from superwords.sampler.moves.split_merge.division import Group, Side, Sides, Words, join, pick, take_side
 from superwords.sampler.random import uniform
 from superwords.sampler.state import Sizes, State, Tokens
 
@@ -24,13 +24,6 @@ _MOST_LOG_FACTOR = 4.0
 _DAMPING = 0.65  # factor on the features' log odds, tuned to the approximation of later documents
 _UPDATES = 16  # updates of the features' odds per pass over the documents
 _EVERY = 32  # words between two updates of T
-
-
-class Unused(NamedTuple):
-    """The unused words of a concept in each document of a group."""
-
-    ptr: np.ndarray  # (n+1)
-    word: np.ndarray  # ascending in a document
 
 
 class Urn(NamedTuple):
@@ -70,8 +63,7 @@ class Context(NamedTuple):
     rest: Sizes  # all further concepts
     fuller: float  # their words on, over their words used
     changing: np.ndarray  # (n) bool: documents that get new unused words
-    kept: Unused  # of the others
-    theta: np.ndarray
+    kept: Words  # the unused words of the others
     model: Model
 
 
@@ -79,90 +71,60 @@ class Proposal(NamedTuple):
     """The group as one concept or as two, with unused words or without them."""
 
     sides: list[Side]
-    unused: list[Unused]
+    words: list[Words]
     log_q: float  # log probability of having drawn the unused words
     log_text: float  # log Π_d T_dj^{−n_dj}
     m: np.ndarray  # (1 or 2, V)
     holders: np.ndarray  # (1 or 2)
 
 
-def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Unused:
+def make_proposal(sides: list[Side], words: list[Words], log_q: float, theta: np.ndarray) -> Proposal:
+    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(sides, words)))
+    m = np.array([_count(one, theta) for one in words])
+    return Proposal(sides, words, log_q, log_text, m, np.array([int(side.held.sum()) for side in sides]))
+
+
+def unused_of(state: State, tokens: Tokens, group: Group, j: int) -> Words:
     """Return the present unused words of concept j."""
     size = np.diff(state.pair_ptr)
     mine = np.repeat(state.concept == j, size) & (tokens.entry == 0)
     doc = np.repeat(np.repeat(np.arange(len(state.doc_ptr) - 1), np.diff(state.doc_ptr)), size)[mine]
-    return Unused(np.searchsorted(doc, np.append(group.doc, len(state.doc_ptr))), state.word[mine])
-
-
-def keep(unused: list[Unused], docs: np.ndarray) -> Unused:
-    """Return the unused words of the documents in a mask, each with one concept."""
-    kept = [_pick(one, docs) for one in unused]
-    return kept[0] if len(kept) == 1 else _join(*kept)
-
-
-def _pick(unused: Unused, docs: np.ndarray) -> Unused:
-    ptr, mine = entries_of(unused.ptr, docs)
-    return Unused(ptr, unused.word[mine])
-
-
-def _join(one: Unused, other: Unused) -> Unused:
-    """Join two sets that share no document."""
-    doc = np.concatenate([np.repeat(np.arange(len(i.ptr) - 1), np.diff(i.ptr)) for i in (one, other)])
-    order = np.argsort(doc, kind="stable")
-    return Unused(one.ptr + other.ptr, np.concatenate([one.word, other.word])[order])
-
-
-def all_words(side: Side, unused: Unused) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words on in each document, ascending, and their tokens."""
-    per_doc = np.concatenate([np.diff(side.ptr), np.diff(unused.ptr)])
-    doc = np.repeat(np.tile(np.arange(len(side.held)), 2), per_doc)
-    word = np.concatenate([side.word, unused.word])
-    tokens = np.concatenate([side.tokens, np.zeros(len(unused.word), np.int64)]).astype(np.int32)
-    order = np.lexsort((word, doc))
-    return word[order], tokens[order]
+    ptr = np.searchsorted(doc, np.append(group.doc, len(state.doc_ptr)))
+    return Words(ptr, state.word[mine], tokens.entry[mine])
 
 
 def without_unused(group: Group, sides: Sides, theta: np.ndarray) -> Proposal:
     """Return the one or two concepts of a division, without unused words."""
     parts = [take_side(group, sides, s) for s in range(2) if sides.holders[s]]
-    none = Unused(np.zeros(len(group.doc) + 1, np.int64), np.zeros(0, np.int32))
-    return Proposal(
-        parts,
-        [none] * len(parts),
-        0.0,
-        float(sum(log_masses(part, none, theta) for part in parts)),
-        np.array([_count(part.word, theta) for part in parts]),
-        np.array([int(part.held.sum()) for part in parts]),
-    )
+    return make_proposal(parts, [part.used for part in parts], 0.0, theta)
 
 
-def with_unused(proposal: Proposal, context: Context, present: list[Unused] | None, stream: np.ndarray) -> Proposal:
+def with_unused(
+    proposal: Proposal, context: Context, present: list[Words] | None, theta: np.ndarray, stream: np.ndarray
+) -> Proposal:
     """Return the same with unused words: drawn in documents that change, else kept."""
-    rest, changing, theta = context.rest, context.changing, context.theta
-    unused = [_pick(context.kept, side.held & ~changing) for side in proposal.sides]
-    m = proposal.m + np.array([_count(one.word, theta) for one in unused])
-    log_q = 0.0
+    rest, changing, log_q = context.rest, context.changing, 0.0
+    words = [join(side.used, pick(context.kept, side.held & ~changing)) for side in proposal.sides]
     if changing.any():
+        m = np.array([_count(one, theta) for one in words])
         total = rest.total + m.sum(axis=0)
         sizes = Sizes(np.vstack([m, rest.m]), np.append(proposal.holders, rest.holders), total)
-        parts = [limit(side, changing) for side in proposal.sides]
-        for s, urn in enumerate(make_urns(sizes, parts, context)):
-            target = None if present is None else _pick(present[s], changing)
+        parts = [side._replace(held=side.held & changing, used=pick(side.used, changing)) for side in proposal.sides]
+        for s, urn in enumerate(make_urns(sizes, parts, context, theta)):
+            target = None if present is None else pick(present[s], changing)
             found, log_p = propose(parts[s], urn, target, stream)
             log_q += log_p
-            m[s] += _count(found.word, theta)
-            unused[s] = _join(unused[s], found)
-    log_text = float(sum(log_masses(side, one, theta) for side, one in zip(proposal.sides, unused)))
-    return proposal._replace(unused=unused, log_q=log_q, log_text=log_text, m=m)
+            words[s] = join(words[s], found)
+    return make_proposal(proposal.sides, words, log_q, theta)
 
 
-def _count(words: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    return np.bincount(words, minlength=len(theta)).astype(np.int32)
+def _count(words: Words, theta: np.ndarray) -> np.ndarray:
+    return np.bincount(words.word, minlength=len(theta)).astype(np.int32)
 
 
-def make_urns(sizes: Sizes, parts: list[Side], context: Context) -> list[Urn]:
+def make_urns(sizes: Sizes, parts: list[Side], context: Context, theta: np.ndarray) -> list[Urn]:
     """Return the urns of the first concepts of `sizes`, less the changing documents."""
-    data, prior, theta = context.model.data, context.model.prior, context.theta
+    data, prior = context.model.data, context.model.prior
     total = sizes.total.astype(float)
     beta, gamma = np.zeros((2, len(parts), len(theta)))
     if data.Y.shape[1]:
@@ -176,7 +138,7 @@ def make_urns(sizes: Sizes, parts: list[Side], context: Context) -> list[Urn]:
             beta[s], gamma[s] = ((data.Y - now) * step) @ precision, step**2 @ precision
     urns = []
     for s, side in enumerate(parts):
-        used, n = _count(side.word, theta), int(side.held.sum())
+        used, n = _count(side.used, theta), int(side.held.sum())
         on = prior.b2 * prior.lam + sizes.m[s] - used
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
@@ -185,23 +147,17 @@ def make_urns(sizes: Sizes, parts: list[Side], context: Context) -> list[Urn]:
     return urns
 
 
-def propose(side: Side, urn: Urn, present: Unused | None, stream: np.ndarray) -> tuple[Unused, float]:
+def propose(side: Side, urn: Urn, present: Words | None, stream: np.ndarray) -> tuple[Words, float]:
     """Draw (or score) unused words for every document; return their log probability."""
-    target = present or Unused(np.zeros_like(side.ptr), np.zeros(0, np.int32))
-    n_words, log_q = len(urn.theta), np.zeros(1)
-    progress = UrnState(
-        urn.on.copy(),
-        urn.off.copy(),
-        np.ones(n_words),
-        np.ones(n_words),
-        np.zeros(n_words),
-        np.zeros(n_words, np.bool_),
-        *(np.zeros((), np.int64) for _ in range(3)),
-    )
-    ptr, word = np.zeros_like(side.ptr), np.empty(len(side.word) + n_words, np.int32)
+    used, n_words, log_q = side.used, len(urn.theta), np.zeros(1)
+    target = present or used
+    numbers = (np.zeros((), np.int64) for _ in range(3))
+    factor, unused, marks = np.ones((2, n_words)), np.zeros(n_words), np.zeros(n_words, np.bool_)
+    progress = UrnState(urn.on.copy(), urn.off.copy(), *factor, unused, marks, *numbers)
+    ptr, word = np.zeros_like(used.ptr), np.empty(len(used.word) + n_words, np.int32)
     while not _go_through(side, urn, progress, target, present is not None, ptr, word, log_q, stream):
         word = np.append(word, np.empty(len(word) + n_words, np.int32))
-    return Unused(ptr, word[: ptr[-1]].copy()), float(log_q[0])
+    return Words(ptr, word[: ptr[-1]].copy(), np.zeros(ptr[-1], used.tokens.dtype)), float(log_q[0])
 
 
 @ref_kernel
@@ -284,9 +240,9 @@ def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at,
 def _mark_used(n, is_used, progress, side, urn):
     """Mark the words a document uses, or clear the marks; return Σ θ of them."""
     mass = 0.0
-    for e in range(side.ptr[n], side.ptr[n + 1]):
-        progress.used[side.word[e]] = is_used
-        mass += urn.theta[side.word[e]]
+    for e in range(side.used.ptr[n], side.used.ptr[n + 1]):
+        progress.used[side.used.word[e]] = is_used
+        mass += urn.theta[side.used.word[e]]
     return mass
 
 
@@ -331,16 +287,13 @@ def _feature_factor(i, e, urn):
 
 
 @ref_kernel
-def log_masses(side, unused, theta):
+def log_masses(side, words, theta):
     """Return log Π_d T_dj^{−n_dj}."""
     log_p = 0.0
     for n in range(len(side.held)):
-        if side.per_doc[n] == 0:
-            continue
-        mass = 0.0
-        for e in range(side.ptr[n], side.ptr[n + 1]):
-            mass += theta[side.word[e]]
-        for e in range(unused.ptr[n], unused.ptr[n + 1]):
-            mass += theta[unused.word[e]]
-        log_p -= side.per_doc[n] * math.log(mass)
+        if side.per_doc[n] > 0:
+            mass = 0.0
+            for e in range(words.ptr[n], words.ptr[n + 1]):
+                mass += theta[words.word[e]]
+            log_p -= side.per_doc[n] * math.log(mass)
     return log_p
