@@ -23,7 +23,6 @@ from superwords.sampler.moves.split_merge.division import (
     Words,
     count_sides,
     divide,
-    divide_blindly,
     gather,
     make_rules,
     undivided,
@@ -259,11 +258,8 @@ def test_the_divisions_probabilities_sum_to_one(chain, share):
         sides.word[:] = [side for way in ways for side, _ in way[1]]
         sides.tokens[:] = [tokens for way in ways for _, tokens in way[1]]
         count_sides(group, sides)
-        if share is None:
-            log_q = divide_blindly(group, undivided(group), sides, stream, True)
-        else:
-            rules = make_rules(model, group, share)
-            log_q = divide(group, undivided(group), sides, leaning, rules, stream, True)
+        rules = make_rules(model, group, share)
+        log_q = divide(group, undivided(group), sides, leaning, rules, stream, True)
         total += math.exp(log_q) * math.prod(way[2] for way in ways)
     assert total == pytest.approx(1.0, abs=1e-9)
 

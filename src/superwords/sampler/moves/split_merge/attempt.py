@@ -26,7 +26,6 @@ from superwords.sampler.moves.split_merge.division import (
     Sides,
     Words,
     divide,
-    divide_blindly,
     gather,
     join,
     log_weights,
@@ -253,16 +252,15 @@ def _launch(
     `n_outside` is n_i without the group. Returns the division and the last pass's log probability.
     """
     sides = undivided(group)
-    is_forced = target is not None
-    if seeds is None:
-        return sides, divide_blindly(group, sides, target or sides, stream, is_forced)
-    first, second, share = seeds
+    first, second, share = seeds or (0, 0, None)
     rules = make_rules(model, group, share)
-    tilt = _SEED_TILT * (_nearness(group, first, model) - _nearness(group, second, model))
-    for _ in range(_PASSES):
-        divide(group, sides, sides, tilt, rules, stream, False)
-        tilt = _feature_tilt(group, sides, n_outside[group.support], model)
-    return sides, divide(group, sides, target or sides, tilt, rules, stream, is_forced)
+    tilt = np.zeros(len(group.support))
+    if seeds:
+        tilt = _SEED_TILT * (_nearness(group, first, model) - _nearness(group, second, model))
+        for _ in range(_PASSES):
+            divide(group, sides, sides, tilt, rules, stream, False)
+            tilt = _feature_tilt(group, sides, n_outside[group.support], model)
+    return sides, divide(group, sides, target or sides, tilt, rules, stream, target is not None)
 
 
 def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:

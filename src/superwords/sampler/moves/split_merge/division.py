@@ -17,7 +17,7 @@ from scipy import sparse
 
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.random import below, uniform
+from superwords.sampler.random import uniform
 from superwords.sampler.state import State, Tokens, gathered
 
 FIRST_ONLY, SECOND_ONLY, BOTH = 1, 2, 3  # a document's, or a word's, side; 0: not divided yet
@@ -172,14 +172,15 @@ class Rules(NamedTuple):
     alpha_pi: float
     lam_elsewhere: float  # mean λ of the words that are not in the support
     share: float  # of the documents expected in the second concept; 0: by those already assigned
+    is_blind: bool  # the words are ignored: two copies of one concept
 
 
-def make_rules(model: Model, group: Group, share: float) -> Rules:
-    prior = model.prior
-    n_words = len(prior.lam)
-    elsewhere = max(n_words - len(group.support), 1)
-    lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / elsewhere
-    return Rules(len(model.data.length), n_words, float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share)
+def make_rules(model: Model, group: Group, share: float | None) -> Rules:
+    """Return the rules of a division with this share, blind if it is None."""
+    prior, n_words = model.prior, len(model.prior.lam)
+    lam = max(float(prior.lam.sum() - group.lam.sum()), 0.0) / max(n_words - len(group.support), 1)
+    numbers = float(prior.b1), float(prior.b2), float(prior.alpha_pi), lam, share or 0.0
+    return Rules(len(model.data.length), n_words, *numbers, share is None)
 
 
 @ref_kernel
@@ -191,49 +192,28 @@ def divide(group, sides, target, tilt, rules, stream, is_forced):
     log_q = 0.0
     for n in range(len(group.doc)):
         enter(group, sides, n, -1.0)
-        log_q += _divide_document(n, group, sides, target, tilt, rules, stream, is_forced)
-        enter(group, sides, n, 1.0)
-    return log_q
-
-
-@ref_kernel
-def divide_blindly(group, sides, target, stream, is_forced):
-    """Divide the documents without using their words: two copies of one concept.
-
-    A side's probability is proportional to its documents so far, and that of both sides is small.
-    """
-    log_q = 0.0
-    for n in range(len(group.doc)):
-        p_a = (sides.holders[0] + 1.0) / (sides.holders[0] + sides.holders[1] + 2.0)
-        if is_forced:
-            side = target.doc[n]
+        if rules.is_blind:
+            log_q += _choose_blindly(n, sides, target, stream, is_forced)
         else:
-            u = uniform(stream)
-            side = BOTH
-            if u >= _BLIND_BOTH:
-                side = FIRST_ONLY if uniform(stream) < p_a else SECOND_ONLY
-        if side == BOTH:
-            log_q += math.log(_BLIND_BOTH)
-        else:
-            log_q += math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
-        sides.doc[n] = side
-        if side != BOTH:
-            _take_whole(n, side, group, sides)
-        else:
-            for e in range(group.ptr[n], group.ptr[n + 1]):
-                n_ways = 3 if group.tokens[e] > 1 else 2
-                chosen = target.word[e] if is_forced else 1 + below(stream, n_ways)
-                log_q -= math.log(n_ways) + _share_tokens(e, chosen, group, sides, target, stream, is_forced)
+            log_q += _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced)
+        log_q += _divide_words(n, group, sides, target, tilt, rules, stream, is_forced)
         enter(group, sides, n, 1.0)
     return log_q
 
 
 @helper
-def _take_whole(n, side, group, sides):
-    """Assign a document's words and tokens to the document's side."""
-    for e in range(group.ptr[n], group.ptr[n + 1]):
-        sides.word[e] = side
-        sides.tokens[e] = group.tokens[e] if side == FIRST_ONLY else 0
+def _choose_blindly(n, sides, target, stream, is_forced):
+    """Choose a side in proportion to its documents so far, or both with a small probability."""
+    p_a = (sides.holders[0] + 1.0) / (sides.holders[0] + sides.holders[1] + 2.0)
+    side = BOTH
+    if is_forced:
+        side = target.doc[n]
+    elif uniform(stream) >= _BLIND_BOTH:
+        side = FIRST_ONLY if uniform(stream) < p_a else SECOND_ONLY
+    sides.doc[n] = side
+    if side == BOTH:
+        return math.log(_BLIND_BOTH)
+    return math.log1p(-_BLIND_BOTH) + math.log(p_a if side == FIRST_ONLY else 1.0 - p_a)
 
 
 @helper
@@ -274,6 +254,8 @@ def _log_all_off(s, sides, group, rules):
 @helper
 def _odds_on(s, i, sides, group, tilt, rules):
     """Return the odds of a support word in one of the two concepts, with its tilt."""
+    if rules.is_blind:
+        return 1.0
     m, holders, b2 = sides.m[s, i], sides.holders[s], rules.b2
     odds = (m + b2 * group.lam[i]) / (holders - m + b2 * (1.0 - group.lam[i]))
     own_tilt = tilt[i] if s == 0 else -tilt[i]
@@ -281,7 +263,7 @@ def _odds_on(s, i, sides, group, tilt, rules):
 
 
 @helper
-def _divide_document(n, group, sides, target, tilt, rules, stream, is_forced):
+def _choose_by_words(n, group, sides, target, tilt, rules, stream, is_forced):
     log_a, log_b, log_both = 0.0, 0.0, 0.0
     tokens_a, tokens_b, mass_a, mass_b = 0, 0, 0.0, 0.0
     for e in range(group.ptr[n], group.ptr[n + 1]):
@@ -313,8 +295,7 @@ def _divide_document(n, group, sides, target, tilt, rules, stream, is_forced):
         side = FIRST_ONLY if u < p_a else (SECOND_ONLY if u < p_a + p_b else BOTH)
     sides.doc[n] = side
     chosen = log_a if side == FIRST_ONLY else (log_b if side == SECOND_ONLY else log_both)
-    log_q = chosen - high - math.log(total)
-    return log_q + _divide_words(n, side, group, sides, target, tilt, rules, stream, is_forced)
+    return chosen - high - math.log(total)
 
 
 @helper
@@ -326,12 +307,13 @@ def _log_held(s, group, sides, rules):
 
 
 @helper
-def _divide_words(n, side, group, sides, target, tilt, rules, stream, is_forced):
-    if side != BOTH:
-        _take_whole(n, side, group, sides)
-        return 0.0
-    log_q = 0.0
+def _divide_words(n, group, sides, target, tilt, rules, stream, is_forced):
+    """Divide the words of a document with both concepts; else all go to its side."""
+    log_q, side = 0.0, sides.doc[n]
     for e in range(group.ptr[n], group.ptr[n + 1]):
+        if side != BOTH:
+            _share_tokens(e, side, group, sides, target, stream, is_forced)
+            continue
         i = group.word[e]
         a, b = _odds_on(0, i, sides, group, tilt, rules), _odds_on(1, i, sides, group, tilt, rules)
         total = a + b + a * b * (group.tokens[e] > 1)
