@@ -10,7 +10,7 @@ from scipy import sparse
 from superwords.progress import Watcher
 from superwords.sampler.chain import Chain
 from superwords.sampler.model import Affinity, Model, Prior, Steps, make_data
-from superwords.sampler.simulate import Simulated, simulate
+from superwords.sampler.simulate import Simulated, draw_documents
 from superwords.sampler.state import State, new_state
 
 N_WORDS, N_BLOCKS = 20, 4
@@ -42,7 +42,7 @@ def many_concepts(n_concepts: int = 24, n_rows: int = 480) -> sparse.csr_array:
 def simulate_words(prior, lengths, n_features=0, theta=None, seed=0) -> Simulated:
     """Simulate given that no token is drawn from an empty concept, as in a corpus; by rejection."""
     for chain in itertools.count():
-        made = simulate(prior, lengths, n_features, theta, seed, chain)
+        made = draw_documents(prior, lengths, n_features, theta, seed, chain)
         if not made.null.any():
             return made
     raise AssertionError

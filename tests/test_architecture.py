@@ -23,7 +23,7 @@ FLOW = [
     ["posterior"],
     ["analysis"],
     ["search"],
-    ["fitting", "storage.model", "storage.checkpoint", "simulation", "__init__"],
+    ["fitting", "storage.model", "storage.checkpoint", "__init__"],
     ["plots"],
     ["demo", "paper", "web"],
     ["compare", "study"],

@@ -18,7 +18,7 @@ def make_tiny(monkeypatch):
     """Every buffer that can grow as small as it may be; counts how often each kernel then finds it too small."""
     monkeypatch.setattr(concepts, "_SPARE", 0)
     monkeypatch.setattr(concepts, "new_state", tiny_state)
-    enough = "2 * int(before.ptr[last] - before.ptr[first]) + n_pairs"
+    enough = "2 * int(context.ptr[last] - context.ptr[first]) + n_pairs"
     rewrite(monkeypatch, words, "_sweep_block", enough, "n_pairs")
     rewrite(monkeypatch, unused_words, "propose", "np.empty(len(used.word) + n_words,", "np.empty(n_words,")
     short: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from superwords.fitting.fitted_model import FittedModel
 from superwords.fitting.settings import scale_features
 from superwords.sampler.init.starts import initial_state
 from superwords.sampler.model import Prior, make_data
-from superwords.sampler.simulate import simulate
+from superwords.sampler.simulate import draw_documents
 from superwords.sampler.state import sizes_of
 
 CORPUS = plant_corpus(40, 30, 5, 2, 25, 4, seed=1)
@@ -132,7 +132,7 @@ def test_plain_chain_keeps_every_sweep():
 
 def test_a_start_from_the_prior_is_not_the_truth_that_the_same_seed_simulated():
     prior = Prior(3.0, 1.0, 1.0, np.full(8, 0.4), 1.0, 0.7, 3.0, 2.0, 1.0)
-    made = simulate(prior, np.full(6, 5), theta=np.ones(8), seed=4)
+    made = draw_documents(prior, np.full(6, 5), 0, np.ones(8), seed=4)
     data = make_data(made.counts, made.features)
     start = initial_state("prior", data, prior, np.ones(8), 4, 0)
     assert not np.isin(start.weight, made.state.weight).any()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from superwords import features, plots
     from superwords.fitting.estimator import ConceptModel, load
     from superwords.fitting.fit import fit
-    from superwords.simulation import simulate
+    from superwords.sampler.simulate import simulate
     from superwords.text.corpus import Corpus
 
 __version__ = "0.1.0"
@@ -25,7 +25,7 @@ _HOMES = {
     "Corpus": "superwords.text.corpus",
     "fit": "superwords.fitting.fit",
     "load": "superwords.fitting.estimator",
-    "simulate": "superwords.simulation",
+    "simulate": "superwords.sampler.simulate",
 }
 
 

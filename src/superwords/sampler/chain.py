@@ -82,8 +82,9 @@ class Chain:
             start = perf_counter()
             now, info = move(self.stream, self.sweep, now)
             self.seconds[name] += perf_counter() - start
-            self.tried.update(info.tried)
-            self.accepted.update(info.accepted)
+            for kind, (tried, accepted) in info.items():
+                self.tried[kind] += tried
+                self.accepted[kind] += accepted
         self.model, self.state, self.tokens = now.model, now.state, now.tokens
         self.sweep += 1
 

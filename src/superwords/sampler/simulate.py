@@ -1,8 +1,8 @@
-"""Forward simulation from the prior: the paper's generative model (figure 2)."""
+"""Forward simulation from the prior: the paper's generative model (figure 2); `superwords.simulate`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,12 +32,56 @@ class Simulated(NamedTuple):
 
 
 def simulate(
-    prior: Prior,
-    lengths: np.ndarray,
+    n_documents: int = 100,
+    n_words: int = 50,
+    length: int = 50,
     n_features: int = 0,
-    theta: np.ndarray | None = None,
+    *,
+    alpha_omega: float = 5.0,
+    b1: float = 1.0,
+    b2: float = 1.0,
+    lam: float = 0.1,
+    theta: Any = 1.0,
+    alpha_pi: float = 1.0,
+    K: float = 0.1,
+    alpha_sigma: float = 2.0,
+    beta_sigma: float = 1.0,
     seed: int = 0,
-    chain: int = 0,
+) -> Simulated:
+    """Draw documents from the model.
+
+    Parameters
+    ----------
+    n_documents, n_words, length, n_features : int
+        Documents, words, tokens of each document, and features of each word.
+    alpha_omega, b1, b2, lam, theta, alpha_pi, K, alpha_sigma, beta_sigma : float
+        The hyperparameters; `lam` and `theta` may be one number per word.
+    seed : int
+        The same seed gives the same data.
+
+    Returns
+    -------
+    Simulated
+        `counts` (D, V), `features` (V, F), `null` (tokens without a word), and `state`, the truth: concepts, word
+        sets and weights.
+
+    Examples
+    --------
+    >>> import superwords
+    >>> data = superwords.simulate(20, 10, length=30, seed=1)
+    >>> data.counts.shape
+    (20, 10)
+    >>> data.weights().shape[0]
+    20
+    """
+    of_word = np.broadcast_to(np.asarray(lam, float), n_words).copy()
+    prior = Prior(alpha_omega, b1, b2, of_word, alpha_pi, K, alpha_sigma, beta_sigma, 1.0)
+    importance = np.broadcast_to(np.asarray(theta, float), n_words).copy()
+    return draw_documents(prior, np.full(n_documents, length), n_features, importance, seed)
+
+
+def draw_documents(
+    prior: Prior, lengths: np.ndarray, n_features: int, theta: np.ndarray | None, seed: int = 0, chain: int = 0
 ) -> Simulated:
     """Draw documents of the given lengths, their concepts, and the words' features.
 

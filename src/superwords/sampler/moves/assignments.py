@@ -8,7 +8,7 @@ import numpy as np
 
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, map_blocks
+from superwords.sampler.moves.contract import ChainState, Info, map_blocks
 from superwords.sampler.random import IMPORTANCE, TOKENS, gamma, open_stream, uniform
 from superwords.sampler.state import State, Tokens
 
@@ -27,7 +27,7 @@ class Explainers(NamedTuple):
 def move_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
     """Draw z given c, f and π, then π given z."""
     tokens = impute_tokens(now.state, now.model, stream, sweep, now.n_threads)
-    return now._replace(tokens=tokens), NOTHING_TRIED
+    return now._replace(tokens=tokens), {}
 
 
 def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1) -> Tokens:
@@ -144,7 +144,7 @@ def move_theta(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainSt
     if now.model.steps.sample_theta:
         rate, used = np.ones(len(now.state.theta)), np.zeros(len(now.state.theta), np.int64)
         _draw_theta(now.state, now.tokens, rate, used, now.model.prior.alpha_theta, stream, sweep)
-    return now, NOTHING_TRIED
+    return now, {}
 
 
 @ref_kernel

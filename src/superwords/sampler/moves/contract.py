@@ -25,21 +25,14 @@ class ChainState(NamedTuple):
     n_threads: int = 1  # threads that a move may use; the result does not depend on it
 
 
-class Info(NamedTuple):
-    """Proposals tried and accepted by kind; empty for Gibbs steps."""
-
-    tried: dict[str, int]
-    accepted: dict[str, int]
-
-
-NOTHING_TRIED = Info({}, {})
+Info = dict[str, tuple[int, int]]  # proposals tried and accepted by kind; empty for Gibbs steps
 
 Move = Callable[[np.ndarray, int, ChainState], tuple[ChainState, Info]]
 
 
 def make_info(kinds: Iterable[str], tried: np.ndarray, accepted: np.ndarray) -> Info:
     """Return counts by kind, from arrays in the order of `kinds`."""
-    return Info(dict(zip(kinds, tried.tolist())), dict(zip(kinds, accepted.tolist())))
+    return dict(zip(kinds, zip(tried.tolist(), accepted.tolist())))
 
 
 _BLOCKS_PER_THREAD = 4  # so that threads finish at about the same time

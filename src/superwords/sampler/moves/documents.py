@@ -25,7 +25,7 @@ from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.leave_one_out import LeaveOneOutCounts, count_pair, grow_counts, leave_one_out_counts
 from superwords.sampler.model import Model
 from superwords.sampler.moves.birth_death import birth_or_death
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
+from superwords.sampler.moves.contract import ChainState, Info, make_info
 from superwords.sampler.moves.divide_unite import divide_and_unite
 from superwords.sampler.moves.exchange import flip_concepts, swap_concepts
 from superwords.sampler.random import MEMBERSHIP, open_stream, uniform
@@ -37,8 +37,8 @@ _SHORT = 100  # tokens
 
 def move_concepts(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainState, Info]:
     """Update c, with f and π of the concepts that change; discards z."""
-    model, before, info = now.model, now.state, NOTHING_TRIED
-    steps = model.steps
+    info: Info = {}
+    model, before, steps = now.model, now.state, now.model.steps
     if steps.flips or steps.births or steps.swaps or steps.divisions:
         state, _, _, info = sweep_membership(before, model, stream, sweep)
     else:

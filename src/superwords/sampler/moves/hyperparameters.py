@@ -15,7 +15,7 @@ from scipy.special import betaln, gammaln
 
 from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
 from superwords.sampler.model import Prior, n_documents
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info
+from superwords.sampler.moves.contract import ChainState, Info
 from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
 from superwords.sampler.state import Sizes, sizes_of
 
@@ -27,7 +27,7 @@ def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tupl
     """Draw α_ω by Gibbs and log b₁, log b₂ by slice sampling, where sampled."""
     steps, prior, n_rows = now.model.steps, now.model.prior, n_documents(now.model.data)
     if not (steps.sample_alpha_omega or steps.sample_b1 or steps.sample_b2):
-        return now, NOTHING_TRIED
+        return now, {}
     counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
     rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
     sizes = sizes_of(now.state)
@@ -41,7 +41,7 @@ def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tupl
     if steps.sample_b2:
         log_b2 = _slice(math.log(prior.b2), _log_b2(sizes, prior), rng)
         prior = prior._replace(b2=math.exp(log_b2))
-    return now._replace(model=now.model._replace(prior=prior)), NOTHING_TRIED
+    return now._replace(model=now.model._replace(prior=prior)), {}
 
 
 def _log_b1(log_b1: float, sizes: Sizes, n_documents: int, prior: Prior) -> float:

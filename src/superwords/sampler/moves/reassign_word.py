@@ -16,7 +16,7 @@ from scipy import sparse
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, log_fit_word, step_count
 from superwords.sampler.jit import helper, ref_kernel
 from superwords.sampler.model import Model
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
+from superwords.sampler.moves.contract import ChainState, Info, make_info
 from superwords.sampler.random import WORD_MOVES, accepts, open_stream, uniform
 from superwords.sampler.state import Sizes, State, Tokens, sizes_of
 
@@ -55,7 +55,7 @@ def move_word_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     """Move words between concepts, for a share `word_moves` of their uses."""
     model, before, z = now.model, now.state, now.tokens
     if len(before.concept) == 0 or z is None or not model.steps.word_moves:
-        return now, NOTHING_TRIED
+        return now, {}
     sizes = sizes_of(before)
     state = before._replace(pair_ptr=before.pair_ptr.copy(), word=before.word.copy())
     tokens = Tokens(z.entry.copy(), z.pair.copy())

@@ -19,7 +19,7 @@ from superwords.sampler.feature_likelihood import log_features
 from superwords.sampler.jit import ref_kernel
 from superwords.sampler.model import Model
 from superwords.sampler.moves.assignments import draw_weights
-from superwords.sampler.moves.contract import NOTHING_TRIED, ChainState, Info, make_info
+from superwords.sampler.moves.contract import ChainState, Info, make_info
 from superwords.sampler.moves.split_merge.division import (
     BOTH,
     Group,
@@ -82,7 +82,7 @@ def move_split_merge(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[C
     """Make `split_merges` attempts, each a split or a merge with equal probability."""
     model = now.model
     if len(now.state.concept) == 0 or model.steps.split_merges == 0:
-        return now, NOTHING_TRIED
+        return now, {}
     assert now.tokens is not None
     tried, accepted = np.zeros(2, np.int64), np.zeros(2, np.int64)
     snapshot = Snapshot(now.state, now.tokens, sizes_of(now.state), model)

@@ -151,9 +151,15 @@ def propose(side: Side, urn: Urn, present: Words | None, stream: np.ndarray) -> 
     """Draw (or score) unused words for every document; return their log probability."""
     used, n_words, log_q = side.used, len(urn.theta), np.zeros(1)
     target = present or used
-    numbers = (np.zeros((), np.int64) for _ in range(3))
-    factor, unused, marks = np.ones((2, n_words)), np.zeros(n_words), np.zeros(n_words, np.bool_)
-    progress = UrnState(urn.on.copy(), urn.off.copy(), *factor, unused, marks, *numbers)
+    progress = UrnState(
+        urn.on.copy(),
+        urn.off.copy(),
+        factor=np.ones(n_words),
+        foreseen=np.ones(n_words),
+        unused=np.zeros(n_words),
+        used=np.zeros(n_words, np.bool_),
+        **{name: np.zeros((), np.int64) for name in ("n_held", "n_seen", "document")},
+    )
     ptr, word = np.zeros_like(used.ptr), np.empty(len(used.word) + n_words, np.int32)
     while not _go_through(side, urn, progress, target, present is not None, ptr, word, log_q, stream):
         word = np.append(word, np.empty(len(word) + n_words, np.int32))
