@@ -224,7 +224,7 @@ def test_a_bug_in_z_or_theta_is_caught(monkeypatch, tmp_path, move, old, new, se
 
 CONCENTRATION_BUGS = {
     "mass": ("MASS_SHAPE + len(sizes.holders)", "MASS_SHAPE + len(sizes.holders) + 1"),
-    "b1": ("len(sizes.holders) * log_b1", "0.0 * log_b1"),
+    "b1": ("return of_concepts + log", "return of_concepts - len(sizes.holders) * x + log"),
     "b2": ("gammaln(out + of - m) - gammaln(out + of)", "0.0"),
 }
 

@@ -294,13 +294,14 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
                 flips += abs(len(state.word) - len(before.word))
             else:
                 instance = draw_regression(sizes, model.data, model.prior, stream, sweep, 9)
-                given = word_move.make_context(sizes, instance, model)
-                _, made = word_move.sweep_word_moves(state, tokens, given, stream, sweep)
-                moved += made.sum()
+                given = word_move.start_moves(state, tokens, sizes, instance, model)
+                word_move.sweep_word_moves(given, stream, sweep)
+                moved += given.moved[0]
                 pull = (sizes.m.T @ instance.x) * model.data.known[:, None] * instance.precision
                 assert np.abs(instance.p_x - pull @ instance.x.T).max() <= 1e-9 * np.abs(pull).max()
                 np.testing.assert_array_equal(instance.total, sizes.total)
-                np.testing.assert_array_equal(given.odds, word_move.make_context(sizes, instance, model).odds)
+                again = word_move.start_moves(state, tokens, sizes, instance, model)
+                np.testing.assert_array_equal(given.odds, again.odds)
             rebuilt = sizes_of(state)
             np.testing.assert_array_equal(sizes.m, rebuilt.m)
             np.testing.assert_array_equal(sizes.total, rebuilt.total)

@@ -27,7 +27,7 @@ from superwords.sampler.moves.split_merge.division import (
     make_rules,
     undivided,
 )
-from superwords.sampler.moves.split_merge.unused_words import Urn, propose, unused_of, with_unused, without_unused
+from superwords.sampler.moves.split_merge.unused_words import make_urn, propose, unused_of, with_unused, without_unused
 from superwords.sampler.random import new_stream, open_stream_from_python
 from superwords.sampler.state import sizes_of
 
@@ -137,6 +137,10 @@ def test_unused_words_have_the_same_probability_drawn_and_found_again(chain):
     assert min(log_q) < -10.0  # there was something to draw
 
 
+def fresh(given):
+    return make_urn(*(np.copy(one) if isinstance(one, np.ndarray) else one for one in given))
+
+
 def small_side():
     """Three documents, four words: the first uses two of them, the second does not hold the concept."""
     return Side(
@@ -149,7 +153,7 @@ def small_side():
 def test_the_unused_words_probabilities_sum_to_one():
     """Over everything that could be drawn: words 1 and 3 in the first document, all four in the third."""
     side, stream = small_side(), new_stream(3, 0)
-    urn = Urn(
+    urn = (
         np.array([0.5, 0.2, 0.9, 0.4]),
         np.array([1.5, 2.0, 0.6, 1.0]),
         np.array([0.7, 1.3, 1.0, 1.0]),
@@ -164,7 +168,7 @@ def test_the_unused_words_probabilities_sum_to_one():
         for third in powerset([0, 1, 2, 3]):
             n, m = len(first), len(third)
             unused = Words(np.array([0, n, n, n + m]), np.array([*first, *third], np.int32), np.zeros(n + m, int))
-            found, log_q = propose(side, urn, unused, stream)
+            found, log_q = propose(side, fresh(urn), unused, stream)
             np.testing.assert_array_equal(found.word, unused.word)
             total += math.exp(log_q)
     assert total == pytest.approx(1.0, abs=1e-12)
@@ -178,11 +182,11 @@ def test_the_unused_words_are_drawn_with_their_probability():
     """Frequencies of all 64 outcomes over 20,000 draws, by a chi-squared test at one in a thousand."""
     side, stream = small_side(), new_stream(4, 0)
     rising = np.linspace(0.3, 1.0, 4)
-    urn = Urn(rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising, 1.5)
+    urn = rising, rising[::-1].copy(), rising + 0.5, rising, rising - 0.6, rising, rising, 1.5
     seen, log_q = {}, {}
     for draw in range(20_000):
         open_stream_from_python(stream, 99, draw, 0)
-        unused, log_p = propose(side, urn, None, stream)
+        unused, log_p = propose(side, fresh(urn), None, stream)
         key = (tuple(unused.ptr), tuple(unused.word))
         seen[key], log_q[key] = seen.get(key, 0) + 1, log_p
     expected = {key: 20_000 * math.exp(log_p) for key, log_p in log_q.items()}

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import gammaln
 
-from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_normal
+from superwords.sampler.density import B2_CENTRE, MASS_RATE, MASS_SHAPE, expected_concepts, log_concepts, log_normal
 from superwords.sampler.model import Prior, n_documents
 from superwords.sampler.moves.contract import ChainState, Info
 from superwords.sampler.random import CHAIN, CONCENTRATION, SEED
@@ -31,27 +30,20 @@ def move_concentrations(stream: np.ndarray, sweep: int, now: ChainState) -> tupl
     counter = np.array([0, 0, sweep, CONCENTRATION], np.uint64)
     rng = np.random.Generator(np.random.Philox(key=stream[[SEED, CHAIN]], counter=counter))
     sizes = sizes_of(now.state)
+
+    def log_b1(x: float) -> float:
+        of_concepts = log_concepts(sizes.holders, n_rows, prior._replace(b1=math.exp(x)))
+        return of_concepts + log_normal(x, math.log(n_rows))
+
     if steps.sample_b1:
-        log_b1 = _slice(math.log(prior.b1), partial(_log_b1, sizes=sizes, n_documents=n_rows, prior=prior), rng)
-        prior = prior._replace(b1=math.exp(log_b1))
+        prior = prior._replace(b1=math.exp(_slice(math.log(prior.b1), log_b1, rng)))
     if steps.sample_alpha_omega:
         rate = MASS_RATE + expected_concepts(prior.b1, n_rows)
         mass = rng.gamma(MASS_SHAPE + len(sizes.holders)) / rate
         prior = prior._replace(alpha_omega=max(mass, 1e-300))
     if steps.sample_b2:
-        log_b2 = _slice(math.log(prior.b2), _log_b2(sizes, prior), rng)
-        prior = prior._replace(b2=math.exp(log_b2))
+        prior = prior._replace(b2=math.exp(_slice(math.log(prior.b2), _log_b2(sizes, prior), rng)))
     return now._replace(model=now.model._replace(prior=prior)), {}
-
-
-def _log_b1(log_b1: float, sizes: Sizes, n_documents: int, prior: Prior) -> float:
-    b1 = math.exp(log_b1)
-    return float(
-        len(sizes.holders) * log_b1
-        - prior.alpha_omega * expected_concepts(b1, n_documents)
-        + betaln(sizes.holders, n_documents - sizes.holders + b1).sum()
-        + log_normal(log_b1, math.log(n_documents))
-    )
 
 
 def _log_b2(sizes: Sizes, prior: Prior) -> Callable[[float], float]:

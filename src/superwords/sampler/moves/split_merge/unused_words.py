@@ -9,7 +9,7 @@ approximating the effect of later documents; Metropolis–Hastings corrects for 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +27,13 @@ _EVERY = 32  # words between two updates of T
 
 
 class Urn(NamedTuple):
-    """Initial counts and parameters of the probabilities of unused words.
+    """Probabilities of a concept's unused words, and the progress of a proposal through the documents.
 
     The features are Normal about a mean that moves by t = e/(n_i + e) of the way to the concept's when the word is
     unused in e documents: log density g(e) = tβ − t²γ/2, up to a constant.
     """
 
-    on: np.ndarray  # (V) b₂λ_i, and the documents that keep the word on
+    on: np.ndarray  # (V) b₂λ_i, and the documents that keep the word on; `propose` adds later documents
     off: np.ndarray  # (V) b₂(1 − λ_i), and those that keep it off
     theta: np.ndarray  # (V)
     total: np.ndarray  # (V) n_i, unused words that are to be drawn left out
@@ -41,13 +41,6 @@ class Urn(NamedTuple):
     gamma: np.ndarray  # (V)
     expected: np.ndarray  # (V) about how many documents will have it unused
     fuller: float  # about T with unused words, over T without
-
-
-class UrnState(NamedTuple):
-    """The progress of a proposal through the documents."""
-
-    on: np.ndarray  # (V) of the urn, with later documents included
-    off: np.ndarray  # (V)
     factor: np.ndarray  # (V) of the odds, by the features now
     foreseen: np.ndarray  # (V) its initial value
     unused: np.ndarray  # (V) documents that have the word unused
@@ -55,6 +48,16 @@ class UrnState(NamedTuple):
     n_held: np.ndarray  # () documents with the concept
     n_seen: np.ndarray  # () those processed
     document: np.ndarray  # () the next one
+    log_q: np.ndarray  # () log probability of what was drawn
+
+
+def make_urn(*given: Any) -> Urn:
+    """Return an urn from its first eight fields, before the first document."""
+    n_words = len(given[0])
+    later: dict[str, Any] = {name: np.ones(n_words) for name in ("factor", "foreseen")}
+    later |= {name: np.zeros((), np.int64) for name in ("n_held", "n_seen", "document")}
+    later |= {"unused": np.zeros(n_words), "used": np.zeros(n_words, np.bool_), "log_q": np.zeros(())}
+    return Urn(*given, **later)
 
 
 class Context(NamedTuple):
@@ -143,74 +146,65 @@ def make_urns(sizes: Sizes, parts: list[Side], context: Context, theta: np.ndarr
         off = prior.b2 * (1.0 - prior.lam) + sizes.holders[s] - sizes.m[s] - (n - used)
         odds = 0.5 * (on + used) / (off + n - used)
         expected = (n - used) * odds / (1.0 + odds)
-        urns.append(Urn(on, off, theta, total, beta[s], gamma[s], expected, context.fuller))
+        urns.append(make_urn(on, off, theta, total, beta[s], gamma[s], expected, context.fuller))
     return urns
 
 
 def propose(side: Side, urn: Urn, present: Words | None, stream: np.ndarray) -> tuple[Words, float]:
     """Draw (or score) unused words for every document; return their log probability."""
-    used, n_words, log_q = side.used, len(urn.theta), np.zeros(1)
+    used, n_words = side.used, len(urn.theta)
     target = present or used
-    progress = UrnState(
-        urn.on.copy(),
-        urn.off.copy(),
-        factor=np.ones(n_words),
-        foreseen=np.ones(n_words),
-        unused=np.zeros(n_words),
-        used=np.zeros(n_words, np.bool_),
-        **{name: np.zeros((), np.int64) for name in ("n_held", "n_seen", "document")},
-    )
     ptr, word = np.zeros_like(used.ptr), np.empty(len(used.word) + n_words, np.int32)
-    while not _go_through(side, urn, progress, target, present is not None, ptr, word, log_q, stream):
+    while not _go_through(side, urn, target, present is not None, ptr, word, stream):
         word = np.append(word, np.empty(len(word) + n_words, np.int32))
-    return Words(ptr, word[: ptr[-1]].copy(), np.zeros(ptr[-1], used.tokens.dtype)), float(log_q[0])
+    return Words(ptr, word[: ptr[-1]].copy(), np.zeros(ptr[-1], used.tokens.dtype)), float(urn.log_q)
 
 
 @ref_kernel
-def _go_through(side, urn, progress, target, is_forced, ptr, word, log_q, stream):
+def _go_through(side, urn, target, is_forced, ptr, word, stream):
     """Draw or score unused words by document; return False if space runs out."""
-    if progress.n_held == 0:  # the first call: count all documents as not yet processed
-        _update_factors(1.0, progress, urn)
+    if urn.n_held == 0:  # the first call: count all documents as not yet processed
+        _update_factors(1.0, urn)
         for i in range(len(urn.theta)):
-            progress.foreseen[i] = progress.factor[i]
+            urn.foreseen[i] = urn.factor[i]
         for n in range(len(side.held)):
             if side.held[n]:
-                progress.n_held += 1
-                mass = _mark_used(n, True, progress, side, urn)
-                _foresee(n, 1.0, mass, progress, side, urn)
-                _mark_used(n, False, progress, side, urn)
-    n_held = progress.n_held
-    while progress.document < len(side.held):
-        n = progress.document
+                urn.n_held += 1
+                mass = _mark_used(n, True, side, urn)
+                _foresee(n, 1.0, mass, side, urn)
+                _mark_used(n, False, side, urn)
+    n_held = urn.n_held
+    while urn.document < len(side.held):
+        n = urn.document
         at = ptr[n]
         if side.held[n]:
             if at + len(urn.theta) > len(word):
                 return False
-            to_come = 1.0 - progress.n_seen / n_held
-            if progress.n_seen % (1 + n_held // _UPDATES) == 0:
-                _update_factors(to_come, progress, urn)
-            progress.n_seen += 1
+            to_come = 1.0 - urn.n_seen / n_held
+            if urn.n_seen % (1 + n_held // _UPDATES) == 0:
+                _update_factors(to_come, urn)
+            urn.n_seen += 1
             mine = target.word[target.ptr[n] : target.ptr[n + 1]]
-            log_p, found = _draw_document(n, to_come, progress, side, urn, mine, is_forced, word, at, stream)
-            log_q[0] += log_p
+            log_p, found = _draw_document(n, to_come, side, urn, mine, is_forced, word, at, stream)
+            urn.log_q += log_p
             at += found
         ptr[n + 1] = at
-        progress.document += 1
+        urn.document += 1
     return True
 
 
 @helper
-def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at, stream):
+def _draw_document(n, to_come, side, urn, target, is_forced, word, at, stream):
     """Draw a document's unused words given those before; return log q and number."""
-    on, off, factor, theta = progress.on, progress.off, progress.factor, urn.theta
-    mass = _mark_used(n, True, progress, side, urn)
-    rest = _foresee(n, -1.0, mass, progress, side, urn)
+    on, off, factor, theta = urn.on, urn.off, urn.factor, urn.theta
+    mass = _mark_used(n, True, side, urn)
+    rest = _foresee(n, -1.0, mass, side, urn)
     tokens, found, log_q = side.per_doc[n], 0, 0.0
     # The next unused word is the first at which the probability of none so far falls below the threshold.
     product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
     penalty, computed_for = 1.0, -1.0  # (1 + θ_i/T)^n, and the θ_i it was computed for
     for i in range(len(theta)):
-        if progress.used[i]:
+        if urn.used[i]:
             on[i] += 1.0
             continue
         if tokens > 0 and (computed_for != theta[i] or i % _EVERY == 0):
@@ -225,8 +219,8 @@ def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at,
             log_q += math.log(product * odds * p_off)
             product, threshold = 1.0, 0.0 if is_forced else uniform(stream)
             on[i] += 1.0
-            progress.unused[i] += 1.0
-            factor[i] = _feature_factor(i, progress.unused[i] + to_come * urn.expected[i], urn)
+            urn.unused[i] += 1.0
+            factor[i] = _feature_factor(i, urn.unused[i] + to_come * urn.expected[i], urn)
             mass += theta[i]
             computed_for = -1.0
             word[at + found] = i
@@ -238,48 +232,48 @@ def _draw_document(n, to_come, progress, side, urn, target, is_forced, word, at,
                 log_q += math.log(product)
                 threshold /= product
                 product = 1.0
-    _mark_used(n, False, progress, side, urn)
+    _mark_used(n, False, side, urn)
     return log_q + math.log(product), found
 
 
 @helper
-def _mark_used(n, is_used, progress, side, urn):
+def _mark_used(n, is_used, side, urn):
     """Mark the words a document uses, or clear the marks; return Σ θ of them."""
     mass = 0.0
     for e in range(side.used.ptr[n], side.used.ptr[n + 1]):
-        progress.used[side.used.word[e]] = is_used
+        urn.used[side.used.word[e]] = is_used
         mass += urn.theta[side.used.word[e]]
     return mass
 
 
 @helper
-def _foresee(n, step, mass, progress, side, urn):
+def _foresee(n, step, mass, side, urn):
     """Count (or uncount) a later document; return what unused words may add to T.
 
     A word it uses counts as on. One it does not use counts as off in part: given γ the document has probability
     1 − γ(1 − s) with s = (T/(T+θ_i))^n, about (1 − γ)^(1 − s).
     """
-    on, off, theta = progress.on, progress.off, urn.theta
+    on, off, theta = urn.on, urn.off, urn.theta
     tokens = side.per_doc[n]
     penalty, computed_for, total = 1.0, -1.0, 0.0
     for i in range(len(theta)):
-        if progress.used[i]:
+        if urn.used[i]:
             on[i] += step
             continue
         if tokens > 0 and computed_for != theta[i]:
             penalty, computed_for = (1.0 + theta[i] / (urn.fuller * mass)) ** tokens, theta[i]
-        off[i] += step * max(1.0 - progress.foreseen[i] / penalty, 0.0)
+        off[i] += step * max(1.0 - urn.foreseen[i] / penalty, 0.0)
         if step > 0.0:
             continue
-        odds = on[i] / off[i] * progress.factor[i] / penalty
+        odds = on[i] / off[i] * urn.factor[i] / penalty
         total += theta[i] * odds / (1.0 + odds)
     return total
 
 
 @helper
-def _update_factors(to_come, progress, urn):
+def _update_factors(to_come, urn):
     for i in range(len(urn.theta)):
-        progress.factor[i] = _feature_factor(i, progress.unused[i] + to_come * urn.expected[i], urn)
+        urn.factor[i] = _feature_factor(i, urn.unused[i] + to_come * urn.expected[i], urn)
 
 
 @helper
