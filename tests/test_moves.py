@@ -15,14 +15,13 @@ from joint import any_affinity
 from parts import from_python
 from superwords.sampler.affinity import make_affinity
 from superwords.sampler.chain import Chain
-from superwords.sampler.document import close_gaps, drop_pair, load_document, new_document, set_on
+from superwords.sampler.document import load_document, new_document, set_on
 from superwords.sampler.feature_draw import draw_regression
 from superwords.sampler.init.starts import counts_of, initial_state
 from superwords.sampler.leave_one_out import count_pair, leave_one_out_counts
 from superwords.sampler.model import Model, Prior, Steps, make_data
 from superwords.sampler.moves import birth_death as births
 from superwords.sampler.moves import divide_unite
-from superwords.sampler.moves import documents as concepts
 from superwords.sampler.moves import proposals as word_sets
 from superwords.sampler.moves import reassign_word as word_move
 from superwords.sampler.moves.assignments import impute_tokens
@@ -113,9 +112,9 @@ def test_join_proposal_is_a_probability_and_scores_what_it_draws(seed, length):
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
-        _, end = from_python(word_sets.draw_present)(k, j, doc.factor, doc, stream)
-        end, _ = draw_absent(j, tilt.absent, 0.0, end, doc, counts, stream)
-        seen[tuple(sorted(doc.arena[doc.used : end].tolist()))] += 1
+        size, _ = from_python(word_sets.draw_present)(k, j, doc.factor, doc, stream)
+        size, _ = draw_absent(k, j, tilt.absent, 0.0, size, doc, counts, stream)
+        seen[tuple(sorted(doc.words[k, :size].tolist()))] += 1
     assert_frequencies(seen, q, n)
 
 
@@ -138,8 +137,8 @@ def test_birth_proposal_is_a_probability_and_scores_what_it_draws(seed):
     assert sum(q.values()) == pytest.approx(1.0, abs=1e-10)
     n, seen = 20_000, dict.fromkeys(q, 0)
     for _ in range(n):
-        end = draw(doc, counts, model, stream)
-        seen[tuple(sorted(doc.arena[doc.used : end].tolist()))] += 1
+        k, size = int(doc.n_pairs), draw(doc, counts, model, stream)
+        seen[tuple(sorted(doc.words[k, :size].tolist()))] += 1
     assert_frequencies(seen, q, n)
 
 
@@ -317,7 +316,7 @@ def test_the_statistics_of_the_word_steps_equal_a_rebuild(planted):
 
 
 def test_a_document_of_one_word_many_concepts_outgrows_every_buffer():
-    """Births on every document: slots, arena and the new state all have to grow, and nothing is lost."""
+    """Births on every document: slots and the new state all have to grow, and nothing is lost."""
     prior = Prior(400.0, 1.0, 1.0, np.full(6, 0.5), 1.0, 0.5, 2.0, 1.0, 1.0)
     counts = sparse.csr_array(np.ones((5, 6), int))
     data = make_data(counts, None)
@@ -340,34 +339,3 @@ def test_nothing_adapts(planted):
             assert all(now is then for now, then in zip(chain.model[1:], given[1:]))
             assert chain.model.prior._replace(b1=given.prior.b1, lam=None) == given.prior._replace(lam=None)
             assert (chain.model.prior.b1 == given.prior.b1) is (given is model)
-
-
-@pytest.mark.parametrize("seed", seeds_with_pairs(3, 3))
-def test_gaps_of_word_sets_given_up_are_closed(seed):
-    sim, _, _, doc, _ = laid_out(seed)
-    held = naive.unpack(sim.state)[0]
-    held.pop(int(doc.concept[0]))
-    from_python(drop_pair)(doc, 0)
-    from_python(close_gaps)(doc)
-    n = int(doc.n_pairs)
-    found = {int(doc.concept[k]): set(doc.arena[doc.start[k] :][: doc.size[k]].tolist()) for k in range(n)}
-    assert found == {j: words for j, (_, words) in held.items()}
-    assert doc.used == sum(map(len, found.values()))
-
-
-def test_a_small_arena_changes_no_bit(planted, monkeypatch):
-    """Word sets given up are cleared away when there is no room for three more."""
-    model, state = planted
-    chains = [Chain(model, state, seed=5) for _ in range(2)]
-    next(chains[0].advance(1))
-    made = concepts.new_document
-
-    def small(n_words, longest, n_slots):
-        doc = made(n_words, longest, n_slots)
-        most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
-        return doc._replace(arena=doc.arena[: most + 4 * n_words].copy())
-
-    monkeypatch.setattr(concepts, "new_document", small)
-    next(chains[1].advance(1))
-    for one, other in zip(chains[0].state, chains[1].state):
-        np.testing.assert_array_equal(one, other)

@@ -43,17 +43,15 @@ class DocumentState(NamedTuple):
     mass: np.ndarray  # (k) T = Σ θ over the words on
     share: np.ndarray  # (k) π / T, 0 where no word is on
     tokens: np.ndarray  # (k) n_j, where z is imputed
-    start: np.ndarray  # (k) into arena
     size: np.ndarray  # (k)
     on: np.ndarray  # (k, a) f of the document's own words; 2 where tokens are imputed
-    arena: np.ndarray  # word sets, concatenated; unused ones are removed when space runs out
+    words: np.ndarray  # (slots + 3, V) word sets; rows from n_pairs on are those of proposals
     explained: np.ndarray  # (a) Σ_{j: c f = 1} π_j / T_j
     rest: np.ndarray  # (a) the same without the concepts under consideration
     n_explaining: np.ndarray  # (a) how many concepts have the word on
     side: np.ndarray  # (a) where a division puts a word: 1 the old concept, 2 the new one, 3 both
     seed: np.ndarray  # (a) scratch of births
     n_pairs: np.ndarray  # () concepts held
-    used: np.ndarray  # () end of the arena's words
     n_words: np.ndarray  # () different words
     length: np.ndarray  # () tokens
     n_slots: np.ndarray  # () slots of concepts that may be in use
@@ -75,13 +73,13 @@ def new_document(n_words: int, longest: int, n_slots: int) -> DocumentState:
         ((longest, n_slots), float, "p pick"),
         ((n_slots + 1, longest), np.uint8, "on"),
         (n_slots, float, "rate replacement_weight weight mass share"),
-        (n_slots, np.int64, "order place concept tokens start size"),
-        ((), np.int64, "n_pairs used n_words length n_slots"),
+        (n_slots, np.int64, "order place concept tokens size"),
+        ((), np.int64, "n_pairs n_words length n_slots"),
         ((), float, "total_weight"),
         (len(KINDS), np.int64, "tried accepted"),
     ]
     made = {name: np.zeros(shape, kind) for shape, kind, names in shapes for name in names.split()}
-    return DocumentState(arena=np.empty((n_slots + 3) * n_words, np.int32), **made)
+    return DocumentState(words=np.empty((n_slots + 3, n_words), np.int32), **made)
 
 
 @helper
@@ -91,7 +89,7 @@ def load_document(doc, concepts, data, d, attempts, overlap):
     How often a concept is tried depends on the other documents alone, so that a choice by it needs no correction.
     """
     first, n_words, n_slots = data.doc_ptr[d], data.doc_ptr[d + 1] - data.doc_ptr[d], concepts.n_in_use
-    doc.n_pairs, doc.used, doc.n_words = 0, 0, n_words
+    doc.n_pairs, doc.n_words = 0, n_words
     doc.length, doc.n_slots = data.length[d], n_slots
     shared = 0
     for j in range(n_slots):
@@ -137,16 +135,17 @@ def set_on(doc, k, words):
 
 
 @helper
-def add_pair(doc, j, weight, mass, size):
-    """Add concept j; its word set is at the arena's end and in the next row of `on`.
+def words_of(doc, k):
+    """Return the words of the k-th concept."""
+    return doc.words[k][0 : doc.size[k]]
 
-    `explained` is not updated.
-    """
+
+@helper
+def add_pair(doc, j, weight, mass, size):
+    """Add concept j, its words in the next row of `words` and `on`; `explained` is not updated."""
     k = doc.n_pairs
-    doc.concept[k], doc.place[j] = j, k + 1
-    doc.start[k], doc.size[k] = doc.used, size
+    doc.concept[k], doc.place[j], doc.size[k] = j, k + 1, size
     doc.n_pairs += 1
-    doc.used += size
     set_weight(doc, k, weight, mass)
 
 
@@ -157,10 +156,11 @@ def set_weight(doc, k, weight, mass):
 
 
 @helper
-def set_words(doc, k, start, end, weight, mass):
-    """Give the k-th concept this part of the arena as its word set."""
-    doc.start[k], doc.size[k], doc.used = start, end - start, end
-    set_weight(doc, k, weight, mass)
+def set_words(doc, k, row, size):
+    """Give the k-th concept the words of a row."""
+    doc.size[k] = size
+    for e in range(size):
+        doc.words[k, e] = doc.words[row, e]
 
 
 @helper
@@ -169,7 +169,8 @@ def drop_pair(doc, k):
     last = doc.n_pairs - 1
     doc.place[doc.concept[k]] = 0
     if k != last:
-        doc.concept[k], doc.start[k], doc.size[k] = doc.concept[last], doc.start[last], doc.size[last]
+        doc.concept[k] = doc.concept[last]
+        set_words(doc, k, last, doc.size[last])
         doc.weight[k], doc.mass[k], doc.share[k] = doc.weight[last], doc.mass[last], doc.share[last]
         doc.tokens[k] = doc.tokens[last]
         doc.place[doc.concept[k]] = k + 1
@@ -238,30 +239,6 @@ def weight_without(doc, k):
 
 
 @helper
-def make_room(doc):
-    """Make sure that the arena holds three more word sets."""
-    if doc.used + 3 * len(doc.local_index) > len(doc.arena):
-        close_gaps(doc)
-
-
-@helper
-def close_gaps(doc):
-    end, floor = 0, 0
-    while True:
-        first = -1  # the set with the lowest start among those not yet moved
-        for k in range(doc.n_pairs):
-            if doc.size[k] > 0 and doc.start[k] >= floor and (first < 0 or doc.start[k] < doc.start[first]):
-                first = k
-        if first < 0:
-            break
-        start, size = doc.start[first], doc.size[first]
-        for s in range(size):
-            doc.arena[end + s] = doc.arena[start + s]
-        doc.start[first], end, floor = end, end + size, start + size
-    doc.used = end
-
-
-@helper
 def append_document(new, doc, d):
     """Append the loaded document to a state with room for it, words ascending."""
     pairs = new.doc_ptr[d]
@@ -269,8 +246,8 @@ def append_document(new, doc, d):
     for k in range(doc.n_pairs):
         new.concept[pairs], new.weight[pairs] = doc.concept[k], doc.weight[k]
         start = at
-        for e in range(doc.start[k], doc.start[k] + doc.size[k]):
-            w, hole = doc.arena[e], at
+        for w in words_of(doc, k):
+            hole = at
             while hole > start and new.word[hole - 1] > w:
                 new.word[hole] = new.word[hole - 1]
                 hole -= 1

@@ -22,7 +22,6 @@ from superwords.sampler.document import (
     new_document,
     set_explained,
     set_weight,
-    set_words,
 )
 from superwords.sampler.feature_draw import no_features
 from superwords.sampler.jit import helper, ref_kernel
@@ -251,11 +250,8 @@ def _redraw_words(only_used, doc, concepts, stream):
         if only_used and doc.tokens[k] == 0:
             drop_pair(doc, k)
     n_pairs, alpha_pi, total = doc.n_pairs, concepts.alpha_pi, 0.0
-    doc.used = 0
     for k in range(n_pairs):
-        j, u, mass, absent = doc.concept[k], 0.0, 0.0, 0.0
-        start = doc.used
-        end = start
+        j, u, size, mass, absent = doc.concept[k], 0.0, 0, 0.0, 0.0
         if doc.tokens[k] > 0 and doc.mass[k] > 0.0 and not only_used:
             u = gamma(stream, float(doc.tokens[k])) / doc.mass[k]
         for a in range(doc.n_words):
@@ -264,12 +260,12 @@ def _redraw_words(only_used, doc, concepts, stream):
                 stays = uniform(stream) < downweighted(doc.p[a, j], u * doc.theta[a])
             doc.on[k, a] = stays
             if stays:
-                doc.arena[end] = doc.word[a]
-                end += 1
+                doc.words[k, size] = doc.word[a]
+                size += 1
                 mass += doc.theta[a]
         if not only_used:
-            end, absent = draw_absent(j, u, u, end, doc, concepts, stream)
-        set_words(doc, k, start, end, gamma(stream, alpha_pi + doc.tokens[k]), mass + absent)
+            size, absent = draw_absent(k, j, u, u, size, doc, concepts, stream)
+        doc.size[k], doc.mass[k], doc.weight[k] = size, mass + absent, gamma(stream, alpha_pi + doc.tokens[k])
         total += doc.weight[k]
     scale = gamma(stream, n_pairs * alpha_pi) / total
     for k in range(n_pairs):
@@ -289,7 +285,7 @@ def _add_prediction(d, k, concepts, held_out, doc, stream, total):
     for t in range(first, last):
         if held_out.own[t] < 0:
             doc.local_index[held_out.word[t]] = 1  # kept out of the words drawn here
-    _, mass = draw_absent(j, u, u, doc.used, doc, concepts, stream)
+    _, mass = draw_absent(doc.n_pairs, j, u, u, 0, doc, concepts, stream)
     for a in range(doc.n_words):
         held_out.shown[a] = uniform(stream) < _on_given(k, a, u, doc)
         mass += doc.theta[a] * held_out.shown[a]

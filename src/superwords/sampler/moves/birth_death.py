@@ -15,11 +15,11 @@ from superwords.sampler.document import (
     add_pair,
     drop_pair,
     leaves_unexplained,
-    make_room,
     set_explained,
     set_on,
     set_rest,
     weight_without,
+    words_of,
 )
 from superwords.sampler.feature_draw import change_counts, draw_newborn, log_fit_newborn
 from superwords.sampler.jit import helper, inline_helper
@@ -34,7 +34,6 @@ _SEED_FLOOR = 0.05  # weight of a seed word that is explained well
 @inline_helper
 def birth_or_death(doc, concepts, model, regression, stream):
     """Try a birth or death of a concept of this document only; needs a free slot."""
-    make_room(doc)
     unique = 0
     for k in range(doc.n_pairs):
         unique += concepts.odds[doc.concept[k]] == 0.0
@@ -65,12 +64,11 @@ def _log_birth_odds(unique, mu):
 @helper
 def _birth(unique, mu, doc, concepts, model, regression, stream):
     """Try a birth; q(f) ≥ w₀ P(f), so drawing u first rejects most before f is drawn."""
-    k, start = doc.n_pairs, doc.used
+    k = doc.n_pairs
     weight = gamma(stream, concepts.alpha_pi)
     set_rest(doc, NONE, NONE)
     _weigh_seeds(doc, doc.total_weight)
-    end = _draw_words(doc, concepts, model, stream)
-    words = doc.arena[start:end]
+    words = doc.words[k][0 : _draw_words(doc, concepts, model, stream)]
     set_on(doc, k, words)
     mass = 0.0
     for w in words:
@@ -118,7 +116,7 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
     if log_text == -math.inf:
         return False
     j = doc.concept[k]
-    words = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
+    words = words_of(doc, k)
     _weigh_seeds(doc, weight_without(doc, k))
     # Eq. (killconcept): the inverse of the birth from n − 1 unique concepts
     log_ratio = log_text - _log_birth_odds(unique - 1, mu)
@@ -173,9 +171,9 @@ def _from_prior(doc, model):
 
 @helper
 def _draw_words(doc, concepts, model, stream):
-    """Draw the words of a new concept to the arena's end; return its new end."""
+    """Draw the words of a new concept to the next row; return their number."""
     lam, affinity = model.prior.lam, model.affinity
-    end, scale, s = doc.used, 1.0, -1
+    size, scale, s, words = 0, 1.0, -1, doc.words[doc.n_pairs]
     if uniform(stream) >= _from_prior(doc, model):
         u, a = uniform(stream), 0
         while u > doc.seed[a] and a < doc.n_words - 1:
@@ -187,20 +185,20 @@ def _draw_words(doc, concepts, model, stream):
             doc.mark[w] = 1
             rho = affinity.rho_present[s, n] if doc.local_index[w] > 0 else affinity.rho_absent[s, n]
             if uniform(stream) < rho:
-                doc.arena[end] = w
-                end += 1
+                words[size] = w
+                size += 1
     lam_max = concepts.lam_max
     most = scale * lam_max
     w = skip(stream, most)
     while w < len(lam):
         if doc.mark[w] == 0 and uniform(stream) * lam_max < lam[w]:
-            doc.arena[end] = w
-            end += 1
+            words[size] = w
+            size += 1
         w += 1 + skip(stream, most)
     if s >= 0:
         for n in range(len(affinity.near[s])):
             doc.mark[affinity.near[s, n]] = 0
-    return end
+    return size
 
 
 @helper

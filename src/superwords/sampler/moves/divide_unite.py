@@ -14,10 +14,11 @@ from superwords.sampler.document import (
     UNITE,
     add_pair,
     drop_pair,
-    make_room,
     set_explained,
     set_rest,
+    set_weight,
     set_words,
+    words_of,
 )
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
@@ -48,7 +49,6 @@ def divide_and_unite(n, is_data_driven, doc, concepts, regression, stream):
     if doc.n_words == 0:
         return
     for _ in range(n):
-        make_room(doc)
         if uniform(stream) < 0.5:
             doc.tried[DIVIDE] += 1
             doc.accepted[DIVIDE] += _try_divide(is_data_driven, doc, concepts, regression, stream)
@@ -92,14 +92,12 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
     part = g / (g + gamma(stream, division.shape_t))
     weight_j, weight_t = max(whole * part, 1e-300), max(whole * (1.0 - part), 1e-300)
     penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
-    start = doc.used
-    middle, absent_j = _write_absent(k, _write(_IN_OLD, start, doc), doc, concepts)
-    size_j = middle - start
+    size_j, absent_j = _write_absent(k, new + 1, _write(_IN_OLD, new + 1, doc), doc, concepts)
     log_u = math.log(uniform(stream)) + log_screened - log_ways - _log_weights(division, weight_j, weight_t, alpha_pi)
     if penalty == 0.0 and log_u >= _log_text(division, weight_j, weight_t, absent_j, 0.0, size_j, doc):
         return False  # further words would not help
-    end, absent_t = draw_absent(t, penalty, 0.0, _write(_IN_NEW, middle, doc), doc, concepts, stream)
-    words, removed = doc.arena[middle:end], doc.arena[end : _write(_MOVED, end, doc)]
+    size_t, absent_t = draw_absent(new, t, penalty, 0.0, _write(_IN_NEW, new, doc), doc, concepts, stream)
+    words, removed = doc.words[new][0:size_t], doc.words[new + 2][0 : _write(_MOVED, new + 2, doc)]
     log_ratio = log_absent(t, penalty, words, doc, concepts)
     if log_u >= log_ratio + _log_text(division, weight_j, weight_t, absent_j, absent_t, size_j, doc):
         return False
@@ -107,8 +105,9 @@ def _try_divide(is_data_driven, doc, concepts, regression, stream):
         return False
     for a in range(n_words):
         doc.on[k, a], doc.on[new, a] = doc.side[a] & 1, doc.side[a] >> 1
-    set_words(doc, k, start, middle, weight_j, absent_j + division.mass_old)
-    add_pair(doc, t, weight_t, absent_t + division.mass_new, len(words))
+    set_words(doc, k, new + 1, size_j)
+    set_weight(doc, k, weight_j, absent_j + division.mass_old)
+    add_pair(doc, t, weight_t, absent_t + division.mass_new, size_t)
     set_explained(doc)
     return True
 
@@ -137,12 +136,9 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
     log_screened = screen(rough)
     if not accepts(-log_screened, stream):
         return False
-    start = doc.used
-    end, absent_j = _write_absent(k, _write(_IN_EITHER, start, doc), doc, concepts)
-    added, words = (
-        doc.arena[end : _write(_MOVED, end, doc)],
-        doc.arena[doc.start[out] : doc.start[out] + doc.size[out]],
-    )
+    new = doc.n_pairs
+    size, absent_j = _write_absent(k, new, _write(_IN_EITHER, new, doc), doc, concepts)
+    added, words = doc.words[new + 1][0 : _write(_MOVED, new + 1, doc)], words_of(doc, out)
     absent_t = doc.mass[out] - division.mass_new
     penalty = tilt_of(t, weight_t, doc.total_weight - weight_t, is_data_driven, doc, concepts).absent
     log_ratio = log_ways - log_screened + log_absent(t, penalty, words, doc, concepts)
@@ -154,33 +150,34 @@ def _try_unite(is_data_driven, doc, concepts, regression, stream):
         return False
     for a in range(n_words):
         doc.on[k, a] = doc.side[a] > 0
-    set_words(doc, k, start, end, whole, absent_j + division.mass_either)
+    set_words(doc, k, new, size)
+    set_weight(doc, k, whole, absent_j + division.mass_either)
     drop_pair(doc, out)
     set_explained(doc)
     return True
 
 
 @helper
-def _write(sides, end, doc):
-    """Write the document's own words of these sides to the arena; return its new end."""
+def _write(sides, row, doc):
+    """Write the document's own words of these sides to a row; return its size."""
+    size = 0
     for a in range(doc.n_words):
         if sides >> doc.side[a] & 1:
-            doc.arena[end] = doc.word[a]
-            end += 1
-    return end
+            doc.words[row, size] = doc.word[a]
+            size += 1
+    return size
 
 
 @helper
-def _write_absent(k, end, doc, concepts):
-    """Write the k-th concept's words that the document lacks; return the end and θ."""
+def _write_absent(k, row, size, doc, concepts):
+    """Add the k-th concept's words that the document lacks; return the size and their θ."""
     mass = 0.0
-    for e in range(doc.start[k], doc.start[k] + doc.size[k]):
-        w = doc.arena[e]
+    for w in words_of(doc, k):
         if doc.local_index[w] == 0:
-            doc.arena[end] = w
-            end += 1
+            doc.words[row, size] = w
+            size += 1
             mass += concepts.theta[w]
-    return end, mass
+    return size, mass
 
 
 @helper

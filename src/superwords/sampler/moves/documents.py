@@ -19,6 +19,7 @@ from superwords.sampler.document import (
     new_document,
     set_explained,
     set_on,
+    words_of,
 )
 from superwords.sampler.feature_draw import RegressionDraw, draw_regression, grow_regression
 from superwords.sampler.jit import helper, ref_kernel
@@ -99,7 +100,7 @@ def _sweep_documents(first, state, model, regression, concepts, doc, new, stream
             births -= 1.0
         append_document(new, doc, d)
         for k in range(doc.n_pairs):
-            count_pair(concepts, doc.concept[k], doc.arena[doc.start[k] : doc.start[k] + doc.size[k]], 1)
+            count_pair(concepts, doc.concept[k], words_of(doc, k), 1)
         clear(doc)
     return len(model.data.length)
 
@@ -110,11 +111,10 @@ def take_pairs(doc, state, concepts, d):
     for p in range(state.doc_ptr[d], state.doc_ptr[d + 1]):
         words = state.word[state.pair_ptr[p] : state.pair_ptr[p + 1]]
         set_on(doc, doc.n_pairs, words)
-        mass, at = 0.0, doc.used
-        for w in words:
-            doc.arena[at] = w
-            at += 1
-            mass += concepts.theta[w]
+        mass = 0.0
+        for e in range(len(words)):
+            doc.words[doc.n_pairs, e] = words[e]
+            mass += concepts.theta[words[e]]
         add_pair(doc, np.int64(state.concept[p]), state.weight[p], mass, len(words))
     set_explained(doc)
 

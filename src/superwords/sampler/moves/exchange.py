@@ -18,11 +18,12 @@ from superwords.sampler.document import (
     add_pair,
     drop_pair,
     leaves_unexplained,
-    make_room,
     set_explained,
     set_rest,
+    set_weight,
     set_words,
     weight_without,
+    words_of,
 )
 from superwords.sampler.feature_draw import accept_on_features
 from superwords.sampler.jit import helper, inline_helper
@@ -113,26 +114,23 @@ def _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regre
     log_u = delayed_accept(log_first, is_data_driven, stream)
     if log_u == np.inf:
         return False
-    mass = 0.0
+    size, mass = 0, 0.0
     if joins:
-        make_room(doc)
-    start = doc.used
-    end = start
-    if joins:
-        mass, end = draw_present(new, t, doc.factor, doc, stream)
+        size, mass = draw_present(new, t, doc.factor, doc, stream)
         for a in range(doc.n_words):
             if doc.on[new, a] == 0 and (doc.rest[a] == 0.0 or a == at):
                 return False
         if tilt.absent == 0.0 and log_u >= log_gain_over_tilt(k, new, weight / mass, doc):
             return False  # further words would not help
-        end, absent = draw_absent(t, tilt.absent, 0.0, end, doc, concepts, stream)
+        size, absent = draw_absent(new, t, tilt.absent, 0.0, size, doc, concepts, stream)
         mass += absent
-        if is_fixed(concepts, t) and breaks_condition(concepts, t, doc.arena[start:end]):
+    words, words_back = doc.words[new][0:size], doc.words[new][0:0]
+    if joins:
+        if is_fixed(concepts, t) and breaks_condition(concepts, t, words):
             return False
-        log_u -= log_absent(t, tilt.absent, doc.arena[start:end], doc, concepts)
-    words, words_back = doc.arena[start:end], doc.arena[start:start]
+        log_u -= log_absent(t, tilt.absent, words, doc, concepts)
     if leaves:
-        words_back = doc.arena[doc.start[k] : doc.start[k] + doc.size[k]]
+        words_back = words_of(doc, k)
         log_u += log_absent(out, tilt_back.absent, words_back, doc, concepts)
     if log_u >= log_gain_over_tilt(k, new if joins else NONE, weight / mass, doc):
         return False
@@ -140,12 +138,13 @@ def _exchange(k, t, at, weight, log_choice, is_data_driven, doc, concepts, regre
     if not accept_on_features(regression, words_back, out, words, into, doc.mark, stream):
         return False
     if not leaves:
-        add_pair(doc, t, weight, mass, len(words))
+        add_pair(doc, t, weight, mass, size)
     elif not joins:
         drop_pair(doc, k)
     else:
         doc.place[out], doc.place[t], doc.concept[k] = 0, k + 1, t
-        set_words(doc, k, start, end, weight, mass)
+        set_words(doc, k, new, size)
+        set_weight(doc, k, weight, mass)
         for a in range(doc.n_words):
             doc.on[k, a] = doc.on[new, a]
     set_explained(doc)

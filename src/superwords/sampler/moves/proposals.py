@@ -1,7 +1,7 @@
 """Proposals of word sets: a prior tilted to the document (docs/algebra.md 4).
 
-Words are written to the arena's end. The tilt depends only on the other documents and the document's other concepts,
-so that it is the same for a proposal and its reverse.
+The tilt depends only on the other documents and the document's other concepts, so that it is the same for a proposal
+and its reverse.
 """
 
 from __future__ import annotations
@@ -102,16 +102,16 @@ def power(x, n):
 
 @helper
 def draw_present(k, j, factor, doc, stream):
-    """Draw the present words of the k-th row; return their θ and the arena's end."""
-    mass, end = 0.0, doc.used
+    """Draw the present words of the k-th row; return their number and θ."""
+    size, mass = 0, 0.0
     for a in range(doc.n_words):
         on = doc.p[a, j] * factor[a]
         doc.on[k, a] = uniform(stream) * (1.0 - doc.p[a, j] + on) < on
         if doc.on[k, a] > 0:
             mass += doc.theta[a]
-            doc.arena[end] = doc.word[a]
-            end += 1
-    return mass, end
+            doc.words[k, size] = doc.word[a]
+            size += 1
+    return size, mass
 
 
 @helper
@@ -137,11 +137,11 @@ def log_gain_over_tilt(k, new, share, doc):
 
 
 @helper
-def draw_absent(j, penalty, penalty_new, end, doc, concepts, stream):
-    """Draw absent words, each with odds e^(−penalty θ) times those of P(f_ji = 1).
+def draw_absent(k, j, penalty, penalty_new, size, doc, concepts, stream):
+    """Add absent words to the k-th row, each with odds e^(−penalty θ) times those of P(f_ji = 1).
 
     `penalty_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
-    probable one. Returns the arena's new end and the words' θ.
+    probable one. Returns the row's new size and the words' θ.
     """
     theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
     mass = 0.0
@@ -158,11 +158,11 @@ def draw_absent(j, penalty, penalty_new, end, doc, concepts, stream):
                 cost = (penalty if concepts.m[w, j] > 0.0 else penalty_new) * theta[w]
                 p = downweighted((concepts.m[w, j] + extra[w]) * inverse, cost)
                 if uniform(stream) * most < p:
-                    doc.arena[end] = w
-                    end += 1
+                    doc.words[k, size] = w
+                    size += 1
                     mass += theta[w]
             at += 1 + (skip_by_log(stream, log_miss) if most < 1.0 else 0)
-    return end, mass
+    return size, mass
 
 
 @helper
