@@ -70,10 +70,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def _mark(folder: str, moves: tuple[str, ...]) -> Path:
-    """Return the file that marks moves as compiled for this copy of the package.
-
-    The copy matters because numba's cache keys include the path.
-    """
+    """Return the file that marks moves as compiled for this path of the package."""
     copy = hashlib.sha256(__file__.encode()).hexdigest()[:16]
     return Path(folder) / f"{'-'.join(moves)}-{copy}.compiled"
 

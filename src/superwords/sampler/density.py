@@ -18,12 +18,9 @@ B2_CENTRE = 10.0
 
 
 def log_concepts(holders: np.ndarray, n_documents: int, prior: Prior) -> float:
-    """Return the log density of c under BP(b₁, ·), with ω integrated out.
-
-    e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)
-    """
+    """Return the log density of c under BP(b₁, ·), with ω integrated out."""
     return float(
-        # Eq. (nbpPair), the upper process: ω_j integrated out
+        # Eq. (nbpPair), the upper process: e^{−α_ω Σ b₁/(b₁+d−1)} Π_j α_ω b₁ B(m_j, D−m_j+b₁)
         len(holders) * math.log(prior.alpha_omega * prior.b1)
         - prior.alpha_omega * expected_concepts(prior.b1, n_documents)
         + betaln(holders, n_documents - holders + prior.b1).sum()
@@ -51,10 +48,7 @@ def log_weights(weight: np.ndarray, prior: Prior) -> float:
 
 @kernel
 def log_text(state, data):
-    """Return log P(w | c, π, f), with z summed out.
-
-    Π_d S_d^{−N_d} Π_i (Σ_j θ_i π_j/T_dj)^{#_di}
-    """
+    """Return log P(w | c, π, f), with z summed out."""
     explained = np.zeros(len(state.theta))
     log_p = 0.0
     for d in range(len(data.doc_ptr) - 1):
@@ -73,7 +67,7 @@ def log_text(state, data):
             i = data.word[a]
             if explained[i] <= 0.0:
                 return -np.inf
-            # P(w^(d) | c, π, f), section 4: z summed out
+            # P(w^(d) | c, π, f) = S_d^{−N_d} Π_i (Σ_j θ_i π_j/T_dj)^{#_di}, section 4
             log_p += data.count[a] * math.log(state.theta[i] * explained[i] / total)
         for e in range(state.pair_ptr[first], state.pair_ptr[last]):
             explained[state.word[e]] = 0.0

@@ -1,8 +1,7 @@
 """X and σ² drawn for a step, so that a change of counts is cheap to evaluate.
 
-Given them, word i has y_i ~ N(p_i/n_i, σ²) with p_i = Σ_j m_ji x_j (docs/algebra.md section 3). Its density depends on
-three numbers, n_i, y_i·p_i and p_i·p_i (products weighted by 1/σ²); a change of m_ji changes them by y_i·x_j, p_i·x_j
-and x_j·x_j, which are stored. The x of a new concept is integrated out of its ratio, and drawn when it is accepted.
+Word i has y_i ~ N(p_i/n_i, σ²) with p_i = Σ_j m_ji x_j (docs/algebra.md section 3). Its density depends on n_i, y_i·p_i
+and p_i·p_i; a change of m_ji changes them by y_i·x_j, p_i·x_j and x_j·x_j, which are stored.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ def no_features(n_slots: int, n_words: int) -> RegressionDraw:
 def draw_regression(
     sizes: Sizes, data: Data, prior: Prior, stream: np.ndarray, sweep: int, turn: int = 0, n_spare: int = 0
 ) -> RegressionDraw:
-    """Draw σ_k² ~ InvGamma(α_σ + V/2, β̂_k) and x_k ~ N(x̂_k, σ_k² A), given Φ.
-
-    `turn` names the draw among those of a sweep.
-    """
+    """Draw σ_k² ~ InvGamma(α_σ + V/2, β̂_k), x_k ~ N(x̂_k, σ_k² A), given Φ."""
     n_concepts, n_features = len(sizes.holders), data.Y.shape[1]
     if n_features == 0:
         return no_features(n_concepts + n_spare, len(data.known))
@@ -175,10 +171,8 @@ def step_count(regression, w, j, step):
 
 @helper
 def log_fit_newborn(regression, K, words, j, counted):
-    """Return log P(Y) with a new concept (x integrated out) less without, and B.
-
-    B is its precision. `counted` is 1 if p_i and n_i include it already (a death), 0 if not (a birth).
-    """
+    """Return log P(Y) with a new concept (x integrated out) less without, and B."""
+    # B is its precision; `counted` is 1 if p_i and n_i include it already (a death), 0 if not (a birth)
     n_features = len(regression.precision)
     B = K
     for w in words:

@@ -1,8 +1,7 @@
 """Fold in new documents with the concepts fixed, one at a time (docs/foldin.md).
 
 A new document is added to the D of the fit and updated by the moves of the chain. It is never entered into the counts
-and the words' features play no part, so more is integrated out given z. `sample_documents` is the driver for
-`transform`, for the prediction of held-out words, and for rows that join a start.
+and the words' features play no part, so more is integrated out given z.
 """
 
 from __future__ import annotations
@@ -142,11 +141,9 @@ def _content_key(doc):
 
 @helper
 def _start(doc, concepts):
-    """Choose a few concepts that explain every word, greedily.
-
-    A word belongs to the concepts with at least half its largest P(f = 1), a bound kept in doc.rest; such words
-    count as if z had put their tokens there.
-    """
+    """Choose a few concepts that explain every word, greedily."""
+    # A word belongs to the concepts with at least half its largest P(f = 1), a bound kept in doc.rest; such words
+    # count as if z had put their tokens there
     n_words, n_concepts = doc.n_words, len(concepts.holders)
     score = doc.pick[0]  # not in use until a word is picked
     for j in range(n_concepts):
@@ -203,10 +200,7 @@ def _impute(doc, stream):
 
 @helper
 def _flip_unused(doc, concepts, stream):
-    """Update c_j of concepts without tokens, given z, with π and f integrated out.
-
-    The text enters only by Γ(rα_π)/Γ(rα_π + N), with r the number of concepts held.
-    """
+    """Update c_j of concepts without tokens, given z, with π and f integrated out."""
     alpha_pi, length = concepts.alpha_pi, doc.length
     known, cost = -1, 0.0  # the number of other concepts, and what one more costs
     for j in range(len(concepts.holders)):

@@ -1,7 +1,7 @@
 """Counts of the concepts over all documents but the loaded one.
 
-A document is removed from the counts when it is loaded (`document.py`) and added again when it is done; the others do
-not change in between. A new document that is folded in (`fold_in.py`) is never added.
+A document is removed from the counts when it is loaded and added again when it is done; the others do not change in
+between. A new document that is folded in is never added.
 """
 
 from __future__ import annotations
@@ -60,10 +60,7 @@ class LeaveOneOutCounts(NamedTuple):
 def leave_one_out_counts(
     sizes: Sizes, n_others: int, theta: np.ndarray, prior: Prior, n_spare: int = 0, fixed: np.ndarray | None = None
 ) -> LeaveOneOutCounts:
-    """Return the counts for one document beside `n_others` others.
-
-    `fixed` is that of `Model`.
-    """
+    """Return the counts for one document beside `n_others` others."""
     n_concepts, n_words = sizes.m.shape
     n_slots = n_concepts + n_spare
     holders = longer(sizes.holders.astype(np.int64), n_slots)

@@ -53,10 +53,7 @@ def with_absent(near: np.ndarray, rho: np.ndarray) -> Affinity:
 
 
 class Steps(NamedTuple):
-    """Moves of a sweep and how often each is tried.
-
-    The paper's inexact steps are in experiments/published.py.
-    """
+    """Moves of a sweep and how often each is tried."""
 
     flips: bool = True
     attempts: float = 2.0  # shared concepts per document that it tries to join or leave, regardless of words

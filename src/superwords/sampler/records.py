@@ -54,11 +54,7 @@ class Draw(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Checkpoint of a chain between two sweeps.
-
-    With the model and the seed it determines all further sweeps. `seconds` is by move, `tried` and `accepted` by kind
-    of proposal.
-    """
+    """Checkpoint of a chain; with the model and the seed it determines all further sweeps."""
 
     sweep: int
     prior: Prior

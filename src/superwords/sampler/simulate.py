@@ -83,10 +83,7 @@ def simulate(
 def draw_documents(
     prior: Prior, lengths: np.ndarray, n_features: int, theta: np.ndarray | None, seed: int = 0, chain: int = 0
 ) -> Simulated:
-    """Draw documents of the given lengths, their concepts, and the words' features.
-
-    With theta=None the words' importance is drawn from its Gamma(α_θ, 1) prior.
-    """
+    """Draw documents of these lengths, the words' features, and θ if it is None."""
     stream = new_stream(seed, chain)
     importance = _draw_importance(prior, stream) if theta is None else np.asarray(theta, float)
     state = draw_structure(prior, np.asarray(lengths), importance, stream, 0)

@@ -1,11 +1,7 @@
 """Starts for which a chain runs first. This is initialisation only: the chain's target is not affected.
 
-A start from topics grows by splits, as long as they are accepted. √N / 10 topics are usually enough for running text.
-Where documents contain many distinct concepts they are far too few, and a chain that tries two splits a sweep would
-grow for hundreds of sweeps.
-
-In large corpora a chain runs on a sample of the rows, which the others join: they are folded in given the concepts
-found, each with the words it uses and its own weights.
+A start from topics grows by splits as long as they are accepted: where documents contain many distinct concepts,
+√N / 10 topics are far too few. In large corpora a chain runs on a sample of the rows, and the others are folded in.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Deterministic start: clusters of rows that are found in most subsamples.
 
-Each row has a vector r_d = Σ_i #_di idf_i y_i of length 1, with y_i the features of its words. Rows of many random 80%
-samples of the documents are clustered by spherical k-means; the clusters of all samples, each described by its
-distinctive words, are then clustered themselves, and those found in most samples are kept. They give the word shares φ
-by which tokens are assigned to concepts (docs/model.md, docs/lab/reliability.md).
+Rows of many random 80% samples of the documents are clustered by spherical k-means. The clusters of all samples, each
+described by its distinctive words, are clustered in turn, and those found in most samples give the word shares φ by
+which tokens are assigned to concepts (docs/model.md, docs/lab/reliability.md).
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _SEED = 20120614
 
 
 def row_vectors(counts: sparse.csr_array, word_vectors: np.ndarray) -> np.ndarray:
-    """Return the idf-weighted sum of each row's word vectors, scaled to length 1.
+    """Return (D, F) r_d = Σ_i #_di idf_i y_i of length 1, of each row's word vectors.
 
-    The result is (D, F). Words without a vector (NaN) take that of their rows. Rows without any known word are zero.
+    Words without a vector (NaN) take that of their rows. Rows without any known word are zero.
     """
     idf = np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
     weights = counts.data * idf[counts.indices]
@@ -51,10 +50,7 @@ def row_vectors(counts: sparse.csr_array, word_vectors: np.ndarray) -> np.ndarra
 
 
 def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the rows of a random 80% of the documents, ascending.
-
-    If there are few documents, rows are sampled instead. `source`, (D), is the document of each row.
-    """
+    """Return the rows of a random 80% of the documents; of few documents, 80% of the rows."""
     first, document = np.unique(source, return_index=True, return_inverse=True)[1:]
     if len(first) < FEWEST_DOCUMENTS:
         return np.sort(rng.choice(len(source), math.ceil(SHARE * len(source)), replace=False))
@@ -65,8 +61,7 @@ def sample_rows(source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def word_shares(counts: sparse.csr_array, vectors: np.ndarray, source: np.ndarray, n_clusters: int) -> np.ndarray:
     """Return φ (K, V), the word shares of about `n_clusters` clusters of rows.
 
-    `vectors` (D, F) have unit length, `source` (D) is the document of each row. The result does not depend on a seed,
-    and has fewer clusters if fewer are found in most samples.
+    `vectors` (D, F) have unit length, `source` (D) is the document of each row.
     """
     rng = np.random.default_rng(_SEED)
     vectors = np.asarray(vectors, np.float32)
@@ -99,11 +94,8 @@ def _consensus_shares(
 
 
 def _supported(shares: np.ndarray, sample: np.ndarray, n: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each cluster's group, and the about `n` groups found in most samples.
-
-    Uses Ward's method on the Hellinger distances of the clusters' words. The tree is cut at n groups, or further down
-    until n groups are found in most samples.
-    """
+    """Return each cluster's group, and the about `n` groups found in most samples."""
+    # Ward's method on Hellinger distances, cut at n groups or further down, until n are found in most samples
     root = np.sqrt(shares)
     distance = np.sqrt(np.maximum(2 - 2 * (root @ root.T), 0))
     np.fill_diagonal(distance, 0)
@@ -136,10 +128,8 @@ def _distinctive(counts: sparse.csr_array, cluster: np.ndarray, n_clusters: int)
 
 
 def spherical_kmeans(vectors: np.ndarray, n_clusters: int, rng: np.random.Generator, n_restarts: int) -> np.ndarray:
-    """Return the cluster of each unit vector: the best of several runs of Lloyd.
-
-    scikit-learn's sums depend on the number of threads, so it is not used here.
-    """
+    """Return the cluster of each unit vector: the best of several runs of Lloyd."""
+    # Not by scikit-learn, whose sums depend on the number of threads
     best, labels = -np.inf, np.zeros(len(vectors), int)
     for _ in range(n_restarts):
         label, fit = _lloyd(vectors, _far_apart(vectors, n_clusters, rng))

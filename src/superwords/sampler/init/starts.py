@@ -60,10 +60,7 @@ def initial_state(
 
 
 def usual_number(data: Data, start: str) -> int:
-    """Return the default number of initial concepts: √N / 10 of N tokens, or 2.
-
-    For clusters of rows it is at most 0.24 N^0.4, which is less above 6,000 tokens.
-    """
+    """Return the default number of initial concepts: √N / 10 of N tokens, at least 2."""
     n_tokens = float(data.count.sum())
     number = math.sqrt(n_tokens) / _ROOT_OF_TOKENS_PER_TOPIC
     if start == "rows":
@@ -115,10 +112,7 @@ def parse_start(init: str) -> tuple[str, int | None]:
 
 
 def _from_topics(topics: TokenTopics, data: Data, prior: Prior, theta: np.ndarray, rng: np.random.Generator) -> State:
-    """Return a state in which each topic is a concept; draw π given it.
-
-    A topic's concept is held by the documents with tokens of it, with the words of these on.
-    """
+    """Return a state with the words and documents of each topic; draw π given it."""
     n_rows, vocabulary = n_documents(data), n_words(data)
     used, concept = np.unique(topics.topic, return_inverse=True)
     pair_of_token = topics.row * len(used) + concept

@@ -31,10 +31,7 @@ def move_tokens(stream: np.ndarray, sweep: int, now: ChainState) -> tuple[ChainS
 
 
 def impute_tokens(state: State, model: Model, stream: np.ndarray, sweep: int, n_threads: int = 1) -> Tokens:
-    """Draw z given c, f and π (to concept z ∝ π_z / T_z), then π given z.
-
-    Changes state.weight in place.
-    """
+    """Draw z ∝ π_z / T_z given c, f and π, then π given z in place."""
     longest = int(np.diff(model.data.doc_ptr).max())
     most = int(np.diff(state.pair_ptr[state.doc_ptr]).max())
     n_pairs = len(state.concept)

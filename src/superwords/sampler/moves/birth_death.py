@@ -1,7 +1,7 @@
 """Birth and death of concepts that only one document holds (docs/algebra.md 4).
 
-The words of a new concept are proposed around a seed word that the document's other concepts explain poorly, from the
-words' affinity, or from the prior; its features x are integrated out of the ratio and drawn when it is accepted.
+The words of a new concept are proposed from the prior, or from those near a seed word that the document's other
+concepts explain poorly. Its features x are integrated out of the ratio and drawn when it is accepted.
 """
 
 from __future__ import annotations
@@ -136,10 +136,7 @@ def _death(unique, mu, doc, concepts, model, regression, stream):
 
 @helper
 def log_leave(k, doc):
-    """Return log P(w^(d)) without the k-th concept less with it; −inf if unexplained.
-
-    Fills doc.rest with what the others explain.
-    """
+    """Return log P(w^(d)) without the k-th concept less with it; fill doc.rest."""
     if leaves_unexplained(k, doc):
         return -math.inf
     set_rest(doc, k, k)

@@ -1,7 +1,6 @@
 """Divide a concept of one document in two, or unite two (docs/algebra.md 4).
 
-These moves leave S_d unchanged, as a replacement does (`exchange.py`). They are Metropolis–Hastings steps on (c, f, π)
-with z summed out, with delayed acceptance.
+These moves leave S_d unchanged, as a replacement does (`exchange.py`).
 """
 
 from __future__ import annotations

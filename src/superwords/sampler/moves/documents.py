@@ -1,7 +1,6 @@
 """Update which documents hold which concepts, document by document.
 
-Flips, replacements, births and deaths. X and σ² are instantiated for the step (Gaussian terms), ω and γ stay integrated
-out (docs/algebra.md section 4).
+X and σ² are drawn for the step; ω and γ stay integrated out (docs/algebra.md section 4).
 """
 
 from __future__ import annotations

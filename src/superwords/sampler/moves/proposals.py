@@ -43,10 +43,7 @@ def tilt_of(j, weight, others, is_data_driven, doc, concepts):
 
 @helper
 def tilt_words(j, tilt, factor, doc):
-    """Set the odds factors of present words; return log Π (1 − p + p · factor).
-
-    That is log P(f)/q(f) without the factors of the words that are on.
-    """
+    """Set the odds factors of present words; return log Π (1 − p + p · factor)."""
     p, rest, times, n_words = doc.p, doc.rest, doc.times, doc.n_words
     if tilt.share == 0.0:
         for a in range(n_words):
@@ -140,8 +137,7 @@ def log_gain_over_tilt(k, new, share, doc):
 def draw_absent(k, j, penalty, penalty_new, size, doc, concepts, stream):
     """Add absent words to the k-th row, each with odds e^(−penalty θ) times those of P(f_ji = 1).
 
-    `penalty_new` is for words that no other document has on in the concept. Words of a level are skipped by its most
-    probable one. Returns the row's new size and the words' θ.
+    `penalty_new` is for words that no other document has on in j. Returns the row's new size and the words' θ.
     """
     theta, extra, inverse = concepts.theta, concepts.extra, concepts.inverse[j]
     mass = 0.0
@@ -149,7 +145,7 @@ def draw_absent(k, j, penalty, penalty_new, size, doc, concepts, stream):
         at, last = concepts.level_ptr[j, level], concepts.level_ptr[j, level + 1]
         if at == last:
             continue
-        most = min(concepts.bound[j, level] * inverse, 1.0)
+        most = min(concepts.bound[j, level] * inverse, 1.0)  # words are skipped by their level's most probable one
         log_miss = math.log1p(-most) if most < 1.0 else -np.inf
         at += skip_by_log(stream, log_miss) if most < 1.0 else 0
         while at < last:

@@ -1,6 +1,5 @@
-"""Move all tokens of a word in a document to another of its concepts.
+"""Move all tokens of a word in a document to another of its concepts (docs/algebra.md section 5).
 
-docs/algebra.md section 5, "the word move".
 Given z, X and σ², document by document: f_ji → 0 and f_ki → 1, k drawn among the document's concepts without the word
 in proportion to prior and text, and accepted on the features' ratio.
 """
@@ -26,10 +25,7 @@ OFF = -1
 
 
 class WordMoves(NamedTuple):
-    """The state with its counts, and the tokens of the current document.
-
-    a indexes the document's distinct words, k its concepts.
-    """
+    """The state, its counts, and the current document (words a, concepts k)."""
 
     state: State
     z: Tokens

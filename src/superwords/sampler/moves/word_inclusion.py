@@ -1,9 +1,8 @@
 """Update f word by word given z: Eq. (fUpdate) of the paper (docs/algebra.md 5).
 
-Words are independent given z, X, σ² and u. With u_dj ~ Gamma(n_dj, rate T_dj) the text's factor T_dj^{−n_dj} becomes
-Π_i e^{−u_dj θ_i f_ji}; given X and σ², a word's features depend on its own counts only. γ stays integrated out. So
-words can be updated in parallel; X, σ² and u are discarded after the step. A small vocabulary is updated in blocks,
-each with new X and σ², since each word then has more weight in them.
+Words are independent given z, X, σ² and u ~ Gamma(n_dj, rate T_dj), by which the text's factor T_dj^{−n_dj} becomes
+Π_i e^{−u_dj θ_i f_ji}. A small vocabulary is updated in blocks, each with new X and σ², since each word then has more
+weight in them.
 """
 
 from __future__ import annotations

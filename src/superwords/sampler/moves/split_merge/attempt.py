@@ -2,9 +2,7 @@
 
 Given z and with π integrated out, only the documents that hold the concept change. A split divides them and the words
 they use between two concepts (division.py); a merge unites both and is its reverse; words that are on without a token
-are kept or redrawn (unused_words.py). The division starts from two seed words and is biased by the features after each
-pass. It is accepted or rejected by Metropolis–Hastings, after a cheap screen that leaves out unused words and features;
-π is then redrawn for the group's documents.
+are kept or redrawn (unused_words.py). π is redrawn for the group's documents.
 """
 
 from __future__ import annotations
@@ -207,10 +205,7 @@ def _seed_weights(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _nearness(group: Group, at: int, model: Model) -> np.ndarray:
-    """Return the cosine of a support word with all others.
-
-    It is that of their features, 0 if unknown, or without features that of the sets of documents that use them.
-    """
+    """Return the cosine of a support word with all others, by features or else by their documents."""
     if model.data.Y.shape[1]:
         return _cosine(model.data.Y[group.support], at)
     n_words = len(group.support)
@@ -264,10 +259,7 @@ def _launch(
 
 
 def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Model) -> np.ndarray:
-    """Return each word's log odds per document of the first concept by features.
-
-    Uses the two concepts' mean features under the present division at unit noise; a proposal may be approximate.
-    """
+    """Return each word's log odds per document of the first concept by features, roughly."""
     known = model.data.known[group.support]
     Y = model.data.Y[group.support]
     weight = np.where(known, sides.m, 0.0)
@@ -279,13 +271,10 @@ def _feature_tilt(group: Group, sides: Sides, n_outside: np.ndarray, model: Mode
 
 
 def change_sizes(sizes: Sizes, rows: list[int], new: Proposal) -> Sizes:
-    """Return the counts after a split, whose second concept comes last, or a merge.
-
-    At a merge the last concept takes the number that becomes free.
-    """
+    """Return the counts after a split, whose second concept comes last, or after a merge."""
     m, holders = np.vstack([sizes.m, new.m[1:]]), np.append(sizes.holders, new.holders[1:])
     m[rows[0]], holders[rows[0]] = new.m[0], new.holders[0]
-    if len(rows) == 2:
+    if len(rows) == 2:  # the last concept takes the number that becomes free
         m[rows[1]], holders[rows[1]] = m[-1], holders[-1]
         m, holders = m[:-1], holders[:-1]
     return Sizes(m, holders, sizes.total - sizes.m[rows].sum(axis=0) + new.m.sum(axis=0))

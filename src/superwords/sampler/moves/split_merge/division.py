@@ -1,10 +1,8 @@
 """Divide a concept's documents and the words they use between two concepts.
 
-This is the proposal of a split and the reverse of a merge. Documents are assigned in order to the first concept, the
-second or both, and then their words, by the nested beta process's predictive probabilities given the documents divided
-so far, biased by the words' features. Later passes remove a document and divide it again (restricted Gibbs); the log
-probability of the last pass enters the move's ratio. Only words with tokens are included; for words on without a token
-see unused_words.py.
+Documents are assigned in order to the first concept, the second or both, and then the words they use, by the nested
+beta process's predictive probabilities given the documents divided so far, biased by the words' features. Later passes
+divide each document again (restricted Gibbs); the log probability of the last pass enters the move's ratio.
 """
 
 from __future__ import annotations

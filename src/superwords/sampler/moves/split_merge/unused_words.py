@@ -1,9 +1,7 @@
 """Unused words in splits and merges: words on in a document without a token.
 
-They are kept in the documents that keep one concept, or redrawn in all; where one concept becomes two, or the reverse,
-they are always redrawn. Given the words used they follow an urn over the documents (γ integrated out) times
-(T/(T+θ_i))^n for the text and the features' density. The proposal draws them document by document and word by word,
-approximating the effect of later documents; Metropolis–Hastings corrects for the approximation.
+Given the words used they follow an urn over the documents (γ integrated out) times (T/(T+θ_i))^n for the text and the
+features' density. The proposal draws them document by document, approximating the effect of later documents.
 """
 
 from __future__ import annotations
