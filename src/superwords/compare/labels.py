@@ -140,26 +140,26 @@ def agreement(runs: Sequence[Effects]) -> dict[str, float]:
     `sd/se` the median of the between-seed standard deviation over the reported standard error; `inside` the share
     of the other runs' effects that lie in the reported interval; `compared` the share of concepts with a partner.
     """
-    rows, total = [], 0
+    found, n_concepts, n_compared = [], 0, 0
     for one, other in permutations(runs, 2):
-        total += len(one.weights)
         alike = jaccard(first_words(one.weights), first_words(other.weights))
-        partner = alike.argmax(axis=1) if alike.size else np.zeros(0, int)
-        for t in np.flatnonzero(alike.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]):
-            there, effect, low, high = other.effect[partner[t]], one.effect[t], one.low[t], one.high[t]
+        compared = alike.max(axis=1, initial=0.0) >= PARTNERS["partners 1/3"]
+        n_concepts, n_compared = n_concepts + len(compared), n_compared + int(compared.sum())
+        if compared.any():
+            effect, low, high = one.effect[compared], one.low[compared], one.high[compared]
+            there = other.effect[alike.argmax(axis=1)[compared]]
             error = np.maximum((high - low) / (2 * 1.96), 1e-12)
-            reported, flipped = (low > 0) | (high < 0), np.sign(there) != np.sign(effect)
-            inside = (low <= there) & (there <= high)
-            rows.append(np.array([reported, flipped, inside, (there - effect) / error]))
-    if not rows:
+            inside, flipped = (low <= there) & (there <= high), np.sign(there) != np.sign(effect)
+            found.append(np.array([(low > 0) | (high < 0), flipped, inside, (there - effect) / error]).reshape(4, -1))
+    if not found:
         return dict.fromkeys(("flips", "sd/se", "inside"), float("nan")) | {"compared": 0.0, "reported": 0.0}
-    reported, flipped, inside, apart = np.concatenate(rows, axis=1)
+    reported, flipped, inside, apart = np.concatenate(found, axis=1)
     return {
         "flips": float(flipped[reported > 0].mean()) if reported.any() else float("nan"),
         # Two reseeds differ by √2 times their standard deviation; the median of a squared normal is χ²'s.
         "sd/se": float(np.sqrt(np.median(apart**2 / 2) / stats.chi2.ppf(0.5, 1))),
         "inside": float(inside.mean()),
-        "compared": len(rows) / total,
+        "compared": n_compared / n_concepts,
         "reported": float(reported.sum()),
     }
 

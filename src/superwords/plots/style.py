@@ -39,6 +39,8 @@ DEFAULT_FONT = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuS
 MISSING = "□"
 _CHARACTER = 0.21  # mm per point of font size: the mean width of a character
 _INCH = 25.4
+_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": TEXT, "labelcolor": INK, "markerscale": 1.3}
+_LEGEND |= {"handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.1}
 
 
 def is_page(width: float) -> bool:
@@ -77,7 +79,6 @@ def bare(axes: Axes, size: float = 9, grid: Any = None) -> None:
 
 
 def axis_labels(axes: Axes, x: str, y: str = "") -> None:
-    """Label the axes."""
     axes.set_xlabel(x, color=INK, fontsize=TEXT)
     axes.set_ylabel(y, color=INK, fontsize=TEXT)
 
@@ -189,20 +190,8 @@ def row_labels(axes: Axes, places: Any, names: Sequence[str], width: int, size: 
 def legend(figure: Figure, width: float, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """Put a legend above all panels, in as many columns as fit."""
     longest = min(max(map(len, labels), default=1), 40)
-    room = int(width / (longest * _CHARACTER * TEXT + 9))
-    drawn = figure.legend(
-        handles,
-        labels,
-        loc="outside upper left",
-        ncols=max(1, min(len(labels), room)),
-        frameon=False,
-        fontsize=TEXT,
-        labelcolor=INK,
-        handletextpad=0.4,
-        columnspacing=1.2,
-        borderaxespad=0.1,
-        markerscale=1.3,
-    )
+    n_columns = min(len(labels), int(width / (longest * _CHARACTER * TEXT + 9)))
+    drawn = figure.legend(handles, labels, loc="outside upper left", ncols=max(1, n_columns), **_LEGEND)
     write_texts(drawn.get_texts(), 40)
 
 
